@@ -1,0 +1,39 @@
+# Two targets for a fresh machine: `make demo` and `make test`. Each sets up all it needs.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test lint bench lock clean
+
+setup: $(VENV)/.ready
+
+# uv installs what the lock pins, checks every hash, and takes seconds where pip takes minutes.
+$(VENV)/.ready: requirements/dev.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/dev.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+demo: setup
+	$(BIN)/python scripts/demo.py
+
+test: setup
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock:
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  pyproject.toml --extra local --group dev --group model -o requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  pyproject.toml -o requirements/runtime.lock
+	echo 'uv' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  - -o requirements/setup.lock
+
+clean:
+	rm -rf $(VENV) .gatekeeper build dist .coverage .mypy_cache .ruff_cache .pytest_cache

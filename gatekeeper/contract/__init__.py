@@ -1,0 +1,1 @@
+"""What is promised: contracts, prompts, fixtures, and which of them a change touches."""

@@ -1,0 +1,75 @@
+"""Two revisions of a repository as read-only values. Whoever reads them sees no git."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+EntryKind = Literal["file", "symlink", "submodule"]
+PathChange = Literal["modified", "added", "deleted", "renamed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path of a revision. `id` is the same exactly when the content is the same."""
+
+    id: str
+    kind: EntryKind = "file"
+
+
+class Revision(Protocol):
+    """A revision of the repository: a commit, or the work tree as it stands."""
+
+    @property
+    def sha(self) -> str:
+        """The commit's full hexadecimal name; `worktree` for uncommitted files."""
+        ...
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """Every path from the repository root, with forward slashes, and what is there."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """The content of a regular file. Raises FileNotFoundError for anything else."""
+        ...
+
+
+@dataclass(frozen=True)
+class MemoryRevision:
+    """A revision made of a dictionary, for tests and for files that are in no repository."""
+
+    files: Mapping[str, bytes]
+    sha: str = "memory"
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        import hashlib
+
+        return {
+            path: Entry(hashlib.sha256(content).hexdigest()) for path, content in self.files.items()
+        }
+
+    def read(self, path: str) -> bytes:
+        try:
+            return self.files[path]
+        except KeyError:
+            raise FileNotFoundError(path) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A pull request as two revisions. `renames` maps a path at base to its path at head."""
+
+    base: Revision
+    head: Revision
+    renames: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedBy:
+    """One changed path of a contract's dependency closure: why the contract runs."""
+
+    path: str
+    change: PathChange

@@ -1,0 +1,164 @@
+"""The words of a contract as frozen values. Nothing here reads, renders or judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["error", "warn"]
+Aggregate = Literal["first", "majority", "all", "any"]
+SamplingMode = Literal["fixed", "adaptive"]
+RepairMode = Literal["observe", "assist", "enforce", "auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a file of a revision. `line` and `column` count from 1."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One rendered chat message, ready to be sent."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTemplate:
+    """One chat message before rendering. `line` is where its content starts in the file."""
+
+    role: str
+    content: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt file: its message templates, what its front matter sets, and what it includes.
+
+    `includes` maps each file that the templates include, path from the repository root,
+    to its text. `text` is the whole file as read, for showing differences.
+    """
+
+    path: str
+    messages: tuple[MessageTemplate, ...]
+    text: str
+    model: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    includes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an arm runs: the prompt, the model and its parameters.
+
+    This is what differs between base and head; everything else in a contract judges.
+    """
+
+    prompt: Prompt
+    model: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSpec:
+    """One check as written. Text in `params` may be a template over the fixture.
+
+    `files` maps the path of each file that `params` refers to (a JSON Schema and what
+    it `$ref`s), from the repository root, to its text.
+    """
+
+    type: str
+    name: str
+    params: Mapping[str, Any]
+    severity: Severity = "error"
+    position: Position | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """One test input."""
+
+    id: str
+    vars: Mapping[str, Any]
+    expected: Any = None
+    category: str | None = None
+    checks: tuple[CheckSpec, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RepairPolicy:
+    """Which syntactic repairs may be applied to an output before the checks, in order."""
+
+    steps: tuple[str, ...] = ()
+    max_steps: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingPolicy:
+    """How many samples a fixture and arm get at most, and when a fixture counts as passed."""
+
+    samples: int = 1
+    mode: SamplingMode = "adaptive"
+    aggregate: Aggregate = "majority"
+    seed: int | None = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Objectives:
+    """Service-level objectives. None means: no such objective."""
+
+    success_rate: float | None = None
+    latency_p95_ms: float | None = None
+    cost_per_call_usd: float | None = None
+    window: str = "28d"
+
+
+@dataclass(frozen=True, slots=True)
+class GatePolicy:
+    """`alpha` is the false-block rate, `margin` the drop not worth blocking,
+    `tolerance` the share of fixtures that must pass after aggregation (PCSL's tau)."""
+
+    alpha: float = 0.05
+    margin: float = 0.05
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A contract with everything it depends on, loaded and validated.
+
+    `dependencies` maps every path the contract was read from to a digest of its meaning:
+    a change of comments, key order or line ends leaves a digest as it is.
+    """
+
+    name: str
+    path: str
+    target: Target
+    fixtures: tuple[Fixture, ...]
+    checks: tuple[CheckSpec, ...]
+    description: str = ""
+    mode: RepairMode = "auto"
+    repair: RepairPolicy = RepairPolicy()
+    sampling: SamplingPolicy = SamplingPolicy()
+    slo: Objectives = Objectives()
+    gate: GatePolicy = GatePolicy()
+    dependencies: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckShape:
+    """What the loader must know of a check type: the JSON Schema of its parameters, and
+    which of them name a file (path relative to the contract)."""
+
+    schema: Mapping[str, Any]
+    paths: tuple[str, ...] = ()

@@ -1,0 +1,97 @@
+"""A trial, the sample it yields, and what the checks said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gatekeeper.contract.model import Message, Severity
+
+Arm = Literal["base", "head"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call to a model. `repetition` tells apart calls that are otherwise the same."""
+
+    model: str
+    messages: tuple[Message, ...]
+    params: Mapping[str, Any]
+    seed: int | None
+    repetition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One fixture x one arm x one repetition: the unit of execution."""
+
+    contract: str
+    fixture: str
+    arm: Arm
+    repetition: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered.
+
+    `latency_ms` is the request's own time in milliseconds, without waiting for a slot;
+    `cost_usd` in US dollars. None means unknown, never zero.
+    """
+
+    text: str
+    latency_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A trial's completion, or the message of the call that failed.
+
+    `output` is the text that is judged: the completion's text after the `repairs`.
+    """
+
+    trial: Trial
+    completion: Completion | None
+    error: str | None = None
+    output: str = ""
+    repairs: tuple[str, ...] = ()
+    shared: bool = False
+    """True where the other arm's identical request was reused and no call was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one check says of one sample.
+
+    `passed` is None where the check could not be applied because the provider did not
+    report what it needs (tokens, latency): undefined is never a pass and never a failure.
+    `message` says what was found and what was wanted, for a person to act on; empty when passed.
+    """
+
+    check: str
+    passed: bool | None
+    message: str = ""
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A sample with its judgements."""
+
+    sample: Sample
+    judgements: tuple[Judgement, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every error-severity check passed; None where it could not be measured."""
+        if self.sample.completion is None:
+            return None
+        verdicts = [j.passed for j in self.judgements if j.severity == "error"]
+        if False in verdicts:
+            return False
+        return None if None in verdicts else True

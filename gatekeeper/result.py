@@ -1,0 +1,194 @@
+"""What one run found, as one frozen value. Every report is made from it and from nothing else.
+
+None always means "not known" or "does not apply", never zero.
+Rates are shares in [0, 1]; latencies milliseconds; costs US dollars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from gatekeeper.contract.change import AffectedBy
+from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.slo.budget import ErrorBudget
+from gatekeeper.stats.interval import ConfidenceInterval
+
+Verdict = Literal["pass", "fail", "inconclusive", "error"]
+ReasonCode = Literal[
+    "regression",
+    "slo",
+    "budget",
+    "tolerance",
+    "weakened",
+    "removed",
+    "uncovered",
+    "error",
+    "limit",
+    "interrupted",
+    "undecided",
+    "unseen",
+    "not_worse",
+    "new",
+]
+Stopped = Literal["regressed", "not_worse", "exhausted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a verdict is what it is: a stable code for programs, a sentence for people.
+
+    `verdict` is what this reason alone calls for; the contract's verdict is the worst of them.
+    """
+
+    code: ReasonCode
+    text: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ArmResult:
+    """One arm of one contract. `fixtures_passed` counts after aggregation."""
+
+    model: str
+    prompt_path: str
+    prompt_text: str
+    passed: int
+    samples: int
+    failed_calls: int
+    fixtures_passed: int
+    fixtures: int
+    success_rate: float | None
+    interval: ConfidenceInterval | None
+    latency_p95_ms: float | None
+    cost_per_call_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairedResult:
+    """Base against head on the same fixtures; duplicates of one input count once.
+
+    `fixtures` is the number of distinct inputs, `broke` and `fixed` the discordant ones,
+    `unknown` those whose outcome was not determined on both arms. `difference` is head
+    minus base in the share of fixtures passed; negative is worse.
+    """
+
+    method: str
+    alpha: float
+    fixtures: int
+    broke: int
+    fixed: int
+    unknown: int
+    p_value: float | None
+    difference: float | None
+    interval: ConfidenceInterval | None
+    minimum_detectable_effect: float | None
+    stopped: Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class SloResult:
+    """One objective against the head arm. `met` is None while the interval leaves it open."""
+
+    objective: Literal["success_rate", "latency_p95_ms", "cost_per_call_usd"]
+    target: float
+    observed: float | None
+    interval: ConfidenceInterval | None
+    met: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """`passed` of `samples` measured outputs of one fixture and arm."""
+
+    passed: int
+    samples: int
+
+    def __str__(self) -> str:
+        return f"{self.passed}/{self.samples}"
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureFailure:
+    """A check that failed on a sample. `output` is the text that was judged."""
+
+    arm: Arm
+    check: str
+    message: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureResult:
+    """One fixture on both arms. `change` is None where an arm's outcome is not known.
+
+    `errors` are messages of calls that failed; `failures` the failing error-severity checks,
+    `warnings` the failing warn-severity ones. The two outputs are the first sample of each arm.
+    """
+
+    id: str
+    category: str | None
+    base: Tally | None
+    head: Tally | None
+    base_passed: bool | None
+    head_passed: bool | None
+    change: Literal["broke", "fixed", "same"] | None
+    p_value: float | None = None
+    failures: tuple[FixtureFailure, ...] = ()
+    warnings: tuple[FixtureFailure, ...] = ()
+    errors: tuple[str, ...] = ()
+    base_output: str | None = None
+    head_output: str | None = None
+    duplicate_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContractResult:
+    """Everything known about one contract after the run."""
+
+    name: str
+    path: str
+    verdict: Verdict
+    reasons: tuple[Reason, ...]
+    affected_by: tuple[AffectedBy, ...] = ()
+    base: ArmResult | None = None
+    head: ArmResult | None = None
+    paired: PairedResult | None = None
+    slo: tuple[SloResult, ...] = ()
+    error_budget: ErrorBudget | None = None
+    fixtures: tuple[FixtureResult, ...] = ()
+    weakened: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """`made` reached a model; `cached` were answered from the cache; `saved` were planned
+    and not needed (identical requests of both arms, early stopping); `failed` had no answer."""
+
+    made: int = 0
+    cached: int = 0
+    saved: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The run. `kind` is `check` for base against head, `run` for one revision."""
+
+    kind: Literal["check", "run"]
+    verdict: Verdict
+    exit_code: int
+    base_sha: str | None
+    head_sha: str
+    started: datetime
+    seconds: float
+    contracts: tuple[ContractResult, ...]
+    calls: Calls = Calls()
+    cost_usd: float | None = None
+    uncovered: tuple[str, ...] = ()
+    unaffected: int = 0
+    notices: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+    """Every judged sample, for samples.jsonl."""
