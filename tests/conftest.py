@@ -1,0 +1,56 @@
+"""Fixtures for all tests: real git repositories, and data that lies beside the repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from git_repository import GitRepository
+
+SHARED = Path(__file__).parents[1].parent / "shared"
+
+
+@pytest.fixture(autouse=True)
+def isolated_git(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No test sees the developer's git configuration or the variables of a git hook."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def isolated_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty home folder, for tests of what is read or written there."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    return home
+
+
+@pytest.fixture
+def git_repository(tmp_path: Path) -> Callable[..., GitRepository]:
+    """Makes an empty repository in the test's own folder: `git_repository("name")`."""
+
+    def create(
+        name: str = "repository", *, branch: str = "main", bare: bool = False
+    ) -> GitRepository:
+        return GitRepository.create(tmp_path / name, branch=branch, bare=bare)
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real evaluation data beside the repository; skips where there is none."""
+    data = SHARED / "data"
+    if not data.is_dir():
+        pytest.skip(f"no evaluation data beside the repository ({data.name}/)")
+    return data
