@@ -1,0 +1,199 @@
+"""A real HTTP server on 127.0.0.1 that speaks OpenAI's chat completions, well or badly.
+
+    with OpenAIServer(lambda body: "positive") as server:
+        ...  # OPENAI_BASE_URL=server.url, OPENAI_API_KEY=anything
+
+`answer` gets the request's JSON and returns the text to answer with, a `Reply` or a `Fault`.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Literal, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer with its own token counts; None leaves `usage` out of the response."""
+
+    text: str | None
+    prompt_tokens: int | None = 10
+    completion_tokens: int | None = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong instead of an answer.
+
+    `status` sends an error response, `hang` never answers, `close` closes the connection
+    without a response, `raw` sends `body` with status 200.
+    """
+
+    kind: Literal["status", "hang", "close", "raw"]
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+
+
+def _error(status: int, message: str, code: str | None = None, **headers: str) -> Fault:
+    body = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Fault("status", status, named, json.dumps(body))
+
+
+def rate_limited(retry_after: str | None = "1") -> Fault:
+    """429; `retry_after` is seconds or an HTTP date, None for no header."""
+    headers = {} if retry_after is None else {"Retry_After": retry_after}
+    return _error(429, "Rate limit reached", "rate_limit_exceeded", **headers)
+
+
+def server_error(status: int = 500) -> Fault:
+    return _error(status, "The server had an error")
+
+
+def gone() -> Fault:
+    return _error(410, "This model has been retired", "model_retired")
+
+
+def unauthorized(message: str = "Incorrect API key provided") -> Fault:
+    return _error(401, message, "invalid_api_key")
+
+
+def model_not_found() -> Fault:
+    return _error(404, "The model does not exist", "model_not_found")
+
+
+def bad_request(message: str = "Invalid value for temperature") -> Fault:
+    return _error(400, message, "invalid_value")
+
+
+def hang() -> Fault:
+    return Fault("hang")
+
+
+def close_connection() -> Fault:
+    return Fault("close")
+
+
+def rubbish(body: str = "<html>It works!</html>") -> Fault:
+    return Fault("raw", body=body)
+
+
+Answer = Callable[[dict[str, Any]], "str | Reply | Fault"]
+
+
+class OpenAIServer:
+    """`requests` holds the JSON of every request in order of arrival, `headers` its headers."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self._answer = answer
+        self._lock = threading.Lock()
+        self._released = threading.Event()
+        self._http = _Server(("127.0.0.1", 0), self._handler())
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The base URL, as in OPENAI_BASE_URL."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._released.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def _receive(self, body: dict[str, Any], headers: dict[str, str]) -> str | Reply | Fault:
+        with self._lock:
+            self.requests.append(body)
+            self.headers.append(headers)
+            return self._answer(body)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                body = json.loads(self.rfile.read(length))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                answer = server._receive(body, headers)
+                if isinstance(answer, Fault):
+                    self._fail(answer)
+                    return
+                reply = Reply(answer) if isinstance(answer, str) else answer
+                self._send(200, json.dumps(_completion(body, reply)), {})
+
+            def _fail(self, fault: Fault) -> None:
+                if fault.kind == "hang":
+                    server._released.wait()
+                if fault.kind in ("hang", "close"):
+                    self.close_connection = True
+                    return
+                self._send(fault.status, fault.body, fault.headers)
+
+            def _send(self, status: int, body: str, headers: Mapping[str, str]) -> None:
+                encoded = body.encode()
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(encoded)))
+                self.end_headers()
+                self.wfile.write(encoded)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                return
+
+        return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up first is part of the tests, not worth a traceback."""
+
+
+def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": body.get("model"),
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": reply.text},
+                "finish_reason": "stop",
+            }
+        ],
+    }
+    if reply.prompt_tokens is not None and reply.completion_tokens is not None:
+        document["usage"] = {
+            "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
+            "total_tokens": reply.prompt_tokens + reply.completion_tokens,
+        }
+    return document
