@@ -1,0 +1,290 @@
+"""The few calls the gate makes to GitHub, and when each is made again.
+
+PyGithub's own retries are off: they leave out PATCH, retry 429 only where it carries
+Retry-After, and repeat a POST whose answer was lost, which would make a second comment.
+Here every call goes through `_retry`; creating a comment looks for it again first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from gatekeeper.errors import PublishError
+
+if TYPE_CHECKING:
+    from github import Github
+    from github.IssueComment import IssueComment
+    from github.Repository import Repository
+
+T = TypeVar("T")
+
+StatusState = Literal["success", "failure", "error", "pending"]
+
+ACTIONS_BOT = "github-actions[bot]"
+"""Who comments with the token of a workflow job."""
+
+TIMEOUT_S = 15
+MAX_WAIT_S = 90.0
+"""The longest one call is waited for in all: a report is not worth holding a runner for more."""
+SECONDARY_LIMIT_WAIT_S = 60.0
+BACKOFF_S = (1.0, 4.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on a pull request that is the gate's own."""
+
+    id: int
+    body: str
+    url: str
+
+
+class PullRequestApi(Protocol):
+    """What publishing needs of GitHub. Every method raises PublishError with advice."""
+
+    def head_sha(self, number: int) -> str:
+        """The pull request's head commit as of now."""
+        ...
+
+    def find_comment(self, number: int, marker: str) -> Comment | None:
+        """The oldest comment of the gate's own account that carries the marker."""
+        ...
+
+    def create_comment(self, number: int, marker: str, body: str) -> Comment:
+        """Post a comment, once, even where an answer of GitHub is lost."""
+        ...
+
+    def update_comment(self, comment: Comment, body: str) -> Comment:
+        """Replace a comment's text."""
+        ...
+
+    def set_status(
+        self, sha: str, state: StatusState, context: str, description: str, target_url: str | None
+    ) -> None:
+        """Add a commit status."""
+        ...
+
+
+class GithubApi:
+    """PullRequestApi by PyGithub, which is imported at the first call."""
+
+    def __init__(
+        self,
+        token: str,
+        repository: str,
+        api_url: str,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        seconds_between_writes: float = 1.0,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        self._token = token
+        self._repository_name = repository
+        self._api_url = api_url
+        self._sleep = sleep
+        self._seconds_between_writes = seconds_between_writes
+        self._timeout = timeout
+        self._client: Github | None = None
+        self._repository: Repository | None = None
+        self._comments: dict[int, IssueComment] = {}
+        self._login: str | None = None
+
+    def head_sha(self, number: int) -> str:
+        def read() -> str:
+            return self._repo().get_pull(number).head.sha
+
+        return self._retry("read the pull request", "pull-requests: read", read)
+
+    def find_comment(self, number: int, marker: str) -> Comment | None:
+        return self._retry(
+            "read the comments", "pull-requests: write", lambda: self._search(number, marker)
+        )
+
+    def create_comment(self, number: int, marker: str, body: str) -> Comment:
+        tried = False
+
+        def create() -> Comment:
+            nonlocal tried
+            # A POST whose answer was lost may have been carried out.
+            if tried and (found := self._search(number, marker)) is not None:
+                return found if found.body == body else self._edit(found, body)
+            tried = True
+            return self._own(self._repo().get_issue(number).create_comment(body))
+
+        return self._retry("post the comment", "pull-requests: write", create)
+
+    def update_comment(self, comment: Comment, body: str) -> Comment:
+        return self._retry(
+            "update the comment", "pull-requests: write", lambda: self._edit(comment, body)
+        )
+
+    def set_status(
+        self, sha: str, state: StatusState, context: str, description: str, target_url: str | None
+    ) -> None:
+        def create() -> None:
+            extra = {"target_url": target_url} if target_url else {}
+            # Setting the same status again changes nothing: the latest of a context counts.
+            self._repo().get_commit(sha).create_status(
+                state, context=context, description=description, **extra
+            )
+
+        self._retry("set the commit status", "statuses: write", create)
+
+    def _repo(self) -> Repository:
+        if self._repository is None:
+            self._repository = self._github().get_repo(self._repository_name, lazy=True)
+        return self._repository
+
+    def _github(self) -> Github:
+        if self._client is None:
+            from github import Auth, Github
+
+            self._client = Github(
+                auth=Auth.Token(self._token) if self._token else None,
+                base_url=self._api_url,
+                timeout=self._timeout,  # type: ignore[arg-type]  # requests takes fractions too
+                retry=None,
+                per_page=100,
+                seconds_between_requests=0,
+                seconds_between_writes=self._seconds_between_writes,
+                lazy=True,
+            )
+        return self._client
+
+    def _search(self, number: int, marker: str) -> Comment | None:
+        for comment in self._repo().get_issue(number).get_comments():
+            if marker in (comment.body or "") and self._is_own(comment):
+                return self._own(comment)
+        return None
+
+    def _is_own(self, comment: IssueComment) -> bool:
+        """Anybody can write the marker; the comment must be by the gate's own account."""
+        author = comment.user
+        # The user of a deleted account is null, whatever PyGithub's types say.
+        login = getattr(author, "login", None)
+        if login is None or login == ACTIONS_BOT:
+            return login == ACTIONS_BOT
+        # A job's or an app's token never comments as a person: no need to ask who it is.
+        if self._token.startswith("ghs_") and author.type != "Bot":
+            return False
+        return _account(login) == _account(self._own_login())
+
+    def _own_login(self) -> str:
+        """Who the token is. Only people may ask the REST API for that, apps ask GraphQL."""
+        from github import GithubException
+
+        if self._login is not None:
+            return self._login
+        try:
+            if self._token.startswith("ghs_"):
+                query = "query { viewer { login } }"
+                _, answer = self._github().requester.graphql_query(query, {})
+                self._login = str(answer["data"]["viewer"]["login"])
+            else:
+                self._login = self._github().get_user().login
+        except GithubException as refused:
+            if refused.status not in (400, 401, 403, 404):
+                raise
+            self._login = ACTIONS_BOT
+        return self._login
+
+    def _own(self, comment: IssueComment) -> Comment:
+        self._comments[comment.id] = comment
+        return Comment(comment.id, comment.body or "", comment.html_url)
+
+    def _edit(self, comment: Comment, body: str) -> Comment:
+        known = self._comments[comment.id]
+        known.edit(body)
+        return Comment(comment.id, body, comment.url)
+
+    def _retry(self, what: str, permission: str, call: Callable[[], T]) -> T:
+        """The call's answer. Tries again where that can help, for MAX_WAIT_S in all."""
+        from github import GithubException
+        from requests import RequestException
+
+        waited = 0.0
+        backoffs: list[float | None] = [*BACKOFF_S, None]
+        while True:
+            wait = backoffs.pop(0)
+            try:
+                return call()
+            except GithubException as refused:
+                headers = {name.lower(): value for name, value in (refused.headers or {}).items()}
+                message = _message(refused.data)
+                why = advice(refused.status, message, permission)
+                wait = seconds_to_wait(refused.status, headers, message, wait, datetime.now(UTC))
+                cause: Exception = refused
+            except RequestException as broken:
+                why, cause = f"no answer from {self._api_url} ({type(broken).__name__})", broken
+            # PyGithub asserts that an answer points to no other host and has the right types.
+            except (AssertionError, RuntimeError, ValueError, LookupError) as strange:
+                why, cause = f"{self._api_url} answers something that is not GitHub's API", strange
+                wait = None
+            if wait is None or waited + wait > MAX_WAIT_S:
+                raise PublishError(f"could not {what}: {why}") from cause
+            self._sleep(wait)
+            waited += wait
+
+
+def seconds_to_wait(
+    status: int, headers: Mapping[str, str], message: str, backoff: float | None, now: datetime
+) -> float | None:
+    """Seconds until the call may be made again, None where that cannot help.
+
+    `backoff` is what to wait at least, None when there have been enough tries.
+    https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+    """
+    if backoff is None:
+        return None
+    if status >= 500:
+        return backoff
+    limited = status == 429 or (status == 403 and _says_rate_limit(headers, message))
+    if not limited:
+        return None
+    if (after := headers.get("retry-after", "")).isdigit():
+        return max(float(after), backoff)
+    reset = headers.get("x-ratelimit-reset", "")
+    if headers.get("x-ratelimit-remaining") == "0" and reset.isdigit():
+        # One second more: the header does not say when in its second the limit is lifted.
+        return max(float(reset) - now.timestamp() + 1, backoff)
+    return max(SECONDARY_LIMIT_WAIT_S, backoff)
+
+
+def advice(status: int, message: str, permission: str) -> str:
+    """What GitHub's refusal means and what to do about it."""
+    if status == 401:
+        return "GitHub does not accept the token; check the input `token`"
+    if status == 403 and "rate limit" not in message.lower():
+        return (
+            f"the token may not do that (403); add `{permission}` to the job's permissions. "
+            "On pull requests from forks the token can only read: this is expected there"
+        )
+    if status in (403, 429):
+        return f"GitHub's rate limit is reached ({status}); the next run catches up"
+    if status == 404:
+        return f"not found (404); does the token reach this repository, with `{permission}`?"
+    if status >= 500:
+        return f"GitHub has a problem ({status}); the next run catches up"
+    return f"GitHub refused it ({status}): {message}"
+
+
+def _says_rate_limit(headers: Mapping[str, str], message: str) -> bool:
+    return (
+        "retry-after" in headers
+        or headers.get("x-ratelimit-remaining") == "0"
+        or "rate limit" in message.lower()
+    )
+
+
+def _message(data: Any) -> str:
+    message = data.get("message") if isinstance(data, Mapping) else data
+    return str(message or "")[:200]
+
+
+def _account(login: str) -> str:
+    """The two APIs write an app's login with and without this ending."""
+    return login.removesuffix("[bot]")

@@ -1,0 +1,162 @@
+"""The action's inputs and environment as one frozen value. Reads no file and no network.
+
+GitHub passes an input `status-context` as the variable `INPUT_STATUS-CONTEXT` (dashes stay)
+and an absent one as an empty string. Everything else is what every workflow step gets:
+https://docs.github.com/en/actions/reference/workflows-and-actions/variables
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from gatekeeper.errors import UsageError
+
+CommentMode = Literal["always", "changes", "failures", "off"]
+
+DEFAULT_OUT = ".gatekeeper/out"
+DEFAULT_STATUS_CONTEXT = "gatekeeper/verdict"
+MAX_CONTEXT = 255
+"""GitHub's limit for the name of a commit status."""
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
+_SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)(?:_|$)", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+"""Shorter values occur in ordinary text, and replacing them would garble a report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the workflow asked for, and where the runner wants the answers.
+
+    `secrets` are values that must not appear in anything written: the token and every
+    variable whose name says that it is one.
+    """
+
+    event_name: str
+    event_path: Path
+    workspace: Path
+    repository: str
+    token: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    contracts: tuple[str, ...] = ()
+    comment: CommentMode = "changes"
+    out: Path = Path(DEFAULT_OUT)
+    id: str = "gatekeeper"
+    status_context: str = DEFAULT_STATUS_CONTEXT
+    history: Path | None = None
+    api_url: str = "https://api.github.com"
+    server_url: str = "https://github.com"
+    run_url: str | None = None
+    output_file: Path | None = None
+    summary_file: Path | None = None
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Settings from the variables of a workflow step. Raises UsageError naming what is wrong."""
+    token = _input(environ, "token") or environ.get("GITHUB_TOKEN", "")
+    server_url = environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    repository = _needed(environ, "GITHUB_REPOSITORY")
+    return Settings(
+        event_name=_needed(environ, "GITHUB_EVENT_NAME"),
+        event_path=Path(_needed(environ, "GITHUB_EVENT_PATH")),
+        workspace=Path(_needed(environ, "GITHUB_WORKSPACE")),
+        repository=repository,
+        token=token,
+        secrets=_secrets(environ, token),
+        contracts=_names(_input(environ, "contracts")),
+        comment=_comment_mode(_input(environ, "comment")),
+        out=_inside_workspace("out", _input(environ, "out") or DEFAULT_OUT),
+        id=_id(_input(environ, "id")),
+        status_context=_status_context(environ),
+        history=_history(_input(environ, "history")),
+        api_url=(environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
+        server_url=server_url,
+        run_url=_run_url(server_url, repository, environ.get("GITHUB_RUN_ID")),
+        output_file=_path(environ.get("GITHUB_OUTPUT")),
+        summary_file=_path(environ.get("GITHUB_STEP_SUMMARY")),
+    )
+
+
+def _input(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(f"INPUT_{name.upper()}", "").strip()
+
+
+def _needed(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name, "")
+    if not value:
+        raise UsageError(
+            f"{name} is not set: `gatekeeper action` runs as a step of a GitHub workflow; "
+            "use `gatekeeper check` anywhere else"
+        )
+    return value
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in re.split(r"[\s,]+", text) if name))
+
+
+def _comment_mode(text: str) -> CommentMode:
+    modes = get_args(CommentMode)
+    # YAML 1.1 reads a bare `off` as false, and that is what arrives here.
+    mode = {"": "changes", "false": "off"}.get(text.lower(), text.lower())
+    if mode not in modes:
+        raise UsageError(f"input comment: {text!r} is none of {', '.join(modes)}; set one of them")
+    return cast(CommentMode, mode)
+
+
+def _inside_workspace(name: str, text: str) -> Path:
+    """A path below the workspace: later steps of the job see nothing else of the container."""
+    path = Path(text)
+    if path.is_absolute() or ".." in path.parts:
+        raise UsageError(
+            f"input {name}: {text!r} leads out of the workspace; give a path relative to it"
+        )
+    return path
+
+
+def _id(text: str) -> str:
+    if text and not _ID.fullmatch(text):
+        raise UsageError(
+            f"input id: {text!r} is not usable; take up to 50 letters, digits, "
+            "dots, dashes and underscores"
+        )
+    return text or "gatekeeper"
+
+
+def _status_context(environ: Mapping[str, str]) -> str:
+    # Absent means the default, empty means: no status. Only `environ` tells them apart.
+    context = environ.get("INPUT_STATUS-CONTEXT", DEFAULT_STATUS_CONTEXT).strip()
+    if len(context) > MAX_CONTEXT or not context.isprintable():
+        raise UsageError(
+            f"input status-context: GitHub takes {MAX_CONTEXT} printable characters; shorten it"
+        )
+    if context and context == environ.get("GITHUB_JOB"):
+        raise UsageError(
+            f"input status-context: {context!r} is also the job's name, so that a branch rule "
+            "could not tell the two apart; choose another name"
+        )
+    return context
+
+
+def _history(text: str) -> Path | None:
+    return _inside_workspace("history", text) if text else None
+
+
+def _run_url(server_url: str, repository: str, run_id: str | None) -> str | None:
+    return f"{server_url}/{repository}/actions/runs/{run_id}" if run_id else None
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
+def _secrets(environ: Mapping[str, str], token: str) -> tuple[str, ...]:
+    values = {value for name, value in environ.items() if _SECRET_NAME.search(name)} | {token}
+    # The longest first, so that a secret which contains another is replaced as a whole.
+    return tuple(
+        sorted((v for v in values if len(v) >= _SHORTEST_SECRET), key=lambda v: (-len(v), v))
+    )
