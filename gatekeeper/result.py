@@ -33,6 +33,7 @@ ReasonCode = Literal[
     "new",
 ]
 Stopped = Literal["regressed", "not_worse", "exhausted"]
+FixtureChange = Literal["broke", "fixed", "same"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,17 @@ class PairedResult:
 
 @dataclass(frozen=True, slots=True)
 class SloResult:
-    """One objective against the head arm. `met` is None while the interval leaves it open."""
+    """One objective against the head arm. `met` is None while the interval leaves it open.
+
+    `unmeasured` says that samples without an answer could have decided it either way.
+    """
 
     objective: Literal["success_rate", "latency_p95_ms", "cost_per_call_usd"]
     target: float
     observed: float | None
     interval: ConfidenceInterval | None
     met: bool | None
+    unmeasured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ class FixtureResult:
     head: Tally | None
     base_passed: bool | None
     head_passed: bool | None
-    change: Literal["broke", "fixed", "same"] | None
+    change: FixtureChange | None
     p_value: float | None = None
     failures: tuple[FixtureFailure, ...] = ()
     warnings: tuple[FixtureFailure, ...] = ()

@@ -1,0 +1,1 @@
+"""Samples -> judged outcomes -> evidence about each arm, the pairs and the objectives."""

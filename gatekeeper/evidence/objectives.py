@@ -1,0 +1,120 @@
+"""Service-level objectives against the head arm's outcomes. Pure.
+
+An objective is met or missed only when its interval says so, and only when the samples
+that were not measured could not have said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gatekeeper.contract.model import Contract
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.evidence.outcomes import latencies, quantile
+from gatekeeper.result import SloResult
+from gatekeeper.slo.objectives import decide
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals import mean_interval, quantile_interval, rate_interval
+
+P95 = 0.95
+
+
+def slo_results(contract: Contract, head: Sequence[Outcome]) -> tuple[SloResult, ...]:
+    """Each objective that the contract sets, in the order of the contract format.
+
+    `head` holds the head arm's outcomes, those of failed calls included.
+    """
+    slo = contract.slo
+    results = []
+    if slo.success_rate is not None:
+        results.append(_success_rate(slo.success_rate, head))
+    if slo.latency_p95_ms is not None:
+        results.append(_latency(slo.latency_p95_ms, head))
+    if slo.cost_per_call_usd is not None:
+        results.append(_cost(slo.cost_per_call_usd, head, contract.sampling.seed or 0))
+    return tuple(results)
+
+
+def standing(result: SloResult) -> str:
+    """`met`, `missed`, or while it is open which side the observation is on:
+    `likely`, `unlikely`; `unknown` where nothing was observed."""
+    if result.met is not None:
+        return "met" if result.met else "missed"
+    if result.observed is None:
+        return "unknown"
+    good = (
+        result.observed >= result.target
+        if result.objective == "success_rate"
+        else result.observed <= result.target
+    )
+    return "likely" if good else "unlikely"
+
+
+def _success_rate(target: float, head: Sequence[Outcome]) -> SloResult:
+    verdicts = [o.passed for o in head if o.passed is not None]
+    unmeasured = len(head) - len(verdicts)
+
+    def result(passed: int, n: int) -> SloResult:
+        observed = passed / n if n else None
+        interval = rate_interval(passed, n)
+        met = _decide(observed, interval, target, "higher")
+        return SloResult("success_rate", target, observed, interval, met)
+
+    measured = result(sum(verdicts), len(verdicts))
+    worst = result(sum(verdicts), len(head))
+    best = result(sum(verdicts) + unmeasured, len(head))
+    return _agreed(measured, worst, best)
+
+
+def _latency(target: float, head: Sequence[Outcome]) -> SloResult:
+    known = latencies(head)
+    lost = sum(o.sample.completion is None for o in head)
+
+    def result(values: list[float]) -> SloResult:
+        observed = quantile(values, P95)
+        interval = quantile_interval(values, P95, 0.95) if values else None
+        met = _decide(observed, interval, target, "lower")
+        return SloResult("latency_p95_ms", target, observed, interval, met)
+
+    return _agreed(
+        result(known), result([*known, *[math.inf] * lost]), result([*known, *[0.0] * lost])
+    )
+
+
+def _cost(target: float, head: Sequence[Outcome], seed: int) -> SloResult:
+    import numpy as np
+
+    costs = [o.sample.completion.cost_usd for o in head if o.sample.completion is not None]
+    known = [cost for cost in costs if cost is not None]
+    # A mean over the calls whose price happens to be known would be a mean of something else.
+    if not known or len(known) < len(costs):
+        return SloResult("cost_per_call_usd", target, None, None, None)
+    observed = math.fsum(known) / len(known)
+    interval = mean_interval(known, 0.95, np.random.default_rng(seed))
+    met = _decide(observed, interval, target, "lower")
+    return SloResult("cost_per_call_usd", target, observed, interval, met)
+
+
+def _decide(
+    observed: float | None, interval: ConfidenceInterval | None, target: float, better: str
+) -> bool | None:
+    if observed is None or interval is None:
+        return None
+    return decide(observed, interval.low, interval.high, target, better)
+
+
+def _agreed(measured: SloResult, worst: SloResult, best: SloResult) -> SloResult:
+    """What was measured, unless the unmeasured samples could have changed what it calls for."""
+    calls_for = {"met": 0, "likely": 0, "unlikely": 1, "missed": 2, "unknown": 3}
+    if calls_for[standing(worst)] == calls_for[standing(best)]:
+        return SloResult(
+            measured.objective,
+            measured.target,
+            measured.observed,
+            measured.interval,
+            worst.met if worst.met == best.met else None,
+        )
+    return SloResult(
+        measured.objective, measured.target, measured.observed, measured.interval, None, True
+    )

@@ -1,0 +1,172 @@
+"""Judged outcomes -> what is known of each fixture and each arm. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.model import Aggregate, Contract, Fixture, Target
+from gatekeeper.contract.trial import Arm, Outcome, Trial
+from gatekeeper.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.stats.intervals import rate_interval
+
+ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]
+
+
+def aggregate(rule: Aggregate, outcomes: Sequence[Outcome], planned: int) -> bool | None:
+    """Whether a fixture counts as passed on one arm; None while the samples leave it open.
+
+    `planned` is the number of samples that complete data would have had.
+    """
+    if rule == "first":
+        return next((o.passed for o in outcomes if o.sample.trial.repetition == 0), None)
+    passed = sum(o.passed is True for o in outcomes)
+    failed = sum(o.passed is False for o in outcomes)
+    # A fixture passes when it has `needed` passes among the planned samples.
+    needed = {"all": planned, "any": 1, "majority": planned // 2 + 1}[rule]
+    if passed >= needed:
+        return True
+    return False if failed > planned - needed else None
+
+
+def by_fixture(outcomes: Sequence[Outcome]) -> ByFixture:
+    """Outcomes grouped by fixture and arm, in the order given."""
+    groups: dict[tuple[str, Arm], list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        groups[trial.fixture, trial.arm].append(outcome)
+    return groups
+
+
+def duplicates(trials: Iterable[Trial]) -> dict[str, str]:
+    """Fixtures whose rendered input on the head arm is that of an earlier one, to that one."""
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for trial in trials:
+        if trial.arm != "head" or trial.repetition:
+            continue
+        digest = request_digest(trial.request.messages, trial.request.params)
+        original = first.setdefault(digest, trial.fixture)
+        if original != trial.fixture:
+            found[trial.fixture] = original
+    return found
+
+
+def fixture_results(
+    contract: Contract, groups: ByFixture, same_input: Mapping[str, str], *, paired: bool
+) -> list[FixtureResult]:
+    """One result a fixture of the contract, in its order, measured or not."""
+    return [
+        fixture_result(contract, fixture, groups, same_input.get(fixture.id), paired=paired)
+        for fixture in contract.fixtures
+    ]
+
+
+def fixture_result(
+    contract: Contract,
+    fixture: Fixture,
+    groups: ByFixture,
+    duplicate_of: str | None,
+    *,
+    paired: bool,
+) -> FixtureResult:
+    """What the samples so far say of one fixture."""
+    base = groups.get((fixture.id, "base"), ())
+    head = groups.get((fixture.id, "head"), ())
+    rule, planned = contract.sampling.aggregate, contract.sampling.samples
+    before = aggregate(rule, base, planned) if paired else None
+    after = aggregate(rule, head, planned)
+    return FixtureResult(
+        id=fixture.id,
+        category=fixture.category,
+        base=_tally(base),
+        head=_tally(head),
+        base_passed=before,
+        head_passed=after,
+        change=_change(before, after),
+        failures=_failures([*head, *base], "error"),
+        warnings=_failures([*head, *base], "warn"),
+        errors=_errors([*head, *base]),
+        base_output=_first_output(base),
+        head_output=_first_output(head),
+        duplicate_of=duplicate_of,
+    )
+
+
+def arm_result(
+    target: Target, arm: Arm, outcomes: Sequence[Outcome], fixtures: Sequence[FixtureResult]
+) -> ArmResult:
+    """One arm's counts, rate with interval, latency and cost. Unmeasured samples count nowhere."""
+    mine = [o for o in outcomes if o.sample.trial.arm == arm]
+    verdicts = [o.passed for o in mine if o.passed is not None]
+    passed = sum(verdicts)
+    settled = [f.base_passed if arm == "base" else f.head_passed for f in fixtures]
+    costs = _known(o.sample.completion.cost_usd for o in mine if o.sample.completion)
+    return ArmResult(
+        model=target.model,
+        prompt_path=target.prompt.path,
+        prompt_text=target.prompt.text,
+        passed=passed,
+        samples=len(verdicts),
+        failed_calls=sum(o.sample.completion is None for o in mine),
+        fixtures_passed=sum(s is True for s in settled),
+        fixtures=sum(s is not None for s in settled),
+        success_rate=passed / len(verdicts) if verdicts else None,
+        interval=rate_interval(passed, len(verdicts)),
+        latency_p95_ms=quantile(latencies(mine), 0.95),
+        cost_per_call_usd=math.fsum(costs) / len(costs) if costs else None,
+    )
+
+
+def latencies(outcomes: Sequence[Outcome]) -> list[float]:
+    """The known latencies in milliseconds. A shared sample is one call, counted on its own arm."""
+    return _known(o.sample.completion.latency_ms for o in outcomes if o.sample.completion)
+
+
+def quantile(values: Sequence[float], q: float) -> float | None:
+    """The smallest value with at least a share q of the values at or below it.
+
+    Inverse of the empirical distribution function (Hyndman and Fan 1996, definition 1).
+    """
+    if not values:
+        return None
+    return sorted(values)[max(0, math.ceil(q * len(values)) - 1)]
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _tally(outcomes: Sequence[Outcome]) -> Tally | None:
+    measured = [o.passed for o in outcomes if o.passed is not None]
+    return Tally(sum(measured), len(measured)) if measured else None
+
+
+def _change(before: bool | None, after: bool | None) -> FixtureChange | None:
+    if before is None or after is None:
+        return None
+    if before == after:
+        return "same"
+    return "broke" if before else "fixed"
+
+
+def _failures(outcomes: Sequence[Outcome], severity: str) -> tuple[FixtureFailure, ...]:
+    return tuple(
+        FixtureFailure(o.sample.trial.arm, j.check, j.message, o.sample.output)
+        for o in outcomes
+        for j in o.judgements
+        if j.passed is False and j.severity == severity
+    )
+
+
+def _first_output(outcomes: Sequence[Outcome]) -> str | None:
+    return next((o.sample.output for o in outcomes if o.sample.completion is not None), None)
+
+
+def _errors(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Why samples could not be measured: calls that failed, checks that could not be applied."""
+    calls = [o.sample.error for o in outcomes if o.sample.error is not None]
+    checks = [f"{j.check}: {j.message}" for o in outcomes for j in o.judgements if j.passed is None]
+    return tuple(dict.fromkeys([*calls, *checks]))
