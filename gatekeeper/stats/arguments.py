@@ -1,0 +1,41 @@
+"""What every function of this package asks of its arguments. Errors name the argument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+
+def require_count(name: str, value: int) -> None:
+    """A whole number of zero or more."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{name}: must be a whole number, got {value!r}")
+    if value < 0:
+        raise ValueError(f"{name}: must not be negative, got {value}")
+
+
+def require_passed(passed_name: str, passed: int, n_name: str, n: int) -> None:
+    """`passed` of `n`."""
+    require_count(passed_name, passed)
+    require_count(n_name, n)
+    if passed > n:
+        raise ValueError(f"{passed_name}: must not exceed {n_name} = {n}, got {passed}")
+
+
+def require_inside(name: str, value: float) -> None:
+    """A number strictly between 0 and 1: a level, a power, a quantile."""
+    if not 0 < value < 1:
+        raise ValueError(f"{name}: must lie strictly between 0 and 1, got {value!r}")
+
+
+def require_share(name: str, value: float) -> None:
+    """A number from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name}: must lie between 0 and 1, got {value!r}")
+
+
+def require_finite(name: str, values: Iterable[float]) -> None:
+    """No value is NaN or infinite."""
+    for value in values:
+        if not math.isfinite(value):
+            raise ValueError(f"{name}: every value must be finite, got {value!r}")

@@ -1,0 +1,46 @@
+"""McNemar's test: of the fixtures whose outcome changed, did more break than chance allows?"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gatekeeper.stats.arguments import require_count
+
+Alternative = Literal["worse", "two-sided"]
+
+_WHOLE_NUMBERS_UP_TO = 2000
+"""Up to here the p-value is the correctly rounded quotient of two whole numbers, so that
+p <= alpha is decided exactly, and scipy need not be loaded; above, integers get slow."""
+
+
+def mcnemar_exact(broke: int, fixed: int, alternative: Alternative = "worse") -> float:
+    """The exact p-value for `broke` fixtures that pass on base alone and `fixed` on head alone.
+
+    `worse` is P(X >= broke) for X ~ binomial(broke + fixed, 1/2); swap the two counts to ask
+    for "better". Without a changed fixture there is no evidence: p = 1. McNemar, Q. (1947),
+    Note on the sampling error of the difference between correlated proportions or
+    percentages, Psychometrika 12:153-157; exact form in Agresti, A. (2013), Categorical Data
+    Analysis, 3rd ed., section 11.1.2.
+    """
+    require_count("broke", broke)
+    require_count("fixed", fixed)
+    if alternative == "worse":
+        return _upper_tail(broke, broke + fixed)
+    if alternative == "two-sided":
+        return min(1.0, 2 * _upper_tail(max(broke, fixed), broke + fixed))
+    raise ValueError(f"alternative: must be 'worse' or 'two-sided', got {alternative!r}")
+
+
+def _upper_tail(k: int, n: int) -> float:
+    """P(X >= k) for X ~ binomial(n, 1/2)."""
+    if k == 0:
+        return 1.0
+    if n > _WHOLE_NUMBERS_UP_TO:
+        from scipy.special import betainc
+
+        return float(betainc(k, n - k + 1, 0.5))
+    term = total = 1  # binomial(n, n), then down to binomial(n, k)
+    for i in range(n, k, -1):
+        term = term * i // (n - i + 1)
+        total += term
+    return total / (1 << n)

@@ -1,0 +1,56 @@
+"""Several p-values at once: Holm for what gates, Benjamini-Hochberg for what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from gatekeeper.stats.arguments import require_inside, require_share
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """Adjusted p-values in the order given, and whether each is at most alpha."""
+
+    p_values: tuple[float, ...]
+    rejected: tuple[bool, ...]
+
+
+def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
+    """Holds the chance of even one false rejection at `alpha`, however the tests depend.
+
+    Holm, S. (1979), A simple sequentially rejective multiple test procedure, Scandinavian
+    Journal of Statistics 6:65-70.
+    """
+    _require_p_values(p_values, alpha)
+    m = len(p_values)
+    order = sorted(range(m), key=p_values.__getitem__)
+    steps = accumulate(((m - rank) * p_values[i] for rank, i in enumerate(order)), max)
+    return _adjusted(order, list(steps), alpha)
+
+
+def benjamini_hochberg(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
+    """Holds the expected share of false ones among the rejections at `alpha`, for tests that
+    are independent or positively dependent.
+
+    Benjamini, Y. and Hochberg, Y. (1995), Controlling the false discovery rate, JRSS B
+    57:289-300.
+    """
+    _require_p_values(p_values, alpha)
+    m = len(p_values)
+    order = sorted(range(m), key=p_values.__getitem__, reverse=True)
+    steps = accumulate((m / (m - rank) * p_values[i] for rank, i in enumerate(order)), min)
+    return _adjusted(order, list(steps), alpha)
+
+
+def _adjusted(order: Sequence[int], steps: Sequence[float], alpha: float) -> Adjusted:
+    by_index = dict(zip(order, (min(1.0, step) for step in steps), strict=True))
+    values = tuple(by_index[i] for i in range(len(order)))
+    return Adjusted(values, tuple(value <= alpha for value in values))
+
+
+def _require_p_values(p_values: Sequence[float], alpha: float) -> None:
+    require_inside("alpha", alpha)
+    for p in p_values:
+        require_share("p_values", p)

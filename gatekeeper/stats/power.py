@@ -1,0 +1,130 @@
+"""Could this run have seen a drop? Power of the exact one-sided McNemar test.
+
+The power is unconditional and exact: the number of changed fixtures is binomial, and given
+that number so are the broken among them (Connett, J. E., Smith, J. A. and McHugh, R. B.
+(1987), Sample size and power for pair-matched case-control studies, Statistics in Medicine
+6:53-59). Changed-fixture counts less probable than 1e-15 are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from gatekeeper.stats.arguments import require_count, require_inside, require_share
+
+MOST_FIXTURES = 1_000_000
+"""Where `fixtures_needed` gives up."""
+
+_DEVIATIONS = 9.0
+_BISECTIONS = 30
+_ROUNDING = 1 + 1e-9
+"""Lets p = alpha count as rejected in spite of the rounding of sums: alpha 0.5, 0.25, ..."""
+
+
+def regression_power(fixtures: int, drop: float, alpha: float, fixed_rate: float = 0.0) -> float:
+    """The probability that the test says "worse" at `alpha` when each of `fixtures` breaks
+    with probability `drop` and gets fixed with probability `fixed_rate`."""
+    require_count("fixtures", fixtures)
+    require_inside("alpha", alpha)
+    require_share("drop", drop)
+    require_share("fixed_rate", fixed_rate)
+    if drop + fixed_rate > 1 + 1e-12:
+        raise ValueError(f"drop: must leave room for fixed_rate = {fixed_rate}, got {drop}")
+    changed = min(1.0, drop + fixed_rate)
+    if fixtures == 0 or drop == 0:
+        # Fixtures that only get fixed never make p <= alpha < 1.
+        return 0.0
+    import numpy as np
+    from scipy.special import betainc, gammaln, xlog1py, xlogy
+
+    mean = fixtures * changed
+    reach = _DEVIATIONS * math.sqrt(mean * (1 - changed)) + _DEVIATIONS**2
+    first, last = max(1, math.floor(mean - reach)), min(fixtures, math.ceil(mean + reach))
+    n = np.arange(first, last + 1, dtype=float)
+    critical = np.asarray(_critical_values(_round_up(last), alpha)[first : last + 1], dtype=float)
+    can_reject = critical <= n
+    n, critical = n[can_reject], critical[can_reject]
+    log_weight = (
+        gammaln(fixtures + 1)
+        - gammaln(n + 1)
+        - gammaln(fixtures - n + 1)
+        + xlogy(n, changed)
+        + xlog1py(fixtures - n, -changed)
+    )
+    rejects = betainc(critical, n - critical + 1, drop / changed)
+    return min(1.0, float(np.sum(np.exp(log_weight) * rejects)))
+
+
+def minimum_detectable_effect(
+    fixtures: int, alpha: float, power: float = 0.8, fixed_rate: float = 0.0
+) -> float | None:
+    """The smallest share of fixtures that must break to be found with probability `power`.
+
+    None where even the greatest possible drop (every fixture that is not fixed) is not: below
+    5 fixtures at alpha 0.05. With a `fixed_rate` the net drop is the answer less that rate.
+    """
+    require_inside("power", power)
+    require_share("fixed_rate", fixed_rate)
+    high = 1.0 - fixed_rate
+    if regression_power(fixtures, high, alpha, fixed_rate) < power:
+        return None
+    low = 0.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if regression_power(fixtures, middle, alpha, fixed_rate) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def fixtures_needed(
+    drop: float, alpha: float, power: float = 0.8, fixed_rate: float = 0.0
+) -> int | None:
+    """How many fixtures find a `drop` with probability `power`: enough, where one fewer is not.
+
+    None where no number up to a million does, such as for a drop that fixes outweigh.
+    """
+    require_inside("power", power)
+    regression_power(1, drop, alpha, fixed_rate)
+    if drop <= fixed_rate:
+        return None
+    few, enough = 0, 1
+    while regression_power(enough, drop, alpha, fixed_rate) < power:
+        if enough >= MOST_FIXTURES:
+            return None
+        few, enough = enough, min(2 * enough, MOST_FIXTURES)
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        if regression_power(middle, drop, alpha, fixed_rate) < power:
+            few = middle
+        else:
+            enough = middle
+    return enough
+
+
+def _round_up(last: int) -> int:
+    """Power-of-two sizes, so that a search asks for few different tables."""
+    return 1 << max(8, last.bit_length())
+
+
+@lru_cache(maxsize=16)
+def _critical_values(last: int, alpha: float) -> tuple[int, ...]:
+    """For each number n = 0 … last of changed fixtures, the fewest broken with
+    P(X >= broken) <= alpha for X ~ binomial(n, 1/2); n + 1 where not even all suffice.
+
+    From n to n + 1 it stays or grows by one, so one pass with the tail kept up to date does.
+    """
+    critical, tail, weight = 1, 0.0, 1.0  # weight = P(X = critical - 1)
+    found = [1]
+    for n in range(1, last + 1):
+        tail += weight / 2  # P(X >= critical), now of n
+        k = critical - 1
+        weight *= n / (2 * (n - k)) if n > k else 0.0
+        if tail > alpha * _ROUNDING:
+            weight *= (n - k) / (k + 1)
+            tail -= weight
+            critical += 1
+        found.append(critical)
+    return tuple(found)
