@@ -1,0 +1,135 @@
+"""Calls git through GitPython, in an environment that the caller's shell or hook cannot bend.
+
+GitPython takes a tenth of a second to import, so that happens with the first repository.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from gatekeeper.errors import MeasurementError, UsageError
+
+if TYPE_CHECKING:
+    from git.cmd import Git
+
+# Variables that say how to reach a remote and where configuration lies. Every other GIT_
+# variable is hidden from git: inside a hook they name another repository and index.
+_KEPT_VARIABLES = (
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ASKPASS",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_KEY_",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_VALUE_",
+    "GIT_EXEC_PATH",
+    "GIT_PROXY_",
+    "GIT_PYTHON_",
+    "GIT_SSH",
+    "GIT_SSL_",
+    "GIT_TRACE",
+)
+
+
+class GitCommand:
+    """git, run in `folder`. `trusted` is used whoever owns it. Not for several threads."""
+
+    def __init__(self, folder: Path, *, trusted: Path) -> None:
+        self._git = _git_class()(folder)
+        # In a container the work tree belongs to another user. Trust goes to the folder that
+        # was named and not to a repository found above it, which anybody who may write to a
+        # shared folder such as /tmp could have put there.
+        configuration = [
+            f"safe.directory={trusted}",
+            "core.fsmonitor=false",
+            "gc.auto=0",
+            "maintenance.auto=false",
+            "http.lowSpeedLimit=1",
+            "http.lowSpeedTime=60",
+        ]
+        self._git.set_persistent_git_options(
+            C=str(folder), c=configuration, no_replace_objects=True
+        )
+        self._git.update_environment(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0")
+
+    def run(self, command: str, *arguments: str, stdin: IO[bytes] | None = None) -> bytes:
+        """The output of a git command that has no reason to fail."""
+        status, output, error = self.attempt(command, *arguments, stdin=stdin)
+        if status:
+            raise MeasurementError(f"git {command} ended with {status}: {error}")
+        return output
+
+    def attempt(
+        self, command: str, *arguments: str, stdin: IO[bytes] | None = None
+    ) -> tuple[int, bytes, str]:
+        """Exit status, output and error text of a git command that may well fail."""
+        from git.exc import GitCommandNotFound
+
+        call = getattr(self._git, command.replace("-", "_"))
+        try:
+            with _own_environment():
+                status, output, error = call(
+                    *arguments,
+                    istream=stdin,
+                    with_extended_output=True,
+                    with_exceptions=False,
+                    stdout_as_string=False,
+                    strip_newline_in_stdout=False,
+                )
+        except GitCommandNotFound as missing:
+            raise UsageError(
+                "the git command was not found; install git 2.30 or later, or set PATH"
+            ) from missing
+        return status, output, error.strip()
+
+    def blob(self, name: str) -> bytes | None:
+        """The content of a blob, by one git process for all of them; None where it is missing."""
+        if len(name) == 64:  # GitPython's reader knows only SHA-1.
+            status, output, _ = self.attempt("cat-file", "blob", name)
+            return None if status else output
+        try:
+            with _own_environment():
+                return self._git.get_object_data(name)[3]
+        except (ValueError, OSError):
+            # git itself ends when it cannot fetch a blob that a partial clone left out.
+            self.close()
+            return None
+
+    def close(self) -> None:
+        """Ends the process that blobs are read from. Reading again starts another."""
+        self._git.clear_cache()
+
+
+@contextmanager
+def _own_environment() -> Iterator[None]:
+    # GitPython copies os.environ for each call and can add to it, but take nothing away.
+    hidden = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("GIT_") and not name.startswith(_KEPT_VARIABLES)
+    }
+    for name in hidden:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+def _git_class() -> type[Git]:
+    # Without `quiet` a missing git fails the import itself, with advice for programmers.
+    given = os.environ.get("GIT_PYTHON_REFRESH")
+    os.environ["GIT_PYTHON_REFRESH"] = "quiet"
+    try:
+        from git.cmd import Git
+    finally:
+        if given is None:
+            del os.environ["GIT_PYTHON_REFRESH"]
+        else:
+            os.environ["GIT_PYTHON_REFRESH"] = given
+    return Git

@@ -1,0 +1,149 @@
+"""git's objects as revisions: what a commit lists, and the content of its files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gatekeeper.contract.change import Change, Entry, EntryKind
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.git.command import GitCommand
+
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
+def text(raw: bytes) -> str:
+    """git's paths are bytes; those that are not UTF-8 come back the same when encoded."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def records(output: bytes) -> list[str]:
+    """What git writes with -z: no path needs quoting, whatever is in it."""
+    return [text(record) for record in output.split(b"\0") if record]
+
+
+def kind(mode: str) -> EntryKind:
+    """What git's octal file mode stands for."""
+    if mode == "120000":
+        return "symlink"
+    return "submodule" if mode == "160000" else "file"
+
+
+def blob_id(content: bytes, like: str) -> str:
+    """The name git would give to a blob, in the repository where `like` is a name."""
+    algorithm = "sha256" if len(like) == 64 else "sha1"
+    # git's name for a blob, not a signature: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
+    digest = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
+    digest.update(content)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What turns the entries of one revision into those of another."""
+
+    removed: tuple[str, ...] = ()
+    put: Mapping[str, Entry] = field(default_factory=dict)
+    renames: Mapping[str, str] = field(default_factory=dict)
+
+    def apply(self, entries: Mapping[str, Entry]) -> Mapping[str, Entry]:
+        """The entries of the other revision."""
+        if not self.removed and not self.put:
+            return entries
+        gone = set(self.removed)
+        kept = {path: entry for path, entry in entries.items() if path not in gone}
+        return kept | dict(self.put)
+
+    @classmethod
+    def parse(cls, output: bytes) -> Difference:
+        """Reads `git diff-tree --raw -z`: `:mode mode id id status NUL path NUL [path NUL]`."""
+        listing = iter(records(output))
+        removed: list[str] = []
+        put: dict[str, Entry] = {}
+        renames: dict[str, str] = {}
+        for record in listing:
+            _, mode, _, name, status = record.split(" ")
+            path = next(listing)
+            if status == "D":
+                removed.append(path)
+                continue
+            if status.startswith("R"):
+                removed.append(path)
+                renames[path] = path = next(listing)
+            put[path] = Entry(name, kind(mode))
+        return cls(tuple(removed), put, renames)
+
+
+@dataclass(frozen=True)
+class CommitRevision:
+    """A commit, read from git objects when asked. Implements `Revision`."""
+
+    sha: str
+    objects: Objects = field(repr=False, compare=False)
+    origin: CommitRevision | None = field(default=None, repr=False, compare=False)
+    difference: Difference = field(default=Difference(), repr=False, compare=False)
+
+    @cached_property
+    def entries(self) -> Mapping[str, Entry]:
+        """Every path of the commit; listed once for two commits that differ in little."""
+        if self.origin is not None:
+            return self.difference.apply(self.origin.entries)
+        return self.objects.tree(self.sha)
+
+    def read(self, path: str) -> bytes:
+        """The content of a regular file as it was committed."""
+        return self.objects.blob(path, regular_file(self.entries, path).id)
+
+
+def regular_file(entries: Mapping[str, Entry], path: str) -> Entry:
+    """The entry of a file that has content. Raises FileNotFoundError for anything else."""
+    entry = entries.get(path)
+    if entry is None or entry.kind != "file":
+        raise FileNotFoundError(path)
+    return entry
+
+
+class Objects:
+    """Lists commits and reads blobs, each once."""
+
+    def __init__(self, git: GitCommand) -> None:
+        self._git = git
+        self._blobs: dict[str, bytes] = {}
+
+    def between(self, base: str, head: str) -> Change:
+        """Two commits; the second is listed by its differences from the first."""
+        # -l bounds the time spent on inexact renames; exact ones are always found.
+        options = ("-r", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=none")
+        output = self._git.run("diff-tree", "--raw", *options, "--no-ext-diff", base, head)
+        difference = Difference.parse(output)
+        origin = CommitRevision(base, self)
+        return Change(origin, CommitRevision(head, self, origin, difference), difference.renames)
+
+    def tree(self, sha: str) -> Mapping[str, Entry]:
+        """Every path of a commit."""
+        entries: dict[str, Entry] = {}
+        for record in records(self._git.run("ls-tree", "-r", "-z", "--full-tree", sha)):
+            about, path = record.split("\t", 1)
+            mode, _, name = about.split(" ")
+            entries[path] = Entry(name, kind(mode))
+        return entries
+
+    def blob(self, path: str, name: str) -> bytes:
+        """The content of the blob `name`; `path` is for messages."""
+        if name not in self._blobs:
+            self._blobs[name] = self._read(path, name)
+        content = self._blobs[name]
+        if content.startswith(_LFS_POINTER):
+            raise UsageError(f"{path} is stored in Git LFS, which is not read; store it in git")
+        return content
+
+    def _read(self, path: str, name: str) -> bytes:
+        content = self._git.blob(name)
+        if content is None:
+            raise MeasurementError(
+                f"{path}: its content ({name}) is not in this clone and could not be fetched; "
+                "fetch it, or clone without --filter"
+            )
+        return content

@@ -1,0 +1,233 @@
+"""A repository: names of commits, fetching into shallow clones, and changes."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gatekeeper.contract.change import Change
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.git.command import GitCommand
+from gatekeeper.git.objects import CommitRevision, Objects, text
+from gatekeeper.git.worktree import worktree_change
+
+_FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_CREDENTIALS = re.compile(r"://[^/@\s]+@")
+_BASES = (
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/heads/main",
+    "refs/remotes/origin/master",
+    "refs/heads/master",
+)
+_FETCH_ALL = "in a workflow, give actions/checkout the option `fetch-depth: 0`"
+
+
+class Repository:
+    """A git repository that is only read. Close it, or use it in a `with` statement.
+
+    `root` is the top of the work tree; None in a bare repository. Not for several threads.
+    """
+
+    def __init__(self, root: Path | None, git: GitCommand) -> None:
+        self.root = root
+        self._git = git
+        self._objects = Objects(git)
+
+    @classmethod
+    def open(cls, path: Path) -> Repository:
+        """The repository that `path` lies in. Raises UsageError where there is none."""
+        folder = path.resolve()
+        if not folder.is_dir():
+            raise UsageError(f"{path} is not a folder; name a folder of a git repository")
+        git = GitCommand(folder, trusted=folder)
+        status, output, error = git.attempt("rev-parse", "--is-inside-work-tree", "--show-cdup")
+        if status:
+            raise UsageError(_why_not_a_repository(path, error))
+        inside, upwards = text(output).split("\n")[:2]
+        if inside == "false":
+            return cls(None, git)
+        root = (folder / upwards).resolve()
+        return cls(root, GitCommand(root, trusted=folder))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the git process that files are read from. Reading again starts another."""
+        self._git.close()
+
+    # Names of commits
+
+    def resolve(self, ref: str) -> str:
+        """The full name of the commit that a branch, tag, remote branch or sha stands for."""
+        for candidate in _candidates(ref):
+            status, output, _ = self._git.attempt(
+                "rev-parse", "--verify", f"{candidate}^{{commit}}"
+            )
+            if not status:
+                return text(output).strip()
+        raise UsageError(self._why_unknown(ref))
+
+    def default_base(self) -> str:
+        """The branch that pull requests are merged into, as far as the clone tells."""
+        known = self._git.run("for-each-ref", "--format=%(refname)", *_BASES).decode().split()
+        for ref in _BASES:
+            if ref in known:
+                return ref
+        advice = f"; {_FETCH_ALL}" if self.is_shallow() else ""
+        raise UsageError(
+            "no base to compare with: neither origin/HEAD nor a branch main or master is here; "
+            f"name the base with --base{advice}"
+        )
+
+    def is_shallow(self) -> bool:
+        """Whether history was cut off when the repository was cloned."""
+        return self._git.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def has_commit(self, sha: str) -> bool:
+        """Whether the commit itself is here, not only its name in a child of it."""
+        return not self._git.attempt("cat-file", "-e", f"{sha}^{{commit}}")[0]
+
+    def parents(self, sha: str) -> tuple[str, ...]:
+        """The commit's parents as it names them, whether they are here or not."""
+        header = self._git.run("cat-file", "commit", sha).split(b"\n\n", 1)[0]
+        lines = text(header).split("\n")
+        return tuple(line.split(" ")[1] for line in lines if line.startswith("parent "))
+
+    def missing_parent(self, sha: str) -> str | None:
+        """The first parent's name where a shallow clone left that commit out, else None."""
+        parents = self.parents(sha)
+        if not parents or self.has_commit(parents[0]):
+            return None
+        return parents[0]
+
+    def merge_base(self, base: str, head: str) -> str | None:
+        """The commit both have grown from; None where what is here shows none."""
+        status, output, error = self._git.attempt("merge-base", base, head)
+        if status > 1:
+            raise MeasurementError(f"git merge-base {base} {head}: {error}")
+        return text(output).strip() or None
+
+    # Fetching, for shallow clones
+
+    def fetch_commit(self, sha: str, remote: str = "origin", depth: int = 1) -> None:
+        """Brings one commit from the remote; no ref and no branch changes."""
+        if self.has_commit(_full_name(sha)):
+            return
+        # In a complete clone --depth would cut history off.
+        limit = [f"--depth={depth}"] if self.is_shallow() else []
+        self._fetch(sha, remote, *limit)
+
+    def deepen(self, sha: str, remote: str = "origin", by: int = 50) -> None:
+        """Brings `by` more generations of the history that ends in `sha`."""
+        if self.is_shallow():
+            self._fetch(_full_name(sha), remote, f"--deepen={by}")
+
+    def _fetch(self, sha: str, remote: str, *options: str) -> None:
+        quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+        status, _, error = self._git.attempt("fetch", *quiet, *options, "--", remote, sha)
+        if status:
+            words = _CREDENTIALS.sub("://***@", error)
+            raise MeasurementError(f"could not fetch {sha} from {remote} ({words}); {_FETCH_ALL}")
+
+    # Changes
+
+    def revision(self, ref: str) -> CommitRevision:
+        """One commit as a value."""
+        return CommitRevision(self.resolve(ref), self._objects)
+
+    def change(self, base_ref: str | None = None, head_ref: str | None = None) -> Change:
+        """What merging head into base brings: head against the merge base of the two."""
+        head = self.resolve(head_ref or "HEAD")
+        base = self.resolve(base_ref or self.default_base())
+        return self._objects.between(self._grown_from(base, head), head)
+
+    def pull_request_change(self, merge: str) -> Change:
+        """The change of the merge commit that GitHub makes of a pull request.
+
+        Its first parent is the base branch, so no merge base and no history is needed.
+        """
+        sha = self.resolve(merge)
+        parents = self.parents(sha)
+        if len(parents) < 2:
+            raise UsageError(
+                f"{merge} is no merge commit; name base and head with --base and --head"
+            )
+        if not self.has_commit(parents[0]):
+            raise UsageError(f"the base {parents[0]} of {merge} is not in this clone; {_FETCH_ALL}")
+        return self._objects.between(parents[0], sha)
+
+    def worktree_change(self, base_ref: str | None = None) -> Change:
+        """What the files as they stand, committed or not, bring against the merge base."""
+        if self.root is None:
+            raise UsageError("there is no work tree in a bare repository; name commits instead")
+        base = self.resolve(base_ref or self.default_base())
+        origin = self._grown_from(base, self.resolve("HEAD"))
+        return worktree_change(self._git, self._objects, self.root, origin)
+
+    def _grown_from(self, base: str, head: str) -> str:
+        common = self.merge_base(base, head)
+        if common is not None:
+            return common
+        if not self.is_shallow():
+            raise UsageError(f"{base} and {head} have no common history; name another --base")
+        parents = self.parents(head)
+        if len(parents) > 1 and self.has_commit(parents[0]):
+            return parents[0]
+        raise UsageError(
+            f"this shallow clone does not reach the commit where {base} and {head} part; "
+            f"{_FETCH_ALL}"
+        )
+
+    def _why_unknown(self, ref: str) -> str:
+        listing = self._git.run(
+            "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"
+        )
+        names = text(listing).split("\n")
+        near = difflib.get_close_matches(ref, [name for name in names if name], n=3)
+        if ref == "HEAD" and not self._git.attempt("symbolic-ref", "HEAD")[0]:
+            return "the repository has no commit yet; commit something first"
+        advice = f"did you mean {', '.join(near)}?" if near else "see `git branch --all`"
+        if self.is_shallow():
+            advice += f" The clone is shallow: {_FETCH_ALL}"
+        return f"no commit is called {ref!r} in this clone; {advice}"
+
+
+def _candidates(ref: str) -> tuple[str, ...]:
+    # git takes an argument for an option when it starts so; none of its names can.
+    if not ref or ref.startswith("-") or any(ord(character) < 32 for character in ref):
+        raise UsageError(f"{ref!r} cannot be the name of a branch, tag or commit")
+    if ref == "HEAD" or ref.startswith("refs/") or _FULL_NAME.fullmatch(ref):
+        return (ref,)
+    # git itself prefers a tag to a branch of the same name; a pull request goes into a branch.
+    return (f"refs/heads/{ref}", ref, f"refs/remotes/origin/{ref}")
+
+
+def _full_name(sha: str) -> str:
+    if not _FULL_NAME.fullmatch(sha):
+        raise UsageError(f"{sha!r} is not the full name of a commit")
+    return sha
+
+
+def _why_not_a_repository(path: Path, error: str) -> str:
+    if "dubious ownership" in error:
+        return (
+            f"{path} lies in a git repository of another user, which git does not trust; "
+            "name the top folder of the repository, or run "
+            "`git config --global --add safe.directory FOLDER` yourself"
+        )
+    if "not a git repository" in error.lower():
+        return f"{path} is not in a git repository; run gatekeeper in a clone of the repository"
+    return f"git cannot use the repository at {path}: {error}"

@@ -1,0 +1,103 @@
+"""The work tree as a revision: the files as they stand, committed or not."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gatekeeper.contract.change import Change, Entry
+from gatekeeper.git.command import GitCommand
+from gatekeeper.git.objects import (
+    CommitRevision,
+    Difference,
+    Objects,
+    blob_id,
+    kind,
+    records,
+    regular_file,
+)
+
+
+@dataclass(frozen=True)
+class WorktreeRevision:
+    """The files as they stand, committed or not; `on_disk` differ from the index."""
+
+    entries: Mapping[str, Entry]
+    objects: Objects = field(repr=False, compare=False)
+    root: Path
+    on_disk: frozenset[str]
+    sha: str = "worktree"
+
+    def read(self, path: str) -> bytes:
+        """The content that committing the file now would store."""
+        entry = regular_file(self.entries, path)
+        if path not in self.on_disk:
+            return self.objects.blob(path, entry.id)
+        content = (self.root / path).read_bytes()
+        # Where git is set to store LF for CRLF, both sides are to be read with LF.
+        unix = content.replace(b"\r\n", b"\n")
+        return unix if blob_id(unix, entry.id) == entry.id else content
+
+
+def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) -> Change:
+    """The work tree below `root` against the commit `base`."""
+    origin = CommitRevision(base, objects)
+    head = _read_worktree(git, objects, root, like=base)
+    options = ("--raw", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=all")
+    tracked = Difference.parse(git.run("diff-index", *options, base)).renames
+    moved = {old: new for old, new in tracked.items() if new in head.entries}
+    return Change(origin, head, _untracked_renames(origin.entries, head.entries) | moved)
+
+
+def _read_worktree(git: GitCommand, objects: Objects, root: Path, like: str) -> WorktreeRevision:
+    entries: dict[str, Entry] = {}
+    for record in records(git.run("ls-files", "-s", "-z")):
+        about, path = record.split("\t", 1)
+        mode, name, _ = about.split(" ")
+        entries[path] = Entry(name, kind(mode))
+    options = ("-z", "-uall", "--no-renames", "--ignore-submodules=all")
+    listing = records(git.run("status", "--porcelain=v1", *options))
+    # `XY path`: Y tells the work tree from the index, and the index is what was listed.
+    touched = [record[3:] for record in listing if record[1] != " "]
+    for path in touched:
+        entries.pop(path, None)
+    files = [path for path in touched if _type(root / path) == stat.S_IFREG]
+    entries |= {path: Entry(name) for path, name in zip(files, _hash(git, files), strict=True)}
+    for path in touched:
+        if _type(root / path) == stat.S_IFLNK:
+            target = os.fsencode((root / path).readlink())
+            entries[path] = Entry(blob_id(target, like), "symlink")
+    return WorktreeRevision(entries, objects, root, frozenset(files))
+
+
+def _type(file: Path) -> int | None:
+    try:
+        return stat.S_IFMT(file.lstat().st_mode)
+    except OSError:
+        return None
+
+
+def _hash(git: GitCommand, paths: Sequence[str]) -> list[str]:
+    """The names the files would be stored under, after the filters git is set to use."""
+    # The list is a line a path, unquoted where it starts with a quote.
+    odd = [path for path in paths if "\n" in path or path.startswith('"')]
+    plain = [path for path in paths if path not in set(odd)]
+    names = {path: git.run("hash-object", "--", path).decode().strip() for path in odd}
+    if plain:
+        with tempfile.TemporaryFile() as listing:
+            listing.write(b"".join(os.fsencode(path) + b"\n" for path in plain))
+            listing.seek(0)
+            output = git.run("hash-object", "--stdin-paths", stdin=listing)
+        names |= zip(plain, output.decode().split(), strict=True)
+    return [names[path] for path in paths]
+
+
+def _untracked_renames(base: Mapping[str, Entry], head: Mapping[str, Entry]) -> dict[str, str]:
+    """Renames that git does not look for: the same content, at a path not yet added."""
+    appeared = {entry: path for path, entry in head.items() if path not in base}
+    gone = {entry: path for path, entry in base.items() if path not in head}
+    return {path: appeared[entry] for entry, path in gone.items() if entry in appeared}
