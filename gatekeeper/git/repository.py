@@ -139,7 +139,7 @@ class Repository:
         quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
         status, _, error = self._git.attempt("fetch", *quiet, *options, "--", remote, sha)
         if status:
-            words = _CREDENTIALS.sub("://***@", error)
+            words = _CREDENTIALS.sub("://***@", error).replace("\n", "; ")
             raise MeasurementError(f"could not fetch {sha} from {remote} ({words}); {_FETCH_ALL}")
 
     # Changes

@@ -1,0 +1,165 @@
+"""Shallow clones of a pull request's merge commit, fetched as on GitHub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from git_repository import GitRepository
+
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.git import Repository
+
+MakeRepository = Callable[..., GitRepository]
+MERGE = "refs/remotes/pull/7/merge"
+
+
+@dataclass
+class PullRequest:
+    """A remote, and a clone as actions/checkout makes it of refs/pull/7/merge."""
+
+    remote: GitRepository
+    clone: GitRepository
+    start: str
+    base: str
+    head: str
+    merge: str
+
+
+@pytest.fixture
+def pull_request(git_repository: MakeRepository, tmp_path: Path) -> PullRequest:
+    remote = git_repository("remote")
+    # GitHub serves every object of a repository by its name.
+    remote.config("uploadpack.allowAnySHA1InWant", "true")
+    start = remote.commit("start", {"prompt.md": "one", "other": "1"})
+    remote.branch("pr")
+    head = remote.commit("change", {"prompt.md": "two"})
+    remote.switch("main")
+    base = remote.commit("main moves on", {"other": "2"})
+    remote.git("checkout", "--quiet", "--detach")
+    merge = remote.merge("pr")
+    remote.git("update-ref", "refs/pull/7/merge", merge)
+    remote.switch("main")
+    clone = git_repository("clone")
+    clone.git("remote", "add", "origin", remote.path.as_uri())
+    clone.git("fetch", "-q", "--no-tags", "--depth=1", "origin", f"+{merge}:{MERGE}")
+    clone.git("checkout", "-q", "--detach", MERGE)
+    return PullRequest(remote, clone, start, base, head, merge)
+
+
+@pytest.fixture
+def repository(pull_request: PullRequest) -> Iterator[Repository]:
+    with Repository.open(pull_request.clone.path) as opened:
+        yield opened
+
+
+def test_the_base_is_fetched_without_history(
+    pull_request: PullRequest, repository: Repository
+) -> None:
+    refs = pull_request.clone.git("for-each-ref")
+    missing = repository.missing_parent("HEAD")
+    assert missing == pull_request.base
+    with pytest.raises(UsageError, match=r"is not in this clone.*fetch-depth: 0"):
+        repository.pull_request_change("HEAD")
+    repository.fetch_commit(missing)
+    assert repository.missing_parent("HEAD") is None
+    change = repository.pull_request_change("HEAD")
+    assert (change.base.sha, change.head.sha) == (pull_request.base, pull_request.merge)
+    differing = {
+        path
+        for path in change.head.entries
+        if change.head.entries[path] != change.base.entries[path]
+    }
+    assert differing == {"prompt.md"}
+    assert change.base.read("prompt.md") == b"one"
+    assert repository.is_shallow()
+    assert not repository.has_commit(pull_request.start)
+    assert pull_request.clone.git("for-each-ref") == refs
+    assert not (pull_request.clone.path / ".git/FETCH_HEAD").read_text().count(missing)
+
+
+def test_deepening_brings_the_parents(pull_request: PullRequest, repository: Repository) -> None:
+    repository.deepen(pull_request.merge, by=1)
+    assert repository.has_commit(pull_request.base)
+    assert repository.has_commit(pull_request.head)
+    assert not repository.has_commit(pull_request.start)
+    assert repository.pull_request_change("HEAD").base.sha == pull_request.base
+    repository.deepen(pull_request.merge)
+    assert not repository.is_shallow()
+    assert repository.merge_base(pull_request.base, pull_request.head) == pull_request.start
+    repository.deepen(pull_request.merge)
+
+
+def test_merge_base_beyond_the_cut(pull_request: PullRequest, repository: Repository) -> None:
+    repository.fetch_commit(pull_request.base)
+    repository.fetch_commit(pull_request.head)
+    with pytest.raises(UsageError, match=r"shallow clone does not reach.*fetch-depth: 0"):
+        repository.change(pull_request.base, pull_request.head)
+
+
+def test_merge_commit_against_a_base_that_moved_on(
+    pull_request: PullRequest, repository: Repository
+) -> None:
+    later = pull_request.remote.commit("main moves on again", {"other": "3"})
+    repository.fetch_commit(pull_request.base)
+    repository.fetch_commit(later)
+    change = repository.change(later, "HEAD")
+    assert change.base.sha == pull_request.base
+
+
+def test_unknown_base_in_a_shallow_clone_says_what_to_set(repository: Repository) -> None:
+    with pytest.raises(UsageError, match="fetch-depth: 0"):
+        repository.change("main", "HEAD")
+    with pytest.raises(UsageError, match="fetch-depth: 0"):
+        repository.change()
+
+
+def test_fetch_into_a_complete_clone_keeps_it_complete(
+    pull_request: PullRequest, tmp_path: Path
+) -> None:
+    clone = GitRepository.clone(pull_request.remote, tmp_path / "complete", branch="main")
+    later = pull_request.remote.commit("later", {"other": "3"})
+    with Repository.open(clone.path) as repository:
+        repository.fetch_commit(later)
+        assert repository.has_commit(later)
+        assert not repository.is_shallow()
+        repository.fetch_commit(later)
+
+
+def test_what_the_remote_does_not_have(repository: Repository) -> None:
+    with pytest.raises(
+        MeasurementError, match=r"could not fetch 0{40} from origin.*fetch-depth: 0"
+    ):
+        repository.fetch_commit("0" * 40)
+
+
+def test_password_of_a_remote_is_not_shown(
+    pull_request: PullRequest, repository: Repository
+) -> None:
+    pull_request.clone.git("remote", "set-url", "origin", "http://user:pa55word@127.0.0.1:9/x.git")
+    with pytest.raises(MeasurementError) as caught:
+        repository.fetch_commit("1" * 40)
+    assert "pa55word" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["main", "--upload-pack=x", "HEAD:refs/heads/x", "ABC"])
+def test_only_full_names_are_fetched(repository: Repository, name: str) -> None:
+    with pytest.raises(UsageError, match="not the full name"):
+        repository.fetch_commit(name)
+
+
+def test_only_merge_commits_carry_their_base(
+    pull_request: PullRequest, repository: Repository
+) -> None:
+    repository.fetch_commit(pull_request.head)
+    with pytest.raises(UsageError, match=r"is no merge commit.*--base"):
+        repository.pull_request_change(pull_request.head)
+
+
+def test_a_first_commit_has_no_parent_to_miss(git_repository: MakeRepository) -> None:
+    made = git_repository("single")
+    made.commit("start", {"a": "a"})
+    with Repository.open(made.path) as repository:
+        assert repository.missing_parent("HEAD") is None
