@@ -1,0 +1,287 @@
+"""The folded parts of the answer: fixtures with both outputs, prompt diff, how it was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gatekeeper.contract.trial import Arm
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import block, code, code_cell, html_code, prose
+from gatekeeper.reports.headline import OBJECTIVES, by_severity, objective_value
+from gatekeeper.reports.page import Page, fold
+from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.result import (
+    ArmResult,
+    ContractResult,
+    FixtureFailure,
+    FixtureResult,
+    GateResult,
+)
+
+_CELL = 100
+_FIXTURE_COLUMNS = (
+    "| Fixture | Base | Head | Failing check | Base said | Head said |\n"
+    "| --- | :---: | :---: | --- | --- | --- |\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much is shown: fixtures a list, and characters of an output or a diff."""
+
+    broken: int
+    others: int
+    output: int
+    diff: int
+
+
+def add_details(page: Page, result: GateResult, depth: Depth) -> None:
+    """Worst contract first; of each, what broke before what explains it."""
+    ranked = by_severity(result.contracts)
+    several = len(ranked) > 1
+    for contract in ranked:
+        _add_fixtures(page, contract, depth, several)
+    shown: set[tuple[str, str]] = set()
+    for contract in ranked:
+        _add_diff(page, contract, depth, shown)
+    _add_decision(page, ranked)
+
+
+def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:
+    of = f" in {html_code(contract.name, 60)}" if several else ""
+    broken = [f for f in contract.fixtures if f.change == "broke"]
+    fixed = [f for f in contract.fixtures if f.change == "fixed"]
+    failing = [f for f in contract.fixtures if f.head_passed is False and f.change != "broke"]
+    lost = [f for f in contract.fixtures if f.errors]
+    known = contract.base is not None
+    _add_group(page, f"❌ {_fixtures(broken)} broke{of}", broken, "head", depth.broken, depth)
+    _add_lost(page, f"🚫 {_fixtures(lost)} had failed calls{of}", lost, depth.others)
+    _add_group(page, f"✅ {_fixtures(fixed)} fixed{of}", fixed, "base", depth.others, depth)
+    before = "on base as well" if known else "on head"
+    verb = "fails" if len(failing) == 1 else "fail"
+    summary = f"{_fixtures(failing)} {verb} {before}{of}"
+    _add_group(page, summary, failing, "head", depth.others, depth)
+
+
+def _add_group(
+    page: Page,
+    summary: str,
+    fixtures: Sequence[FixtureResult],
+    arm: Arm,
+    most: int,
+    depth: Depth,
+) -> None:
+    """Short outputs side by side in a table, long ones each in a block of its own."""
+    if not fixtures:
+        return
+    chosen = fixtures[:most]
+    short = [f for f in chosen if _is_short(f, arm)]
+    long = [f for f in chosen if not _is_short(f, arm)]
+    opening, closing = fold(summary)
+    rest = len(fixtures) - len(chosen)
+    if short:
+        page.add_rows(
+            opening + _FIXTURE_COLUMNS,
+            [_row(fixture, arm) for fixture in short],
+            total=len(short) + (0 if long else rest),
+            closing=closing,
+            more=lambda left: f"\n…and {left:,} more in `result.json`",
+        )
+    if long:
+        page.add_rows(
+            opening if not short else fold(f"{summary}: those with long outputs")[0],
+            [_blocks(fixture, arm, depth.output) for fixture in long],
+            total=len(long) + rest,
+            closing=closing,
+            more=lambda left: f"…and {left:,} more in `result.json`",
+            joint="\n\n",
+        )
+
+
+def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most: int) -> None:
+    if not fixtures:
+        return
+    opening, closing = fold(summary)
+    page.add_rows(
+        opening,
+        [f"- {code(f.id, 80)}: {code(f.errors[0], 300)}{_more(f.errors)}" for f in fixtures[:most]],
+        total=len(fixtures),
+        closing=closing,
+        more=lambda left: f"- …and {left:,} more in `result.json`",
+    )
+
+
+def _row(fixture: FixtureResult, arm: Arm) -> str:
+    said = _said(fixture, arm)
+    cells = [
+        code_cell(fixture.id, 60),
+        str(fixture.base or figures.NONE),
+        str(fixture.head or figures.NONE),
+        _finding(fixture, arm, cell=True),
+        *(code_cell(text, _CELL) if text is not None else figures.NONE for text in said),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _blocks(fixture: FixtureResult, arm: Arm, limit: int) -> str:
+    tally = f"base {fixture.base or figures.NONE}, head {fixture.head or figures.NONE}"
+    parts = [f"{code(fixture.id, 80)} ({tally}) {_finding(fixture, arm, cell=False)}"]
+    for label, text in zip(("Base said", "Head said"), _said(fixture, arm), strict=True):
+        if text is not None:
+            parts.append(f"{label}:\n\n{block(text, limit=limit)}")
+    return "\n\n".join(parts)
+
+
+def _finding(fixture: FixtureResult, arm: Arm, *, cell: bool) -> str:
+    found = _failures(fixture, arm)
+    if not found:
+        return figures.NONE if cell else ""
+    first = found[0]
+    checks = {failure.check for failure in found}
+    others = f" (+{len(checks) - 1} more)" if len(checks) > 1 else ""
+    span = code_cell if cell else code
+    message = f": {prose(first.message, 200)}" if first.message else ""
+    return f"{span(first.check, 60)}{others}{message}"
+
+
+def _said(fixture: FixtureResult, arm: Arm) -> tuple[str | None, str | None]:
+    """Both outputs; of the failing arm the one that the shown message speaks of."""
+    found = _failures(fixture, arm)
+    failing = found[0].output if found else None
+    if arm == "head":
+        return fixture.base_output, fixture.head_output if failing is None else failing
+    return fixture.base_output if failing is None else failing, fixture.head_output
+
+
+def _failures(fixture: FixtureResult, arm: Arm) -> list[FixtureFailure]:
+    return [failure for failure in fixture.failures if failure.arm == arm]
+
+
+def _is_short(fixture: FixtureResult, arm: Arm) -> bool:
+    return all(
+        text is None or (len(text) <= _CELL and "\n" not in text.strip("\n"))
+        for text in _said(fixture, arm)
+    )
+
+
+def _add_diff(
+    page: Page, contract: ContractResult, depth: Depth, shown: set[tuple[str, str]]
+) -> None:
+    base, head = contract.base, contract.head
+    if base is None or head is None:
+        return
+    if base.model != head.model:
+        page.add(f"Model of {code(contract.name, 60)}: {code(base.model)} → {code(head.model)}")
+    pair = (base.prompt_text, head.prompt_text)
+    if pair in shown:
+        return
+    shown.add(pair)
+    changes = diff_prompts(*pair)
+    if not changes:
+        return
+    where = html_code(head.prompt_path, 120)
+    opening, closing = fold(
+        f"Prompt diff of {where}: {figures.count(len(changes), 'section')} changed"
+    )
+    page.add_rows(
+        opening,
+        [_section(change, depth.diff) for change in changes],
+        closing=closing,
+        more=lambda left: f"…and {figures.count(left, 'more section')}",
+        joint="\n\n",
+    )
+
+
+def _section(change: SectionChange, limit: int) -> str:
+    state = "" if change.change == "changed" else f" ({change.change})"
+    return f"{code(change.title, 120)}{state}\n\n{block(change.diff, 'diff', limit)}"
+
+
+def _add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
+    rows = [row for contract in contracts for row in _decision(contract)]
+    if not rows:
+        return
+    opening, closing = fold("How this was decided, with latency, cost and error budget")
+    page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
+
+
+def _decision(contract: ContractResult) -> list[str]:
+    name = code(contract.name, 60)
+    rows = []
+    if contract.affected_by:
+        shown = [f"{code(a.path, 120)} {a.change}" for a in contract.affected_by[:5]]
+        more = contract.affected_by[5:]
+        rows.append(f"- {name} ran because of {', '.join(shown)}{f' +{len(more)}' if more else ''}")
+    paired = contract.paired
+    if paired:
+        stopped = (
+            "" if paired.stopped == "exhausted" else f", stopped early: {prose(paired.stopped)}"
+        )
+        rows.append(
+            f"- {name}: {prose(paired.method)} on "
+            f"{figures.count(paired.fixtures, 'distinct input')}, alpha {paired.alpha:g}; "
+            f"{paired.broke:,} broke, {paired.fixed:,} fixed, {paired.unknown:,} not known{stopped}"
+        )
+    rows += [
+        f"- {name} {label}: {_arm(arm)}"
+        for label, arm in (("base", contract.base), ("head", contract.head))
+        if arm
+    ]
+    rows += [_slo_row(contract, name)] if contract.slo else []
+    rows += _budget_rows(contract, name)
+    return rows
+
+
+def _arm(arm: ArmResult) -> str:
+    interval = ""
+    if arm.interval:
+        low, high = figures.percent(arm.interval.low), figures.percent(arm.interval.high)
+        interval = f" [{low} to {high}]"
+    failed = f", {figures.count(arm.failed_calls, 'failed call')}" if arm.failed_calls else ""
+    cost = "cost unknown"
+    if arm.cost_per_call_usd is not None:
+        cost = f"{figures.dollars(arm.cost_per_call_usd)} a call"
+    return (
+        f"{code(arm.model, 80)}, {figures.count(arm.samples, 'sample')}, "
+        f"{figures.percent(arm.success_rate)} pass{interval}{failed}, "
+        f"latency p95 {figures.milliseconds(arm.latency_p95_ms)}, {cost}"
+    )
+
+
+def _slo_row(contract: ContractResult, name: str) -> str:
+    words = {True: "met", False: "missed", None: "open"}
+    shown = [
+        f"{OBJECTIVES[slo.objective]} {objective_value(slo, slo.observed)} "
+        f"against {objective_value(slo, slo.target)} ({words[slo.met]})"
+        for slo in contract.slo
+    ]
+    return f"- {name} objectives: {', '.join(shown)}"
+
+
+def _budget_rows(contract: ContractResult, name: str) -> list[str]:
+    budget = contract.error_budget
+    if budget is None:
+        return []
+    rates = ", ".join(
+        f"{code(window, 20)} {figures.NONE if rate is None else figures.number(rate)}"
+        for window, rate in budget.burn_rate.items()
+    )
+    projected = ""
+    if budget.projected_burn_rate:
+        low, high = (figures.number(rate) for rate in budget.projected_burn_rate)
+        projected = f"; merging would burn at {low} to {high} times the budgeted rate"
+    burn = f", burn rate {rates}" if rates else ""
+    return [
+        f"- {name} error budget over {code(budget.window, 20)}: {figures.number(budget.left)} of "
+        f"{figures.number(budget.budget)} failures left after "
+        f"{figures.count(budget.events, 'event')}{burn}{projected}"
+    ]
+
+
+def _fixtures(fixtures: Sequence[FixtureResult]) -> str:
+    return figures.count(len(fixtures), "fixture")
+
+
+def _more(errors: Sequence[str]) -> str:
+    return f" (+{len(errors) - 1:,} more)" if len(errors) > 1 else ""

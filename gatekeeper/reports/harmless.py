@@ -1,0 +1,132 @@
+"""Makes text from a model, a fixture, a file or a branch name safe to show.
+
+Such text is written by whoever wants the gate to pass. In Markdown it must not become
+markup, an image, a link, a mention or a forged marker; in a workflow log it must not
+become a command; nowhere may it hide or reorder what a reader sees.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+# Format characters (Cf) without a glyph, blank letters, variation selectors other than the
+# emoji one (FE0F), line separators, surrogates and non-characters: all can hide or reorder.
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U00013430-\U0001343f\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+_HIDDEN = re.compile(f"[{_CONTROL}{_INVISIBLE}]")
+_HIDDEN_OR_RETURN = re.compile(f"[{_CONTROL}{_INVISIBLE}\r]")
+
+_ACTIVE = re.compile(
+    r"""
+    [\\`*\[\]~|$]                # markup wherever it stands; GitHub reads $…$ as formulas
+    | (?<!\w)_ | _(?!\w)         # emphasis; an underscore inside a word is only itself
+    | <(?=[A-Za-z/!?])           # tags, comments, autolinks
+    | &(?=[#\w])                 # entities
+    """,
+    re.VERBOSE,
+)
+_ENTITIES = {"\\": "&#92;", "|": "&#124;", "$": "&#36;", "<": "&lt;", "&": "&amp;"}
+# What would begin a list, heading, quote, rule or table at the start of a line.
+_BLOCK_START = re.compile(r"^(?:(\d+)(?=[.)])|(?=[-+=#>:]))")
+
+# GitHub links these in the finished text, where a backslash is gone already.
+_REFERENCE = re.compile(r"(@)(?=\w)|(#)(?=\d)|\b(gh-)(?=\d)|(:)(?=//)|\b(www)(?=\.)", re.IGNORECASE)
+_BREAK = "\u200b"
+
+_WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)")
+
+
+def visible(text: str) -> str:
+    """The same text with each invisible character spelled out, as evidence must be seen.
+
+    An opening of an HTML comment is broken up: not even inside code may hostile text
+    carry the marker by which the comment is found again.
+    """
+    return _break_comments(_HIDDEN_OR_RETURN.sub(_spell, text))
+
+
+def plain(text: str) -> str:
+    """The text without invisible characters, on one line."""
+    return " ".join(_break_comments(_HIDDEN.sub("", text)).split())
+
+
+def clip(text: str, limit: int | None) -> str:
+    """At most `limit` characters, the last one an ellipsis where something was cut."""
+    if limit is None or len(text) <= limit:
+        return text
+    return text[: limit - 1].rstrip() + "…"
+
+
+def prose(text: str, limit: int | None = None) -> str:
+    """Text for a Markdown paragraph, list item or table cell: it reads as written, no more."""
+    cut = clip(plain(text), limit)
+    unlinked = _REFERENCE.sub(lambda found: found[0] + _BREAK, cut)
+    escaped = _ACTIVE.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), unlinked)
+    return _BLOCK_START.sub(r"\1\\", escaped)
+
+
+def code(text: str, limit: int | None = None) -> str:
+    """A code span on one line, with a fence longer than any run of backticks inside."""
+    cut = clip(visible(text).replace("\n", "⏎").replace("\t", "⇥"), limit)
+    if not cut:
+        return "*(empty)*"
+    fence = "`" * (_longest_run(cut) + 1)
+    # CommonMark takes one space away at both ends where both have one.
+    pad = " " if "`" in (cut[0], cut[-1]) or (cut[0] == cut[-1] == " " and cut.strip()) else ""
+    return f"{fence}{pad}{cut}{pad}{fence}"
+
+
+def code_cell(text: str, limit: int | None = None) -> str:
+    """A code span for a table cell.
+
+    Renderers disagree on a backslash before a pipe inside code, so text with a pipe
+    is shown as prose, where an entity says it without doubt.
+    """
+    if "|" in text:
+        return prose(text, limit)
+    return code(text, limit)
+
+
+def block(text: str, language: str = "text", limit: int | None = None) -> str:
+    """A fenced code block; the fence is longer than any run of backticks inside."""
+    cut = clip(visible(text), limit)
+    fence = "`" * max(3, _longest_run(cut) + 1)
+    return f"{fence}{language}\n{cut}\n{fence}"
+
+
+def html_code(text: str, limit: int | None = None) -> str:
+    """`<code>` for places where Markdown is not read, such as a `<summary>`."""
+    cut = clip(" ".join(visible(text).split()), limit)
+    return f"<code>{html.escape(cut)}</code>"
+
+
+def log_text(text: str) -> str:
+    """Text for a workflow log: no line of it is read as a command by the runner."""
+    return "\n".join(_log_line(line) for line in visible(text).split("\n"))
+
+
+def xml_text(text: str) -> str:
+    """Text without the characters that XML 1.0 forbids, with the others that hide spelled out."""
+    return _HIDDEN_OR_RETURN.sub(_spell, text)
+
+
+def _spell(found: re.Match[str]) -> str:
+    return "␍" if found[0] == "\r" else f"⟨U+{ord(found[0]):04X}⟩"
+
+
+def _break_comments(text: str) -> str:
+    return text.replace("<!--", "<!- -")
+
+
+def _log_line(line: str) -> str:
+    # Two spellings of a command: `::name::` after white space, `##[name]` anywhere.
+    return _WORKFLOW_COMMAND.sub(r"\1: ", line).replace("##[", "## [")
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

@@ -1,0 +1,211 @@
+"""The result for other programs: a document whose keys are promised, and its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC
+from importlib.resources import files
+from typing import Any
+
+from gatekeeper import __version__
+from gatekeeper.result import (
+    ArmResult,
+    ContractResult,
+    FixtureFailure,
+    FixtureResult,
+    GateResult,
+    PairedResult,
+)
+from gatekeeper.slo.budget import ErrorBudget
+from gatekeeper.stats.interval import ConfidenceInterval
+
+SCHEMA_VERSION = 1
+_SCHEMA_FILE = "result.v1.json"
+
+
+def result_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) that every result document follows."""
+    text = files("gatekeeper.reports").joinpath(_SCHEMA_FILE).read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def result_document(result: GateResult) -> dict[str, Any]:
+    """The result as JSON-ready values. What is not known is null; never NaN, never infinite."""
+    started = result.started if result.started.tzinfo else result.started.replace(tzinfo=UTC)
+    document = {
+        "schema": SCHEMA_VERSION,
+        "version": __version__,
+        "kind": result.kind,
+        "verdict": result.verdict,
+        "exit_code": result.exit_code,
+        "base": {"sha": result.base_sha},
+        "head": {"sha": result.head_sha},
+        "started": started.isoformat(),
+        "seconds": result.seconds,
+        "calls": {
+            "made": result.calls.made,
+            "cached": result.calls.cached,
+            "saved": result.calls.saved,
+            "failed": result.calls.failed,
+        },
+        "cost_usd": result.cost_usd,
+        "contracts": [_contract(contract) for contract in result.contracts],
+        "uncovered": list(result.uncovered),
+        "unaffected": result.unaffected,
+        "notices": list(result.notices),
+    }
+    finite: dict[str, Any] = _finite(document)
+    return finite
+
+
+def render_result(result: GateResult) -> str:
+    """`result.json`: the document as text."""
+    return encode(result_document(result), indent=2) + "\n"
+
+
+def encode(value: Any, indent: int | None = None) -> str:
+    """JSON that any reader takes, whatever a model wrote into it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair can only be written as an escape
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)
+    # Readers that split text into lines would also split here.
+    for separator in ("\x85", "\u2028", "\u2029"):
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    return text
+
+
+def _contract(contract: ContractResult) -> dict[str, Any]:
+    return {
+        "name": contract.name,
+        "path": contract.path,
+        "verdict": contract.verdict,
+        "reasons": [
+            {"code": reason.code, "text": reason.text, "verdict": reason.verdict}
+            for reason in contract.reasons
+        ],
+        "affected_by": [
+            {"path": affected.path, "change": affected.change} for affected in contract.affected_by
+        ],
+        "base": _arm(contract.base),
+        "head": _arm(contract.head),
+        "paired": _paired(contract.paired),
+        "slo": [
+            {
+                "objective": slo.objective,
+                "target": slo.target,
+                "observed": slo.observed,
+                "interval": _interval(slo.interval),
+                "met": slo.met,
+                "unmeasured": slo.unmeasured,
+            }
+            for slo in contract.slo
+        ],
+        "error_budget": _budget(contract.error_budget),
+        "fixtures": [_fixture(fixture) for fixture in contract.fixtures],
+        "weakened": list(contract.weakened),
+        "warnings": list(contract.warnings),
+    }
+
+
+def _arm(arm: ArmResult | None) -> dict[str, Any] | None:
+    if arm is None:
+        return None
+    return {
+        "model": arm.model,
+        "prompt": arm.prompt_path,
+        "passed": arm.passed,
+        "samples": arm.samples,
+        "failed_calls": arm.failed_calls,
+        "fixtures_passed": arm.fixtures_passed,
+        "fixtures": arm.fixtures,
+        "success_rate": arm.success_rate,
+        "interval": _interval(arm.interval),
+        "latency_p95_ms": arm.latency_p95_ms,
+        "cost_per_call_usd": arm.cost_per_call_usd,
+    }
+
+
+def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
+    if paired is None:
+        return None
+    return {
+        "method": paired.method,
+        "alpha": paired.alpha,
+        "fixtures": paired.fixtures,
+        "broke": paired.broke,
+        "fixed": paired.fixed,
+        "unknown": paired.unknown,
+        "p_value": paired.p_value,
+        "difference": paired.difference,
+        "interval": _interval(paired.interval),
+        "minimum_detectable_effect": paired.minimum_detectable_effect,
+        "stopped": paired.stopped,
+    }
+
+
+def _budget(budget: ErrorBudget | None) -> dict[str, Any] | None:
+    if budget is None:
+        return None
+    projected = budget.projected_burn_rate
+    return {
+        "window": budget.window,
+        "events": budget.events,
+        "budget": budget.budget,
+        "spent": budget.spent,
+        "left": budget.left,
+        "burn_rate": dict(budget.burn_rate),
+        "projected_burn_rate": None if projected is None else list(projected),
+    }
+
+
+def _fixture(fixture: FixtureResult) -> dict[str, Any]:
+    return {
+        "id": fixture.id,
+        "category": fixture.category,
+        "base": None if fixture.base is None else str(fixture.base),
+        "head": None if fixture.head is None else str(fixture.head),
+        "base_passed": fixture.base_passed,
+        "head_passed": fixture.head_passed,
+        "change": fixture.change,
+        "p_value": fixture.p_value,
+        "failures": [_failure(failure) for failure in fixture.failures],
+        "warnings": [_failure(failure) for failure in fixture.warnings],
+        "errors": list(fixture.errors),
+        "base_output": fixture.base_output,
+        "head_output": fixture.head_output,
+        "duplicate_of": fixture.duplicate_of,
+    }
+
+
+def _failure(failure: FixtureFailure) -> dict[str, Any]:
+    return {
+        "arm": failure.arm,
+        "check": failure.check,
+        "message": failure.message,
+        "output": failure.output,
+    }
+
+
+def _interval(interval: ConfidenceInterval | None) -> list[float] | None:
+    if interval is None or not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        return None
+    return [interval.low, interval.high]
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for every number that JSON cannot say."""
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        # A pair of bounds with one unknown bound says nothing.
+        if any(isinstance(entry, float) and not math.isfinite(entry) for entry in value):
+            return None
+        return [_finite(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

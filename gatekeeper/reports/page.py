@@ -1,0 +1,79 @@
+"""A page of bounded size: what is added first is what survives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+_GAP = "\n\n"
+
+
+def byte_length(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+class Page:
+    """Collects blocks of Markdown up to a limit and remembers whether any was left out.
+
+    A block goes in whole or not at all, so that no fence, table or fold is ever left open.
+    """
+
+    def __init__(self, limit: int, size: Callable[[str], int] = len) -> None:
+        self._size = size
+        self._left = limit
+        self._parts: list[str] = []
+        self.cut = False
+
+    def add(self, text: str) -> bool:
+        """Whether the block fitted."""
+        cost = self._size(text) + len(_GAP)
+        if cost > self._left:
+            self.cut = True
+            return False
+        self._left -= cost
+        self._parts.append(text)
+        return True
+
+    def add_rows(
+        self,
+        opening: str,
+        rows: Sequence[str],
+        *,
+        total: int | None = None,
+        closing: str = "",
+        more: Callable[[int], str] = lambda left: f"…and {left:,} more",
+        joint: str = "\n",
+        share: float = 1.0,
+    ) -> bool:
+        """As many rows as fit into a share of what is left, and how many more there are.
+
+        `total` counts the rows there would be, where `rows` are only the first of them.
+        """
+        wanted = len(rows) if total is None else total
+        room = int(self._left * share) - self._size(opening + closing + more(wanted)) - 8
+        kept = self._fitting(rows, joint, room)
+        if not kept:
+            self.cut = True
+            return False
+        left_out = wanted - len(kept)
+        if left_out:
+            self.cut = True
+            kept.append(more(left_out))
+        return self.add(opening + joint.join(kept) + closing)
+
+    def text(self, ending: str = "") -> str:
+        """The page; the ending's room must have been kept by the caller."""
+        return _GAP.join([*self._parts, *([ending] if ending else [])])
+
+    def _fitting(self, rows: Iterable[str], joint: str, room: int) -> list[str]:
+        kept: list[str] = []
+        for row in rows:
+            room -= self._size(row) + len(joint)
+            if room < 0:
+                break
+            kept.append(row)
+        return kept
+
+
+def fold(summary_html: str) -> tuple[str, str]:
+    """The opening and the closing of a folded part; the summary must be harmless HTML."""
+    return f"<details><summary>{summary_html}</summary>{_GAP}", f"{_GAP}</details>"

@@ -1,0 +1,109 @@
+"""Progress while sampling, on standard error: a bar on a terminal, a few plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import plain
+
+_SECONDS_BETWEEN_LINES = 15.0
+
+
+class TerminalProgress:
+    """Follows one run. Safe to use without ever being started: then it shows nothing."""
+
+    def __init__(
+        self, console: Console | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._clock = clock
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._total = self._done = self._failed = 0
+        self._cost: float | None = 0.0
+        self._began = self._last_line = 0.0
+        self._label = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finished()
+
+    def started(self, total: int, label: str = "sampling") -> None:
+        """`total` calls are planned; fewer may be made."""
+        self._total, self._done, self._failed, self._cost = total, 0, 0, 0.0
+        self._label = plain(label)
+        self._began = self._last_line = self._clock()
+        if not total:
+            return
+        if not self._console.is_terminal:
+            self._line(f"{self._label}: at most {figures.count(total, 'call')}")
+            return
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}", markup=False),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._label, total=total, state="")
+        self._bar.start()
+
+    def advanced(
+        self, calls: int = 1, *, cost_usd: float | None = None, failed: bool = False
+    ) -> None:
+        """So many more trials are done. A cost of None makes the whole cost unknown."""
+        self._done += calls
+        self._failed += calls if failed else 0
+        if not failed:
+            known = self._cost is not None and cost_usd is not None
+            self._cost = (self._cost or 0.0) + (cost_usd or 0.0) if known else None
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, completed=self._done, state=self._state())
+        elif self._clock() - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = self._clock()
+            self._line(f"{self._label}: {self._done:,} of {self._total:,}, {self._state()}")
+
+    def finished(self) -> None:
+        """The bar goes away and one line stays. Safe to call twice."""
+        if self._bar:
+            self._bar.stop()
+            self._bar = None
+        if self._total:
+            took = figures.duration(self._clock() - self._began)
+            self._line(
+                f"{self._label}: {self._done:,} of {self._total:,} in {took}, {self._state()}"
+            )
+            self._total = 0
+
+    def _state(self) -> str:
+        seconds = self._clock() - self._began
+        rate = f"{self._done / seconds:.1f}/s, " if seconds > 0 and self._done else ""
+        failed = f", {self._failed:,} failed" if self._failed else ""
+        return f"{rate}cost {figures.dollars(self._cost)}{failed}"
+
+    def _line(self, text: str) -> None:
+        self._console.print(Text(text))

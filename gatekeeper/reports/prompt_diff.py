@@ -1,0 +1,132 @@
+"""What changed in a prompt, section by section: front matter, roles and Markdown headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
+from typing import Literal
+
+_ROLE = re.compile(
+    r"^#{0,6}\s*(?:-\s*role:\s*)?[\"']?(system|user|assistant|developer|tool)[\"']?\s*:?\s*$",
+    re.IGNORECASE,
+)
+_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+# A renamed heading keeps most of its text; below this it is one section gone and one new.
+_SAME_SECTION = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a prompt under one heading. `line` counts from 1."""
+
+    title: str
+    line: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionChange:
+    """One section that differs, and its unified diff."""
+
+    title: str
+    change: Literal["changed", "added", "removed"]
+    diff: str
+
+
+def split_sections(text: str) -> tuple[Section, ...]:
+    """The prompt cut at its headings and role lines. Their texts together are the whole text."""
+    if not text:
+        return ()
+    lines = text.removesuffix("\n").split("\n")
+    starts = sorted(_starts(lines).items())
+    if not starts or starts[0][0] > 0:
+        starts.insert(0, (0, "beginning"))
+    ends = [start for start, _ in starts[1:]] + [len(lines)]
+    return tuple(
+        Section(title, start + 1, tuple(lines[start:end]))
+        for (start, title), end in zip(starts, ends, strict=True)
+    )
+
+
+def diff_prompts(base: str, head: str) -> tuple[SectionChange, ...]:
+    """The sections that differ, in the order of the prompt."""
+    if base == head:
+        return ()
+    return tuple(_changes(split_sections(base), split_sections(head)))
+
+
+def _starts(lines: Sequence[str]) -> dict[int, str]:
+    """Line index -> title of the section that begins there."""
+    from markdown_it import MarkdownIt
+
+    body = _front_matter_end(lines)
+    starts = {0: "front matter"} if body else {}
+    if body and body < len(lines):
+        starts[body] = "beginning"
+    tokens = MarkdownIt("commonmark").parse("\n".join([""] * body + list(lines[body:])))
+    literal: set[int] = set()
+    for position, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        if token.type in ("fence", "code_block"):
+            literal.update(range(*token.map))
+        # A line of dashes under a chat message's text is meant as a rule: only # headings count.
+        if token.type == "heading_open" and token.level == 0 and token.markup.startswith("#"):
+            starts[token.map[0]] = f"{token.markup} {tokens[position + 1].content}".strip()
+    for index, line in enumerate(lines[body:], body):
+        role = _ROLE.match(line.strip())
+        if role and index not in literal:
+            starts[index] = role[1].lower()
+    return starts
+
+
+def _front_matter_end(lines: Sequence[str]) -> int:
+    """The index of the first line after YAML front matter, 0 where there is none."""
+    if lines[0].rstrip() != "---":
+        return 0
+    for index, line in enumerate(lines[1:], 1):
+        if line.rstrip() == "---":
+            return index + 1
+    return 0
+
+
+def _changes(base: Sequence[Section], head: Sequence[Section]) -> Iterator[SectionChange]:
+    matcher = SequenceMatcher(
+        None, [section.title for section in base], [section.title for section in head], False
+    )
+    for operation, base_from, base_to, head_from, head_to in matcher.get_opcodes():
+        old, new = base[base_from:base_to], head[head_from:head_to]
+        if operation == "equal" or _are_renamed(old, new):
+            yield from (_changed(a, b) for a, b in zip(old, new, strict=True) if a.lines != b.lines)
+            continue
+        yield from (SectionChange(s.title, "removed", _prefixed("-", s)) for s in old)
+        yield from (SectionChange(s.title, "added", _prefixed("+", s)) for s in new)
+
+
+def _are_renamed(old: Sequence[Section], new: Sequence[Section]) -> bool:
+    return len(old) == len(new) and all(
+        SequenceMatcher(None, a.lines, b.lines, False).ratio() >= _SAME_SECTION
+        or len(a.lines) == len(b.lines) == 1
+        for a, b in zip(old, new, strict=True)
+    )
+
+
+def _changed(base: Section, head: Section) -> SectionChange:
+    title = head.title if head.title == base.title else f"{base.title} → {head.title}"
+    diff = list(unified_diff(base.lines, head.lines, lineterm="", n=3))[2:]
+    return SectionChange(title, "changed", "\n".join(_at_line(line, base, head) for line in diff))
+
+
+def _at_line(line: str, base: Section, head: Section) -> str:
+    """Hunk headers count the lines of the file, not of the section."""
+    hunk = _HUNK.match(line)
+    if not hunk:
+        return line
+    old, new = int(hunk[1]) + base.line - 1, int(hunk[3]) + head.line - 1
+    return f"@@ -{old}{hunk[2] or ''} +{new}{hunk[4] or ''} @@"
+
+
+def _prefixed(sign: str, section: Section) -> str:
+    return "\n".join(sign + line for line in section.lines)

@@ -1,0 +1,52 @@
+"""`samples.jsonl`: every judged sample on a line of its own, complete enough to be replayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.contract.trial import Judgement, Outcome
+from gatekeeper.reports.machine import encode
+from gatekeeper.result import GateResult
+
+
+def render_samples(result: GateResult) -> str:
+    """One JSON object a line, in the order of the plan; empty where nothing was sampled."""
+    return "".join(f"{encode(sample_document(outcome))}\n" for outcome in result.outcomes)
+
+
+def sample_document(outcome: Outcome) -> dict[str, Any]:
+    """`request` and `repetition` find the line again when the same request is replayed."""
+    from gatekeeper.contract.identity import request_digest
+
+    sample = outcome.sample
+    trial, completion = sample.trial, sample.completion
+    request = trial.request
+    return {
+        "contract": trial.contract,
+        "fixture": trial.fixture,
+        "arm": trial.arm,
+        "repetition": trial.repetition,
+        "model": request.model,
+        "seed": request.seed,
+        "request": request_digest(request.messages, request.params),
+        "prompt_digest": request_digest(request.messages, {}),
+        "output_raw": completion.text if completion else None,
+        "output": sample.output if completion else None,
+        "repairs": list(sample.repairs),
+        "checks": [_judgement(judgement) for judgement in outcome.judgements],
+        "latency_ms": completion.latency_ms if completion else None,
+        "prompt_tokens": completion.prompt_tokens if completion else None,
+        "completion_tokens": completion.completion_tokens if completion else None,
+        "cost_usd": completion.cost_usd if completion else None,
+        "error": sample.error,
+        "shared": sample.shared,
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "check": judgement.check,
+        "passed": judgement.passed,
+        "severity": judgement.severity,
+        "message": judgement.message,
+    }
