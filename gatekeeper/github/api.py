@@ -136,7 +136,7 @@ class GithubApi:
 
     def _repo(self) -> Repository:
         if self._repository is None:
-            self._repository = self._github().get_repo(self._repository_name, lazy=True)
+            self._repository = self._github().get_repo(self._repository_name)
         return self._repository
 
     def _github(self) -> Github:

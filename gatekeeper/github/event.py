@@ -3,7 +3,7 @@
 | event | activity | base | head |
 | --- | --- | --- | --- |
 | `pull_request` | CheckPullRequest | first parent of the merge | the merge, GITHUB_SHA |
-| `pull_request_target` | CheckPullRequest | first parent of the merge | refs/pull/N/merge |
+| `pull_request_target` | CheckPullRequest | first parent of the merge | merge_commit_sha |
 | the two above, action `closed` | Nothing, green | | |
 | `merge_group` | CheckMergeGroup | merge_group.base_sha | merge_group.head_sha |
 | `merge_group`, action `destroyed` | Nothing, green | | |
@@ -33,8 +33,9 @@ class CheckPullRequest:
     """Judge a pull request.
 
     `base_sha` is the tip of the branch merged into as the event knew it and may be out of
-    date. `merge_sha` is the commit that merges the two, None where the event does not name
-    a current one. `same_repository` is False for forks: their runs get no secrets.
+    date. `merge_sha` is the commit that merges the two; GitHub makes it in the background, so
+    its second parent must be compared with `head_sha`. `same_repository` is False for forks:
+    their runs get no secrets.
     """
 
     number: int
@@ -104,17 +105,19 @@ def _pull_request(name: str, payload: Mapping[str, Any], environ: Mapping[str, s
         number=number,
         base_sha=_sha(_at(payload, "pull_request.base.sha"), "pull_request.base.sha"),
         head_sha=_sha(_at(payload, "pull_request.head.sha"), "pull_request.head.sha"),
-        # Only for pull_request is GITHUB_SHA the merge commit; merge_commit_sha of the payload
-        # is made in the background and may belong to an earlier push.
-        merge_sha=_merge_sha(environ) if name == "pull_request" else None,
+        # Only for pull_request is GITHUB_SHA the merge commit.
+        merge_sha=_full_name(
+            environ.get("GITHUB_SHA")
+            if name == "pull_request"
+            else _at(payload, "pull_request.merge_commit_sha", needed=False)
+        ),
         # A fork that has been deleted has no repository any more.
         same_repository=head_repository is not None and head_repository == base_repository,
     )
 
 
-def _merge_sha(environ: Mapping[str, str]) -> str | None:
-    sha = environ.get("GITHUB_SHA", "")
-    return sha if _SHA.fullmatch(sha) else None
+def _full_name(value: Any) -> str | None:
+    return value if isinstance(value, str) and _SHA.fullmatch(value) else None
 
 
 def _merge_group(payload: Mapping[str, Any]) -> Activity:
@@ -145,6 +148,7 @@ def _at(payload: Mapping[str, Any], path: str, *, needed: bool = True) -> Any:
 
 def _sha(value: Any, what: str) -> str:
     # A name of a branch would be taken for an option or a path by git: only commits go there.
-    if not isinstance(value, str) or not _SHA.fullmatch(value):
+    name = _full_name(value)
+    if name is None:
         raise UsageError(f"{what} is {value!r}, not a full commit name; {_WRONG_PAYLOAD}")
-    return value
+    return name

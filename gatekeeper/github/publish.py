@@ -54,45 +54,42 @@ class Judged:
     newsworthy: bool
 
 
-def marker(id_: str) -> str:
-    """What the gate's own comment is found by. `id_` keeps several jobs apart."""
-    return f"<!-- gatekeeper:{id_} -->"
-
-
 def publish_comment(
-    api: PullRequestApi, judged: Judged, text: str, *, mode: CommentMode, id_: str
+    api: PullRequestApi, judged: Judged, text: str, *, mode: CommentMode, marker: str
 ) -> tuple[Comment | None, str]:
     """Post the one comment or bring it up to date. Returns it, and a line for the log.
 
-    Raises PublishError. A comment that exists is always brought up to date, whatever the
-    mode: an old "fail" left standing after the fix would be a lie.
+    Raises PublishError. `marker` is what the comment is found by. A comment that exists is
+    always brought up to date, whatever the mode: an old "fail" left standing after the fix
+    would be a lie.
     """
     if mode == "off":
         return None, "comments are off"
-    existing = api.find_comment(judged.number, marker(id_))
+    existing = api.find_comment(judged.number, marker)
     if existing is None and not _wanted(judged, mode):
         return None, f"no comment: nothing to say in mode {mode!r}"
     current = api.head_sha(judged.number)
-    if current != judged.head_sha and existing is not None and _sha_line(current) in existing.body:
+    if existing is not None and current != judged.head_sha and _sha_line(current) in existing.body:
         return existing, "a newer push is judged already: its comment stays"
-    body = comment_body(text, judged.head_sha, current, id_)
+    body = comment_body(text, judged.head_sha, current, marker)
     if existing is None:
-        return api.create_comment(judged.number, marker(id_), body), "comment posted"
+        return api.create_comment(judged.number, marker, body), "comment posted"
     if existing.body == body:
         return existing, "comment is up to date"
     return api.update_comment(existing, body), "comment updated"
 
 
-def comment_body(text: str, judged_sha: str, current_sha: str, id_: str) -> str:
+def comment_body(text: str, judged_sha: str, current_sha: str, marker: str) -> str:
     """The comment as it is sent: marker, warning where it is stale, text within GitHub's limit."""
-    head = f"{marker(id_)}\n{_sha_line(judged_sha)}\n"
+    head = f"{marker}\n{_sha_line(judged_sha)}\n"
     if current_sha != judged_sha:
         head += (
             "> [!WARNING]\n"
             f"> This is about {judged_sha[:12]}. {current_sha[:12]} has been pushed since "
             "and is not judged here.\n\n"
         )
-    return head + cut(text, COMMENT_LIMIT - len(head), _CUT)
+    content = text.removeprefix(marker).lstrip("\n")
+    return head + cut(content, COMMENT_LIMIT - len(head), _CUT)
 
 
 def _sha_line(sha: str) -> str:
