@@ -1,0 +1,201 @@
+"""The container's entry: inputs and event from the environment, the answer to GitHub.
+
+Runs the same gate as the command line. The exit code is the verdict and nothing else:
+what cannot be delivered is a warning in the log.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper.answer import (
+    Answer,
+    answer_to,
+    answer_to_error,
+    deliver,
+    out_folder,
+    problems,
+    say,
+    say_annotations,
+)
+from gatekeeper.contract.change import Change
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
+from gatekeeper.git import Repository
+from gatekeeper.github.api import GithubApi, PullRequestApi
+from gatekeeper.github.event import (
+    Activity,
+    CheckMergeGroup,
+    CheckPullRequest,
+    Nothing,
+    RunFull,
+    activity_for,
+)
+from gatekeeper.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from gatekeeper.result import GateResult
+
+DEEPEN_BY = (50, 200, 1000)
+"""How many more commits are fetched, step by step, to find where two branches part."""
+
+
+def main() -> int:
+    """Judge what the event asks for. Returns the exit code."""
+    try:
+        settings = read_settings(os.environ)
+        payload = _read_event(settings.event_path)
+        activity = activity_for(settings.event_name, payload, os.environ)
+    except GatekeeperError as error:
+        say_annotations(problems(error))
+        return error.exit_code
+    if isinstance(activity, Nothing):
+        say(activity.explanation)
+        return activity.exit_code
+    api = GithubApi(settings.token, settings.repository, settings.api_url)
+    return act(settings, activity, api)
+
+
+def act(settings: Settings, activity: Activity, api: PullRequestApi) -> int:
+    """Judge and answer. An error of any kind is told where the verdict would have been."""
+    try:
+        answer = _judge(settings, activity)
+    except GatekeeperError as error:
+        answer = answer_to_error(error, str(error), settings)
+    except Exception as error:
+        # An unforeseen fault is neither a pass nor a fail of the prompt.
+        say("".join(traceback.format_exception(error)))
+        fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
+        answer = answer_to_error(error, fault, settings)
+    deliver(answer, settings, activity, api)
+    return answer.exit_code
+
+
+def _read_event(path: Path) -> Mapping[str, Any]:
+    try:
+        payload = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"GITHUB_EVENT_PATH: {path} cannot be read as JSON ({error})") from error
+    if not isinstance(payload, dict):
+        raise UsageError(f"GITHUB_EVENT_PATH: {path} holds no JSON object")
+    return payload
+
+
+# From the activity to a result
+
+
+def _judge(settings: Settings, activity: Activity) -> Answer:
+    out = out_folder(settings)
+    with _git_credentials(settings), Repository.open(settings.workspace) as repository:
+        result = _measure(settings, activity, repository)
+    return answer_to(result, out, settings)
+
+
+def _measure(settings: Settings, activity: Activity, repository: Repository) -> GateResult:
+    # Heavy: reached only once the repository and the event are known to be usable.
+    from gatekeeper import gate
+    from gatekeeper.reports.terminal import TerminalProgress
+    from gatekeeper.session import measure
+
+    history = settings.workspace / settings.history if settings.history else None
+    if isinstance(activity, RunFull):
+        revision = repository.revision(activity.ref)
+        names = activity.contracts or settings.contracts
+        policy = load_policy(revision)
+        with TerminalProgress() as progress:
+            return measure(
+                lambda around: gate.run(revision, policy, around, names),
+                (revision,),
+                history=history,
+                progress=progress,
+            )
+    change, judged = _change(repository, activity)
+    policy = load_policy(change.base)
+    with TerminalProgress() as progress:
+        result = measure(
+            lambda around: gate.check(change, policy, around, settings.contracts),
+            (change.head, change.base),
+            history=history,
+            progress=progress,
+        )
+    # People know the pull request's own commit, not the merge that GitHub made of it.
+    return replace(result, head_sha=judged)
+
+
+def _change(repository: Repository, activity: Activity) -> tuple[Change, str]:
+    """What the pull request or merge group brings, and the commit that people know it by."""
+    if isinstance(activity, CheckMergeGroup):
+        for sha in (activity.head_sha, activity.base_sha):
+            repository.fetch_commit(sha)
+        return repository.between(activity.base_sha, activity.head_sha), activity.head_sha
+    assert isinstance(activity, CheckPullRequest)  # noqa: S101
+    change = _merge_change(repository, activity) or _grown_change(repository, activity)
+    return change, activity.head_sha
+
+
+def _merge_change(repository: Repository, activity: CheckPullRequest) -> Change | None:
+    """The change by the merge commit, which needs no history; None where that is of no use."""
+    if activity.merge_sha is None:
+        return None
+    try:
+        repository.fetch_commit(activity.merge_sha)
+    except MeasurementError:
+        return None
+    parents = repository.parents(activity.merge_sha)
+    if len(parents) != 2 or parents[1] != activity.head_sha:
+        return None
+    repository.fetch_commit(parents[0])
+    return repository.pull_request_change(activity.merge_sha)
+
+
+def _grown_change(repository: Repository, activity: CheckPullRequest) -> Change:
+    """The change since head parted from base, with as much history as that takes."""
+    tips = (activity.base_sha, activity.head_sha)
+    for sha in tips:
+        repository.fetch_commit(sha)
+    for commits in DEEPEN_BY:
+        if repository.merge_base(*tips) is not None:
+            break
+        for sha in tips:
+            repository.deepen(sha, by=commits)
+    return repository.change(*tips)
+
+
+class _git_credentials:  # noqa: N801
+    """Lets git fetch with the job's token while it lasts, without writing it anywhere.
+
+    The first, empty value takes back what actions/checkout has put into the repository's own
+    configuration: GitHub refuses a request with two Authorization headers.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        token = base64.b64encode(f"x-access-token:{settings.token}".encode()).decode()
+        key = f"http.{settings.server_url}/.extraheader"
+        self._names = {
+            "GIT_CONFIG_COUNT": "2",
+            "GIT_CONFIG_KEY_0": key,
+            "GIT_CONFIG_VALUE_0": "",
+            "GIT_CONFIG_KEY_1": key,
+            "GIT_CONFIG_VALUE_1": f"AUTHORIZATION: basic {token}",
+        }
+        if not settings.token or "GIT_CONFIG_COUNT" in os.environ:
+            self._names = {}
+
+    def __enter__(self) -> None:
+        os.environ.update(self._names)
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names:
+            os.environ.pop(name, None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+"""What is told to GitHub, from a result or an error, and the telling itself.
+
+Every text is made harmless and free of secrets here; `github` only carries it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError
+from gatekeeper.github.api import PullRequestApi
+from gatekeeper.github.event import Activity, CheckMergeGroup, CheckPullRequest
+from gatekeeper.github.publish import (
+    Annotation,
+    Judged,
+    Level,
+    annotation_commands,
+    comment_body,
+    publish_comment,
+    publish_status,
+    warning_command,
+    write_outputs,
+    write_summary,
+)
+from gatekeeper.reports.comment import marker, render_comment
+from gatekeeper.reports.harmless import block, log_text, visible
+from gatekeeper.reports.headline import by_severity, title, worst_reasons
+from gatekeeper.reports.summary import render_summary
+from gatekeeper.reports.terminal import print_result
+from gatekeeper.reports.write import write_reports
+from gatekeeper.result import GateResult
+from gatekeeper.settings import Settings
+
+COULD_NOT_MEASURE = 3
+
+_LEVELS: Mapping[str, Level] = {"fail": "error", "error": "error", "inconclusive": "warning"}
+_ERROR_TITLES = {2: "Cannot be judged", COULD_NOT_MEASURE: "Could not measure"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is told to GitHub, as harmless text without secrets.
+
+    `newsworthy` is False where no prompt was touched. `outputs` are those of action.yml.
+    """
+
+    verdict: str
+    exit_code: int
+    title: str
+    comment: str
+    summary: str
+    newsworthy: bool
+    annotations: tuple[Annotation, ...]
+    outputs: Mapping[str, str]
+
+
+# From a result or an error to the answer
+
+
+def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
+
+    comment = _clean(render_comment(result, marker_id=settings.id), settings)
+    files = write_reports(result, out)
+    sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
+    for path in files.values():
+        _redact_file(path, settings)
+    files["comment.md"].write_text(sent, encoding="utf-8", newline="\n")
+    _give_to_owner(settings)
+    log = io.StringIO()
+    print_result(result, None, Console(file=log, width=120, highlight=False))
+    say(_clean(log.getvalue(), settings))
+    folder = settings.out.as_posix()
+    return Answer(
+        verdict=result.verdict,
+        exit_code=result.exit_code,
+        title=title(result),
+        comment=comment,
+        summary=_clean(render_summary(result), settings),
+        newsworthy=bool(result.contracts or result.uncovered or result.verdict != "pass"),
+        annotations=_findings(result, settings),
+        outputs={
+            "verdict": result.verdict,
+            "exit-code": str(result.exit_code),
+            "out": folder,
+            "result-path": f"{folder}/result.json",
+            "comment-file": f"{folder}/comment.md",
+            "junit-path": f"{folder}/junit.xml",
+            "calls": str(result.calls.made),
+            "cost-usd": "" if result.cost_usd is None else f"{result.cost_usd:.6f}",
+        },
+    )
+
+
+def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
+    exit_code = error.exit_code if isinstance(error, GatekeeperError) else COULD_NOT_MEASURE
+    clean = _clean(text, settings)
+    title = _ERROR_TITLES.get(exit_code, "Could not measure")
+    answer = f"## 🚫 {title}\n\n{block(clean, limit=20_000)}\n"
+    found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(clean),)
+    return Answer(
+        verdict="error",
+        exit_code=exit_code,
+        title=f"{title}: {clean.splitlines()[0] if clean else ''}",
+        comment=f"{marker(settings.id)}\n{answer}",
+        summary=answer,
+        newsworthy=True,
+        annotations=tuple(replace(a, message=_clean(a.message, settings)) for a in found),
+        outputs={"verdict": "error", "exit-code": str(exit_code)},
+    )
+
+
+def _findings(result: GateResult, settings: Settings) -> tuple[Annotation, ...]:
+    """One annotation for each contract that does not pass, on its prompt."""
+
+    found = [
+        Annotation(
+            level=_LEVELS[contract.verdict],
+            title=visible(f"{contract.name}: {contract.verdict}"),
+            message=visible(_clean("\n".join(r.text for r in worst_reasons(contract)), settings)),
+            path=contract.head.prompt_path if contract.head else contract.path,
+        )
+        for contract in by_severity(result.contracts)
+        if contract.verdict in _LEVELS
+    ]
+    return tuple(found)
+
+
+def problems(error: GatekeeperError) -> tuple[Annotation, ...]:
+    if not isinstance(error, ContractError):
+        return (_on_the_run(str(error)),)
+    return tuple(
+        Annotation("error", "Contract", visible(str(problem)), problem.path, problem.line)
+        for problem in error.problems
+    )
+
+
+def _on_the_run(text: str) -> Annotation:
+    return Annotation("error", "Gatekeeper", visible(text))
+
+
+# From the answer to GitHub
+
+
+def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullRequestApi) -> None:
+    say_annotations(answer.annotations)
+    outputs = dict(answer.outputs)
+    if isinstance(activity, CheckPullRequest):
+        outputs["comment-url"] = _post_comment(answer, settings, activity, api)
+    if isinstance(activity, CheckPullRequest | CheckMergeGroup) and settings.status_context:
+        try:
+            publish_status(
+                api,
+                activity.head_sha,
+                answer.exit_code,
+                answer.title,
+                context=settings.status_context,
+                target_url=settings.run_url,
+            )
+        except PublishError as error:
+            _say_warning(f"{error}. Set the input `status-context` to nothing to do without it")
+    try:
+        write_outputs(settings.output_file, outputs)
+        write_summary(settings.summary_file, answer.summary)
+    except OSError as error:
+        _say_warning(f"could not write the step's outputs or summary: {error}")
+
+
+def _post_comment(
+    answer: Answer, settings: Settings, activity: CheckPullRequest, api: PullRequestApi
+) -> str:
+    judged = Judged(activity.number, activity.head_sha, answer.verdict, answer.newsworthy)
+    try:
+        comment, said = publish_comment(
+            api, judged, answer.comment, mode=settings.comment, marker=marker(settings.id)
+        )
+    except PublishError as error:
+        _say_warning(f"{error}. The comment is in the output `comment-file`")
+        return ""
+    say(said)
+    return comment.url if comment else ""
+
+
+def say(text: str) -> None:
+    print(log_text(text), flush=True)  # noqa: T201
+
+
+def say_annotations(annotations: Sequence[Annotation]) -> None:
+    for line in annotation_commands(annotations):
+        print(line, flush=True)  # noqa: T201
+
+
+def _say_warning(text: str) -> None:
+    print(warning_command(visible(text)), flush=True)  # noqa: T201
+
+
+# Files and secrets
+
+
+def out_folder(settings: Settings) -> Path:
+    """The folder for the reports. The checkout may hold a link in its place that leads out."""
+    workspace = settings.workspace.resolve()
+    out = (workspace / settings.out).resolve()
+    if not out.is_relative_to(workspace) or out == workspace:
+        raise UsageError(f"input out: {settings.out} leads out of the workspace; choose another")
+    return out
+
+
+def _clean(text: str, settings: Settings) -> str:
+    """Log masking does not reach comments and files: known secrets are taken out here."""
+    for secret in settings.secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def _redact_file(path: Path, settings: Settings) -> None:
+    text = path.read_text(encoding="utf-8")
+    clean = _clean(text, settings)
+    if clean != text:
+        path.write_text(clean, encoding="utf-8", newline="\n")
+
+
+def _give_to_owner(settings: Settings) -> None:
+    """Files of root's in the workspace break the next job on a runner that is kept."""
+    owner = settings.workspace.stat()
+    if os.geteuid() != 0 or owner.st_uid == 0:
+        return
+    folders = [settings.workspace / part for part in settings.out.parents if part.parts]
+    out = settings.workspace / settings.out
+    for path in (*folders, out, *out.rglob("*")):
+        with suppress(OSError):
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
