@@ -1,0 +1,103 @@
+"""What a check is: the parameters it takes, and how it is made ready to judge samples.
+
+A check module ends in one value, `CHECK = Check(...)`. Its `prepare` does everything that can
+go wrong through the contract (a pattern that does not compile, a schema that is not one), so
+that the author hears of it before any model is called; what `prepare` returns only judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gatekeeper.contract.model import CheckShape
+from gatekeeper.contract.trial import Sample
+
+# Text between these marks is rendered per fixture. `{#` is left out: patterns such as
+# `{#\d+}` are likelier in a check than a template comment.
+TEMPLATE_MARKS = ("{{", "{%")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found. `passed` is None where the sample does not say, `message` is
+    short and names what was wanted and what was there; empty when passed."""
+
+    passed: bool | None
+    message: str = ""
+
+
+PASSED = Finding(passed=True)
+
+
+def failed(message: str) -> Finding:
+    """The output is not what the check wants."""
+    return Finding(passed=False, message=message)
+
+
+def undetermined(message: str) -> Finding:
+    """The check could not be applied, through no fault of the output."""
+    return Finding(passed=None, message=message)
+
+
+class ParameterError(ValueError):
+    """Parameters a check cannot work with, and what the author can do about it."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(f"{what}; {fix}")
+        self.what = what
+        self.fix = fix
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files a check refers to, path from the repository root to text, and the path of the
+    file that the check itself is written in."""
+
+    texts: Mapping[str, str]
+    written_in: str
+
+
+Parameters = Mapping[str, Any]
+SampleJudge = Callable[[Sample], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check type.
+
+    `parameters` is the JSON Schema (draft 2020-12) of its parameters after templates are
+    rendered. `prepare` takes such parameters and the files they refer to, and raises
+    ParameterError for what a schema cannot say. `paths` names the parameters which, when they
+    are text, name a file: they hold no templates, and reach `prepare` as a key of the files.
+    """
+
+    parameters: Parameters
+    prepare: Callable[[Parameters, Files], SampleJudge]
+    paths: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> CheckShape:
+        """The parameters as written in a contract: a template may stand for any value."""
+        properties = {
+            name: schema if name in self.paths else _or_template(schema)
+            for name, schema in self.parameters["properties"].items()
+        }
+        return CheckShape({**self.parameters, "properties": properties}, self.paths)
+
+
+def parameters(*, required: tuple[str, ...] = (), **properties: Parameters) -> Parameters:
+    """The JSON Schema of an object with these properties and no other."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _or_template(schema: Parameters) -> Parameters:
+    """`if` rather than `anyOf`: a value that is no template gets the schema's own message."""
+    marks = "|".join(mark.replace("{", r"\{") for mark in TEMPLATE_MARKS)
+    return {"if": {"type": "string", "pattern": marks}, "else": schema}

@@ -1,0 +1,46 @@
+"""The output, or one field of it, contains a text: all of several, or at least one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.output import FIELD, IGNORE_CASE, normaliser, on_output, quote
+from gatekeeper.checks.substring import VALUE, VALUES, wanted_texts
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    normalise = normaliser(params, strip=False)
+    wanted = [(text, normalise(text)) for text in wanted_texts(params)]
+    any_is_enough = params.get("match", "all") == "any"
+
+    def inspect(found: Any) -> Finding:
+        text = normalise(found)
+        absent = [quote(written) for written, sought in wanted if sought not in text]
+        if not absent or (any_is_enough and len(absent) < len(wanted)):
+            return PASSED
+        which = "any of " if any_is_enough and len(wanted) > 1 else ""
+        return failed(f"does not contain {which}{', '.join(absent)}; got {quote(found)}")
+
+    return on_output(params, inspect)
+
+
+CHECK = Check(
+    parameters(
+        value=VALUE,
+        values=VALUES,
+        match={"enum": ["all", "any"], "default": "all"},
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+    ),
+    _prepare,
+)

@@ -1,0 +1,59 @@
+"""The output, or one field of it, is one of these values (the check `enum`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.output import (
+    FIELD,
+    IGNORE_CASE,
+    STRIP,
+    as_text,
+    normaliser,
+    on_output,
+    quote,
+    same_json,
+    shorten,
+)
+
+_SHOWN_VALUES = 200
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    values = params["values"]
+    normalise = normaliser(params, strip=True)
+    allowed = {normalise(value) for value in values}
+    listed = shorten(", ".join(as_text(value) for value in values), _SHOWN_VALUES)
+
+    def inspect(found: Any) -> Finding:
+        if normalise(found) in allowed or any(same_json(found, value) for value in values):
+            return PASSED
+        return failed(f"expected one of {listed}; got {quote(found)}")
+
+    return on_output(params, inspect)
+
+
+CHECK = Check(
+    parameters(
+        required=("values",),
+        values={
+            "type": "array",
+            "items": {"type": ["string", "number", "boolean"]},
+            "minItems": 1,
+        },
+        ignore_case=IGNORE_CASE,
+        strip=STRIP,
+        field=FIELD,
+    ),
+    _prepare,
+)

@@ -1,0 +1,73 @@
+"""The whole output, or one field of it, is this value.
+
+A text is compared with the text of the output. Any other value (number, boolean, list, mapping)
+is compared with the output read as JSON, so that key order and spacing do not matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.output import (
+    FIELD,
+    IGNORE_CASE,
+    STRIP,
+    NotJson,
+    normaliser,
+    on_output,
+    parse_json,
+    quote,
+    same_json,
+)
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    wanted = params["value"]
+    normalise = normaliser(params, strip=True)
+    wanted_text = normalise(wanted)
+    whole_output = "field" not in params
+
+    def inspect(found: Any) -> Finding:
+        if isinstance(wanted, str):
+            same = normalise(found) == wanted_text
+        else:
+            same = _same_value(parse_json(found) if whole_output else found, wanted)
+        return PASSED if same else failed(_message(wanted, found))
+
+    return on_output(params, inspect)
+
+
+def _same_value(found: Any, wanted: Any) -> bool:
+    return not isinstance(found, NotJson) and same_json(found, wanted)
+
+
+def _message(wanted: Any, found: Any) -> str:
+    if isinstance(wanted, str) and isinstance(found, str) and _differ_in_case(wanted, found):
+        return f"expected {quote(wanted)}; got {quote(found)}, which differs only in case"
+    return f"expected {quote(wanted)}; got {quote(found)}"
+
+
+def _differ_in_case(wanted: str, found: str) -> bool:
+    return wanted.strip().casefold() == found.strip().casefold() and wanted.strip() != found.strip()
+
+
+CHECK = Check(
+    parameters(
+        required=("value",),
+        value={"not": {"type": "null"}},
+        ignore_case=IGNORE_CASE,
+        strip=STRIP,
+        field=FIELD,
+    ),
+    _prepare,
+)

@@ -1,0 +1,48 @@
+"""The output is JSON and has these fields. A field that is null is there, unless
+`allow_null: false` says otherwise: as `required` does in JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.field_path import Missing, find, parse_path
+from gatekeeper.checks.output import on_json
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    paths = [parse_path(field) for field in params["fields"]]
+    allow_null = params.get("allow_null", True)
+
+    def inspect(value: Any) -> Finding:
+        found = [(path.text, find(value, path)) for path in paths]
+        missing = [text for text, part in found if isinstance(part, Missing)]
+        null = [text for text, part in found if part is None and not allow_null]
+        if not missing and not null:
+            return PASSED
+        return failed("; ".join(filter(None, (_said("missing", missing), _said("null", null)))))
+
+    return on_json(inspect)
+
+
+def _said(what: str, fields: list[str]) -> str:
+    return f"{what}: {', '.join(f'`{field}`' for field in fields)}" if fields else ""
+
+
+CHECK = Check(
+    parameters(
+        required=("fields",),
+        fields={"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+        allow_null={"type": "boolean", "default": True},
+    ),
+    _prepare,
+)

@@ -1,0 +1,71 @@
+"""The output is JSON and valid under a JSON Schema, given in place or as a file.
+
+`$ref` reaches files of the repository and the published meta-schemas, never the network.
+`format` says something only with `formats: true`, as the standard has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.output import on_json, shorten
+from gatekeeper.checks.schema import compile_schema, load_schema
+
+_SHOWN = 200
+
+
+def _prepare(params: Parameters, files: Files) -> SampleJudge:
+    schema, path = _schema(params["schema"], files)
+    validator = compile_schema(schema, path, files, formats=params.get("formats", False))
+
+    def inspect(value: Any) -> Finding:
+        from jsonschema.exceptions import best_match
+
+        try:
+            errors = list(validator.iter_errors(value))
+        except TimeoutError as timeout:
+            return undetermined(str(timeout))
+        except RecursionError:
+            return failed("nested too deeply to be validated")
+        except OverflowError:
+            return failed("holds a number too large to be validated")
+        if not errors:
+            return PASSED
+        worst = best_match(errors)
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        return failed(f"{worst.json_path}: {shorten(worst.message, _SHOWN)}{more}")
+
+    return on_json(inspect)
+
+
+def _schema(given: str | Mapping[str, Any], files: Files) -> tuple[Any, str]:
+    """The schema, and the path its relative references start from."""
+    if not isinstance(given, str):
+        return given, files.written_in
+    return load_schema(given, files), given
+
+
+CHECK = Check(
+    parameters(
+        required=("schema",),
+        schema={
+            "type": ["string", "object"],
+            "description": "A JSON Schema, or the path of one (.json or .yaml).",
+        },
+        formats={"type": "boolean", "default": False, "description": "Also verify `format`."},
+    ),
+    _prepare,
+    paths=("schema",),
+)

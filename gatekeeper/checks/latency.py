@@ -1,0 +1,36 @@
+"""The request itself took at most `max_ms` milliseconds; undetermined where its time is unknown."""
+
+from __future__ import annotations
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.contract.trial import Sample
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    limit = params["max_ms"]
+
+    def judge(sample: Sample) -> Finding:
+        latency = sample.completion.latency_ms if sample.completion else None
+        if latency is None:
+            return undetermined("the provider did not report how long the request took")
+        if latency > limit:
+            return failed(f"expected at most {limit:g} ms; took {latency:.0f} ms")
+        return PASSED
+
+    return judge
+
+
+CHECK = Check(
+    parameters(required=("max_ms",), max_ms={"type": "number", "exclusiveMinimum": 0}),
+    _prepare,
+)

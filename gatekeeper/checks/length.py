@@ -1,0 +1,78 @@
+"""The output has at least `min` and at most `max` characters, words or tokens.
+
+Characters are Unicode code points without the white space around the output; words are what
+white space separates; tokens are what the provider reported, and undetermined where it did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.contract.trial import Sample
+
+
+def _characters(sample: Sample) -> int:
+    return len(sample.output.strip())
+
+
+def _words(sample: Sample) -> int:
+    return len(sample.output.split())
+
+
+def _tokens(sample: Sample) -> int | None:
+    return sample.completion.completion_tokens if sample.completion else None
+
+
+_COUNTS: Mapping[str, Callable[[Sample], int | None]] = {
+    "characters": _characters,
+    "words": _words,
+    "tokens": _tokens,
+}
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    low, high = params.get("min"), params.get("max")
+    _require_range(low, high)
+    unit = params.get("unit", "characters")
+    count = _COUNTS[unit]
+
+    def judge(sample: Sample) -> Finding:
+        counted = count(sample)
+        if counted is None:
+            return undetermined(f"the provider did not report the number of {unit}")
+        if low is not None and counted < low:
+            return failed(f"expected at least {low} {unit}; got {counted}")
+        if high is not None and counted > high:
+            return failed(f"expected at most {high} {unit}; got {counted}")
+        return PASSED
+
+    return judge
+
+
+def _require_range(low: int | None, high: int | None) -> None:
+    if low is None and high is None:
+        raise ParameterError("neither `min` nor `max` is set", "set one of them or both")
+    if low is not None and high is not None and low > high:
+        raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
+
+
+CHECK = Check(
+    parameters(
+        min={"type": "integer", "minimum": 0},
+        max={"type": "integer", "minimum": 0},
+        unit={"enum": list(_COUNTS), "default": "characters"},
+    ),
+    _prepare,
+)

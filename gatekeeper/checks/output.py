@@ -1,0 +1,141 @@
+"""How checks read an output (text, strict JSON, one field of it) and quote it in messages."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from gatekeeper.checks.check import Finding, Parameters, SampleJudge, failed
+from gatekeeper.checks.field_path import Missing, find, parse_path
+
+FIELD: Parameters = {
+    "type": "string",
+    "minLength": 1,
+    "description": "Judge this part of the output, read as JSON, e.g. `customer.name`.",
+}
+IGNORE_CASE: Parameters = {"type": "boolean", "default": False}
+STRIP: Parameters = {
+    "type": "boolean",
+    "default": True,
+    "description": "Leave white space around the output out of the comparison.",
+}
+
+_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class NotJson:
+    """Why a text is not JSON, where, and what stands there."""
+
+    message: str
+
+
+def parse_json(text: str) -> Any | NotJson:
+    """Read strict JSON (RFC 8259): no NaN, nothing after the value, no comments."""
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        return NotJson(f"not JSON: {_place(error)}")
+    except RecursionError:
+        return NotJson("not readable as JSON: nested too deeply")
+    except ValueError as error:
+        return NotJson(f"not JSON: {error}")
+
+
+def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleJudge:
+    """Inspect the output's text, or what its JSON holds at the parameter `field`."""
+    if "field" not in params:
+        return lambda sample: inspect(sample.output)
+    path = parse_path(params["field"])
+
+    def judge_field(value: Any) -> Finding:
+        part = find(value, path)
+        if isinstance(part, Missing):
+            return failed(f"no `{path.text}` in the JSON: {part.reached} does not have it")
+        finding = inspect(part)
+        if finding.passed:
+            return finding
+        return Finding(finding.passed, f"`{path.text}`: {finding.message}")
+
+    return on_json(judge_field)
+
+
+def on_json(inspect: Callable[[Any], Finding]) -> SampleJudge:
+    """Inspect the output read as JSON; an output that is not JSON fails."""
+
+    def judge(sample: Any) -> Finding:
+        value = parse_json(sample.output)
+        return failed(value.message) if isinstance(value, NotJson) else inspect(value)
+
+    return judge
+
+
+def as_text(value: Any) -> str:
+    """A text as it is; any other JSON value as a model would write it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def normaliser(params: Parameters, *, strip: bool) -> Callable[[Any], str]:
+    """Text ready for comparison, by the parameters `ignore_case` and `strip`."""
+    strip = params.get("strip", strip)
+    fold = params.get("ignore_case", False)
+
+    def normalise(value: Any) -> str:
+        text = as_text(value)
+        text = text.strip() if strip else text
+        return text.casefold() if fold else text
+
+    return normalise
+
+
+def same_json(left: Any, right: Any) -> bool:
+    """Equality of JSON values: 1 is 1.0 and not true, the order of keys does not matter."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same_json(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(same_json, left, right))
+    return bool(left == right)
+
+
+def quote(value: Any, shown: int = _SHOWN) -> str:
+    """A value for a message: on one line, quoted when it is text, cut when it is long."""
+    if not isinstance(value, str):
+        return shorten(as_text(value), shown)
+    cut = value if len(value) <= shown else value[:shown] + "…"
+    return json.dumps(cut, ensure_ascii=False)
+
+
+def shorten(text: str, shown: int = _SHOWN) -> str:
+    """The beginning and the end of a text that is too long: messages say what matters there."""
+    if len(text) <= shown:
+        return text
+    head = shown // 2
+    return f"{text[:head]} … {text[head - shown :]}"
+
+
+def _place(error: json.JSONDecodeError) -> str:
+    """Where parsing stopped, in the words of an author who sees only the output."""
+    if not error.doc.strip():
+        return "the output is empty"
+    if error.pos >= len(error.doc.rstrip()):
+        return f"the output ends too early, after {quote(error.doc.rstrip()[-20:])}"
+    around = quote(error.doc[error.pos :], 30)
+    if error.msg == "Extra data":
+        return f"more text after the value: {around} at {error.lineno}:{error.colno}"
+    return f"{error.msg.lower()} at {error.lineno}:{error.colno}: {around}"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"the number {shorten(digits, 20)} is out of range")
+    return number

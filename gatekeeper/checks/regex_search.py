@@ -1,0 +1,59 @@
+"""A regular expression matches somewhere in the output, or in one field of it.
+
+A search that runs out of time is undetermined, not failed: the pattern is at fault, not the
+model, and the run must say so rather than count a failure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, on_output, quote, shorten
+from gatekeeper.checks.pattern import DEFAULT_TIMEOUT_MS, TimedPattern
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    pattern = TimedPattern(
+        params["pattern"],
+        ignore_case=params.get("ignore_case", False),
+        timeout_ms=params.get("timeout_ms", DEFAULT_TIMEOUT_MS),
+    )
+    shown = shorten(params["pattern"])
+
+    def inspect(found: Any) -> Finding:
+        try:
+            matches = pattern.search(as_text(found))
+        except TimeoutError as timeout:
+            return undetermined(str(timeout))
+        return PASSED if matches else failed(f"does not match `{shown}`; got {quote(found)}")
+
+    return on_output(params, inspect)
+
+
+CHECK = Check(
+    parameters(
+        required=("pattern",),
+        pattern={"type": "string", "minLength": 1},
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+        timeout_ms={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 10_000,
+            "default": DEFAULT_TIMEOUT_MS,
+            "description": "How long one search may take, in milliseconds.",
+        },
+    ),
+    _prepare,
+)

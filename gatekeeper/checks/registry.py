@@ -1,0 +1,35 @@
+"""Every check type. To add one, write its module and name it here: docs/adding-a-check.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gatekeeper.checks import (
+    contains,
+    enumeration,
+    equals,
+    json_required,
+    json_schema,
+    json_valid,
+    latency,
+    length,
+    not_contains,
+    regex_search,
+)
+from gatekeeper.checks.check import Check
+from gatekeeper.contract.model import CheckShape
+
+CHECKS: Mapping[str, Check] = {
+    "equals": equals.CHECK,
+    "contains": contains.CHECK,
+    "not_contains": not_contains.CHECK,
+    "regex": regex_search.CHECK,
+    "json_valid": json_valid.CHECK,
+    "json_schema": json_schema.CHECK,
+    "json_required": json_required.CHECK,
+    "enum": enumeration.CHECK,
+    "length": length.CHECK,
+    "latency": latency.CHECK,
+}
+
+SHAPES: Mapping[str, CheckShape] = {name: check.shape for name, check in CHECKS.items()}

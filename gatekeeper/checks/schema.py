@@ -1,0 +1,337 @@
+"""Compiling a JSON Schema so that applying it is safe: local `$ref` only, patterns with a limit.
+
+Everything an author can get wrong in a schema is found here, before any model is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
+
+from gatekeeper.checks.check import Files, ParameterError
+from gatekeeper.checks.output import shorten
+from gatekeeper.checks.pattern import TimedPattern
+from gatekeeper.contract.positions import parse
+from gatekeeper.errors import ContractError
+
+if TYPE_CHECKING:
+    import jsonschema
+    import referencing
+    from referencing._core import Resolver
+
+# Classes that jsonschema makes while running: no static type describes them.
+Dialect: TypeAlias = Any
+Validator: TypeAlias = Any
+
+# Their values are data: what looks like a keyword there is none.
+_DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_LOCAL_ONLY = (
+    "put the schema into the repository and refer to it by a relative path: "
+    "nothing is fetched from the network"
+)
+
+
+def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Validator:
+    """A validator of a schema found at `path`, where its relative references start.
+
+    Raises ParameterError for a schema that is not one. The validator raises TimeoutError
+    where a pattern takes too long.
+    """
+    from referencing.jsonschema import specification_with
+
+    dialect = _dialect(schema)
+    patterns = _Patterns()
+    specification = specification_with(_meta_schema(dialect))
+    registry = _registry(schema, path, files, dialect, specification)
+    root = registry[_uri(path)]
+    _require_schema(dialect, root.contents)
+    found = _Walk(dialect, specification, patterns)
+    found.visit(root, registry.resolver(_uri(path)))
+    if formats:
+        _require_known_formats(found.formats, dialect)
+    validator = _time_limited(dialect, patterns)(
+        {"$ref": _uri(path)},
+        registry=registry,
+        format_checker=_format_checker(dialect) if formats else None,
+    )
+    _require_end(validator)
+    return validator
+
+
+def load_schema(path: str, files: Files) -> Any:
+    """The schema in a file. Raises ParameterError where it is missing or not JSON or YAML."""
+    if path not in files.texts:
+        raise ParameterError(f"the schema {path} is not there", "correct the path, or add the file")
+    return _parse(path, files.texts[path])
+
+
+def _parse(path: str, text: str) -> Any:
+    try:
+        return parse(text, path).data
+    except ContractError as error:
+        first = error.problems[0]
+        place = f"{first.path}:{first.line}" if first.line else first.path
+        raise ParameterError(f"the schema {place}: {first.what}", first.fix) from None
+
+
+def _dialect(schema: Any) -> Dialect:
+    import jsonschema
+
+    if not isinstance(schema, Mapping | bool):
+        raise ParameterError("the schema is not a mapping", "write a JSON Schema: `type: object`")
+    if isinstance(schema, bool) or "$schema" not in schema:
+        return jsonschema.Draft202012Validator
+    for dialect in (
+        jsonschema.Draft202012Validator,
+        jsonschema.Draft201909Validator,
+        jsonschema.Draft7Validator,
+        jsonschema.Draft6Validator,
+        jsonschema.Draft4Validator,
+    ):
+        if str(schema["$schema"]).rstrip("#") == _meta_schema(dialect):
+            return dialect
+    raise ParameterError(
+        f"$schema: {shorten(str(schema['$schema']))} is not a known version of JSON Schema",
+        "use https://json-schema.org/draft/2020-12/schema, or draft 4, 6, 7 or 2019-09",
+    )
+
+
+def _meta_schema(dialect: Dialect) -> str:
+    meta = dialect.META_SCHEMA
+    return str(meta["$id"] if "$id" in meta else meta["id"]).rstrip("#")
+
+
+def _registry(
+    schema: Any,
+    path: str,
+    files: Files,
+    dialect: Dialect,
+    specification: referencing.Specification[Any],
+) -> referencing.Registry[Any]:
+    """The schema, its files, and the published meta-schemas; and no way to retrieve others."""
+    import jsonschema_specifications  # type: ignore[import-untyped]
+
+    documents = {path: schema}
+    documents.update((name, _parse(name, text)) for name, text in files.texts.items())
+    resources = []
+    for name, document in documents.items():
+        contents = _without_schema_keyword(document, name, _meta_schema(dialect))
+        identifier = specification.id_of(document)
+        if identifier is not None:
+            # References start from the file, as the author sees it, and not from an `$id`
+            # somewhere on the web; by its `$id` the document is still found.
+            key = "$id" if "$id" in contents else "id"
+            contents = {name: value for name, value in contents.items() if name != key}
+            resources.append((identifier, specification.create_resource(contents)))
+        resource = specification.create_resource(contents)
+        # Authors write a space as itself or as %20.
+        resources += [(_uri(name), resource), (f"file:///{name}", resource)]
+    registry: referencing.Registry[Any] = jsonschema_specifications.REGISTRY.with_resources(
+        resources
+    )
+    return registry.crawl()
+
+
+def _without_schema_keyword(document: Any, path: str, meta_schema: str) -> Any:
+    """The document without `$schema`. jsonschema starts a fresh validator of the named version
+    wherever it meets one, and that would not have the time limits."""
+    if isinstance(document, list):
+        return [_without_schema_keyword(item, path, meta_schema) for item in document]
+    if not isinstance(document, Mapping):
+        return document
+    named = document.get("$schema")
+    if isinstance(named, str) and named.rstrip("#") != meta_schema:
+        raise ParameterError(
+            f"the schema {path} is written for another version ({shorten(named)}) than the "
+            f"schema that refers to it ({meta_schema})",
+            "give both the same $schema",
+        )
+    return {
+        key: value if key in _DATA_KEYWORDS else _without_schema_keyword(value, path, meta_schema)
+        for key, value in document.items()
+        if not (key == "$schema" and isinstance(value, str))
+    }
+
+
+def _uri(path: str) -> str:
+    return f"file:///{quote(path)}"
+
+
+def _require_schema(dialect: Dialect, schema: Any) -> None:
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        # Patterns are compiled by `regex`, which takes more than the format check would.
+        dialect.check_schema(schema, format_checker=None)
+    except SchemaError as error:
+        raise ParameterError(
+            f"the schema is not valid at {error.json_path}: {shorten(error.message, 200)}",
+            "correct the schema",
+        ) from None
+
+
+class _Patterns(dict[str, TimedPattern]):
+    """Each pattern of a schema, compiled once."""
+
+    def __missing__(self, pattern: str) -> TimedPattern:
+        self[pattern] = TimedPattern(pattern)
+        return self[pattern]
+
+
+class _Walk:
+    """Goes through a schema and all it refers to; finds what would fail while judging."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        specification: referencing.Specification[Any],
+        patterns: _Patterns,
+    ) -> None:
+        self.formats: set[str] = set()
+        self._dialect = dialect
+        self._specification = specification
+        self._patterns = patterns
+        self._seen: set[int] = set()
+        self._has_pattern_properties = False
+        self._has_unevaluated = False
+
+    def visit(self, resource: referencing.Resource[Any], resolver: Resolver[Any]) -> None:
+        schema = resource.contents
+        if not isinstance(schema, Mapping) or id(schema) in self._seen:
+            return
+        self._seen.add(id(schema))
+        self._look(schema)
+        for reference in filter(None, map(schema.get, _REFERENCES)):
+            self._follow(reference, resolver)
+        for part in resource.subresources():
+            self.visit(part, resolver.in_subresource(part))
+
+    def _look(self, schema: Mapping[str, Any]) -> None:
+        for pattern in (schema.get("pattern"), *schema.get("patternProperties", ())):
+            if pattern is not None:
+                self._patterns[pattern]
+        if isinstance(schema.get("format"), str):
+            self.formats.add(schema["format"])
+        self._has_pattern_properties |= "patternProperties" in schema
+        self._has_unevaluated |= "unevaluatedProperties" in schema
+        if self._has_pattern_properties and self._has_unevaluated:
+            raise ParameterError(
+                "the schema uses both patternProperties and unevaluatedProperties, "
+                "whose patterns could run for ever",
+                "use additionalProperties instead of unevaluatedProperties",
+            )
+
+    def _follow(self, reference: str, resolver: Resolver[Any]) -> None:
+        from referencing.exceptions import Unresolvable
+
+        try:
+            target = resolver.lookup(reference)
+        except Unresolvable:
+            raise ParameterError(
+                f"the schema refers to {shorten(reference)}, which is not there", _LOCAL_ONLY
+            ) from None
+        _require_schema(self._dialect, target.contents)
+        self.visit(self._specification.create_resource(target.contents), target.resolver)
+
+
+def _require_end(validator: Validator) -> None:
+    """A schema that refers to itself without taking a step into the value never ends."""
+    try:
+        kinds: tuple[Any, ...] = (None, {}, [], "", 0)
+        for value in kinds:
+            validator.is_valid(value)
+    except RecursionError:
+        raise ParameterError(
+            "the schema refers to itself in a circle", "break the circle"
+        ) from None
+
+
+def _time_limited(dialect: Dialect, patterns: _Patterns) -> Dialect:
+    """The dialect with the keywords that apply patterns replaced by ones with a time limit."""
+    from jsonschema.validators import extend
+
+    keywords = {
+        "pattern": partial(_pattern, patterns),
+        "patternProperties": partial(_pattern_properties, patterns),
+        "additionalProperties": partial(_additional_properties, patterns),
+    }
+    extended: Dialect = extend(dialect, keywords)  # type: ignore[no-untyped-call]
+    return extended
+
+
+Errors = Iterator["jsonschema.ValidationError"]
+
+
+def _pattern(
+    patterns: _Patterns, validator: Validator, pattern: str, instance: Any, _schema: Any
+) -> Errors:
+    from jsonschema import ValidationError
+
+    if validator.is_type(instance, "string") and not patterns[pattern].search(instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(
+    patterns: _Patterns, validator: Validator, by_pattern: Any, instance: Any, _schema: Any
+) -> Errors:
+    if not validator.is_type(instance, "object"):
+        return
+    for pattern, subschema in by_pattern.items():
+        for name, value in instance.items():
+            if patterns[pattern].search(name):
+                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
+
+
+def _additional_properties(
+    patterns: _Patterns, validator: Validator, allowed: Any, instance: Any, schema: Any
+) -> Errors:
+    from jsonschema import ValidationError
+
+    if not validator.is_type(instance, "object"):
+        return
+    declared = schema.get("properties", {})
+    declared_patterns = schema.get("patternProperties", {})
+    extras = [
+        name
+        for name in instance
+        if name not in declared
+        and not any(patterns[pattern].search(name) for pattern in declared_patterns)
+    ]
+    if validator.is_type(allowed, "object"):
+        for name in extras:
+            yield from validator.descend(instance[name], allowed, path=name)
+    elif not allowed and extras:
+        yield ValidationError(f"unexpected fields: {', '.join(map(repr, extras))}")
+
+
+def _format_checker(dialect: Dialect) -> jsonschema.FormatChecker:
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(())
+    checker.checkers = {
+        **dialect.FORMAT_CHECKER.checkers,
+        "date-time": (_is_date_time, ValueError),
+    }
+    return checker
+
+
+def _is_date_time(value: object) -> bool:
+    """RFC 3339: a date, a time, and an offset. `fromisoformat` alone takes more than that."""
+    if not isinstance(value, str):
+        return True
+    has_time = value[10:11] in ("T", "t", " ") and value.isascii() and value[16:17] == ":"
+    return has_time and datetime.fromisoformat(value.upper()).tzinfo is not None
+
+
+def _require_known_formats(formats: set[str], dialect: Dialect) -> None:
+    known = sorted(_format_checker(dialect).checkers)
+    unknown = sorted(formats.difference(known))
+    if unknown:
+        raise ParameterError(
+            f"the format {', '.join(unknown)} cannot be verified",
+            f"use one of {', '.join(known)}, or a pattern, or leave out `formats: true`",
+        )
