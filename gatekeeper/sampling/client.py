@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gatekeeper.contract.trial import Completion, Request
 
@@ -16,4 +16,16 @@ class ModelClient(Protocol):
 
     async def aclose(self) -> None:
         """Let go of connections and memory. Safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class LimitedClient(Protocol):
+    """A client that can say how many requests to a model make sense at the same time.
+
+    The runner then keeps the others waiting outside of the request's time limit.
+    """
+
+    def slots(self, model: str) -> int | None:
+        """How many requests to the model at once; None where the client sets no limit."""
         ...

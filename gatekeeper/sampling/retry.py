@@ -1,0 +1,70 @@
+"""Trying a call again: when, after how long, and how long one try may take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity.wait import wait_exponential_jitter
+
+from gatekeeper.contract.trial import Completion
+from gatekeeper.errors import CallFailed
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How stubbornly one call is tried, and when a run is given up.
+
+    `attempts` counts the first try too. A server that asks for a pause (Retry-After) gets
+    it, up to `longest_wait_seconds`; otherwise the pause doubles from `first_wait_seconds`,
+    with jitter. `give_up_after` calls in a row that failed for good end a run in which none
+    has succeeded yet; three times as many end any run.
+    """
+
+    attempts: int = 4
+    timeout_seconds: float = 60.0
+    first_wait_seconds: float = 1.0
+    longest_wait_seconds: float = 60.0
+    give_up_after: int = 10
+
+
+async def call_with_retries(
+    attempt: Callable[[], Awaitable[Completion]], policy: RetryPolicy, sleep: Sleep
+) -> Completion:
+    """The attempt's answer. Raises the CallFailed of the last attempt."""
+    backoff = wait_exponential_jitter(
+        initial=policy.first_wait_seconds, max=policy.longest_wait_seconds
+    )
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.retry_after if isinstance(error, CallFailed) else None
+        return backoff(state) if asked is None else min(asked, policy.longest_wait_seconds)
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(
+            lambda error: isinstance(error, CallFailed) and error.retryable and not error.fatal
+        ),
+        stop=stop_after_attempt(policy.attempts),
+        wait=wait,
+        sleep=sleep,
+        reraise=True,
+    )
+    return await retrying(attempt)
+
+
+async def within(seconds: float, call: Awaitable[Completion]) -> Completion:
+    """The call's answer. Raises CallFailed where it takes longer than `seconds`."""
+    # asyncio.timeout rather than catching TimeoutError around the call: a TimeoutError of
+    # the client's own must not be mistaken for ours.
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await call
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise CallFailed(f"no answer within {seconds:g} s", retryable=True) from error

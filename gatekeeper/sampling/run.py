@@ -1,0 +1,321 @@
+"""Trials in, samples out: concurrent calls, retries and limits, evidence in plan order.
+
+Calls finish in any order, but `Watch.add` sees their samples in plan order and no sample
+of a contract that was already decided by the ones before it. So what a run concludes
+depends on what the models said, never on which connection was faster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.trial import Completion, Sample, Trial
+from gatekeeper.errors import CallFailed
+from gatekeeper.sampling.client import LimitedClient, ModelClient
+from gatekeeper.sampling.meter import Clock, LimitReached, Meter
+from gatekeeper.sampling.retry import RetryPolicy, Sleep, call_with_retries, within
+
+Ended = Literal["done", "limit", "interrupted", "fatal"]
+
+_CANCEL_SECONDS = 1.0  # a client that does not heed its cancellation is left behind after this
+
+
+class Watch(Protocol):
+    """Who sees the evidence as it comes in, and knows when there is enough of it."""
+
+    def wants(self, trial: Trial) -> bool:
+        """Whether the trial can still change anything. Once False for a trial, always False."""
+        ...
+
+    def add(self, sample: Sample) -> None:
+        """Take a sample. Called in plan order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was gathered, and how it ended.
+
+    `made` counts the requests sent, retries included. `saved` counts the planned trials
+    that needed no call: shared by the other arm, or not wanted any more. `failed` counts
+    the samples without an answer. `surplus` counts the calls that were under way when
+    their contract was decided: paid for and in `made`, but not evidence.
+    `cost_usd` sums the known costs; None where none is known.
+    `author` says that a fatal failure is the author's to fix (exit 2).
+    """
+
+    samples: tuple[Sample, ...]
+    made: int
+    saved: int
+    failed: int
+    surplus: int
+    cost_usd: float | None
+    ended: Ended
+    detail: str | None = None
+    author: bool = False
+
+
+async def run_trials(
+    trials: Sequence[Trial],
+    client: ModelClient,
+    watch: Watch,
+    limits: Limits,
+    *,
+    retry: RetryPolicy | None = None,
+    stop: asyncio.Event | None = None,
+    clock: Clock = time.monotonic,
+    sleep: Sleep = asyncio.sleep,
+) -> Run:
+    """Run the trials, as many as are wanted and allowed.
+
+    `stop` ends the run with what was gathered. Closing the client is left to its owner.
+    """
+    meter = Meter(limits, clock, sleep)
+    runner = _Runner(trials, client, watch, retry or RetryPolicy(), meter, sleep)
+    return await runner.run(max(1, limits.concurrency), stop or asyncio.Event())
+
+
+State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
+
+
+@dataclass(eq=False, slots=True)
+class _Call:
+    """One call to a model, for one trial or for the identical ones of both arms.
+
+    `unwanted` was never started, `surplus` was started and is not evidence, `lost` was
+    started and ended by a limit.
+    """
+
+    trials: list[int]
+    state: State = "waiting"
+    task: asyncio.Task[None] | None = None
+    completion: Completion | None = None
+    error: str | None = None
+
+
+class _Runner:
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        client: ModelClient,
+        watch: Watch,
+        retry: RetryPolicy,
+        meter: Meter,
+        sleep: Sleep,
+    ) -> None:
+        self._trials = trials
+        self._client = client
+        self._watch = watch
+        self._retry = retry
+        self._meter = meter
+        self._sleep = sleep
+        self._calls, self._call_of = _group(trials)
+        self._queue = iter(self._calls)
+        self._running: set[_Call] = set()
+        self._slots: dict[str, asyncio.Semaphore | None] = {}
+        self._samples: list[Sample] = []
+        self._delivered = 0
+        self._successes = 0
+        self._failures_in_a_row = 0
+        self._ended: Ended = "done"
+        self._detail: str | None = None
+        self._author = False
+        self._halt = asyncio.Event()
+
+    async def run(self, concurrency: int, stop: asyncio.Event) -> Run:
+        work = asyncio.create_task(self._work_side_by_side(concurrency))
+        signals = [asyncio.create_task(event.wait()) for event in (self._halt, stop)]
+        try:
+            await asyncio.wait(
+                [work, *signals],
+                timeout=self._meter.seconds_left(),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if stop.is_set() and not work.done():
+                self._end("interrupted", "interrupted")
+            elif not work.done():
+                self._end("limit", self._meter.out_of_time())
+        finally:
+            await self._cancel_all([work, *signals])
+        self._deliver(past_gaps=True)
+        return self._result()
+
+    async def _cancel_all(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Cancel what still runs; what failed for a reason of its own is raised."""
+        calls = [call.task for call in self._running if call.task is not None]
+        for task in (*tasks, *calls):
+            task.cancel()
+        done, _ = await asyncio.wait([*tasks, *calls], timeout=_CANCEL_SECONDS)
+        for task in done:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+
+    async def _work_side_by_side(self, width: int) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(width):
+                    group.create_task(self._work())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    async def _work(self) -> None:
+        for call in self._queue:
+            if self._ended != "done":
+                return
+            if not self._wanted(call):
+                self._settle(call, "unwanted")
+                continue
+            slot = self._slot(self._trials[call.trials[0]].request.model)
+            async with slot or contextlib.nullcontext():
+                # In a task of its own, which can be cancelled without its worker.
+                call.task = asyncio.create_task(self._make(call))
+                self._running.add(call)
+                await asyncio.wait([call.task])
+                self._running.discard(call)
+            if not call.task.cancelled():
+                call.task.result()
+
+    async def _make(self, call: _Call) -> None:
+        await self._meter.wait_for_turn()
+        if self._ended != "done":
+            return
+        if not self._wanted(call):
+            self._settle(call, "unwanted")
+            return
+        try:
+            call.completion = await call_with_retries(
+                lambda: self._attempt(call), self._retry, self._sleep
+            )
+        except LimitReached as limit:
+            call.state = "lost" if call.state == "running" else "waiting"
+            self._end("limit", str(limit))
+        except CallFailed as failure:
+            call.error = str(failure)
+            self._settle(call, "answered")
+            self._count_failure(failure)
+        else:
+            self._successes += 1
+            self._failures_in_a_row = 0
+            self._settle(call, "answered")
+
+    async def _attempt(self, call: _Call) -> Completion:
+        if call.state == "running":
+            await self._meter.wait_for_turn()
+        self._meter.start()
+        call.state = "running"
+        request = self._trials[call.trials[0]].request
+        completion = None
+        try:
+            completion = await within(self._retry.timeout_seconds, self._client.complete(request))
+        finally:
+            self._meter.finish(completion)
+        return completion
+
+    def _slot(self, model: str) -> asyncio.Semaphore | None:
+        if model not in self._slots:
+            width = self._client.slots(model) if isinstance(self._client, LimitedClient) else None
+            self._slots[model] = None if width is None else asyncio.Semaphore(width)
+        return self._slots[model]
+
+    def _wanted(self, call: _Call) -> bool:
+        return any(self._watch.wants(self._trials[index]) for index in call.trials)
+
+    def _settle(self, call: _Call, state: State) -> None:
+        call.state = state
+        self._deliver()
+
+    def _deliver(self, *, past_gaps: bool = False) -> None:
+        """Hand over the samples that are next in the plan."""
+        before = len(self._samples)
+        while self._delivered < len(self._trials):
+            index = self._delivered
+            call = self._call_of[index]
+            if call.state in ("waiting", "running", "lost") and not past_gaps:
+                break
+            self._delivered += 1
+            if call.state == "answered":
+                self._add(index, call)
+        if len(self._samples) > before:
+            self._cancel_unwanted()
+
+    def _add(self, index: int, call: _Call) -> None:
+        trial = self._trials[index]
+        if not self._watch.wants(trial):
+            call.state = "surplus" if index == call.trials[0] else call.state
+            return
+        sample = Sample(
+            trial=trial,
+            completion=call.completion,
+            error=call.error,
+            output=call.completion.text if call.completion else "",
+            shared=index != call.trials[0],
+        )
+        self._samples.append(sample)
+        self._watch.add(sample)
+
+    def _cancel_unwanted(self) -> None:
+        """Cancel the calls that cannot change anything any more."""
+        for call in self._running:
+            if call.state == "running" and call.task is not None and not self._wanted(call):
+                call.state = "surplus"
+                call.task.cancel()
+
+    def _count_failure(self, failure: CallFailed) -> None:
+        self._failures_in_a_row += 1
+        if failure.fatal:
+            self._author = failure.author
+            self._end("fatal", str(failure))
+            return
+        patience = self._retry.give_up_after * (3 if self._successes else 1)
+        if self._failures_in_a_row >= patience:
+            self._end("fatal", f"{patience} calls failed in a row, the last with: {failure}")
+
+    def _end(self, ended: Ended, detail: str) -> None:
+        if self._ended != "done":
+            return
+        self._ended, self._detail = ended, detail
+        if ended == "fatal":
+            self._halt.set()
+
+    def _result(self) -> Run:
+        unwanted = sum(len(call.trials) for call in self._calls if call.state == "unwanted")
+        return Run(
+            samples=tuple(self._samples),
+            made=self._meter.made,
+            saved=unwanted + sum(sample.shared for sample in self._samples),
+            failed=sum(sample.completion is None for sample in self._samples),
+            surplus=sum(call.state == "surplus" for call in self._calls),
+            cost_usd=self._meter.cost_usd,
+            ended=self._ended,
+            detail=self._detail,
+            author=self._author,
+        )
+
+
+def _group(trials: Sequence[Trial]) -> tuple[list[_Call], list[_Call]]:
+    """The calls to make in plan order, and the call of each trial.
+
+    The arms of one fixture and repetition share a call where their requests are identical:
+    asking twice would let chance alone tell the arms apart.
+    """
+    calls: list[_Call] = []
+    call_of: list[_Call] = []
+    paired: dict[tuple[str, str, int], list[_Call]] = defaultdict(list)
+    for index, trial in enumerate(trials):
+        mates = paired[trial.contract, trial.fixture, trial.repetition]
+        same = (c for c in mates if trials[c.trials[0]].request == trial.request)
+        call = next(same, None)
+        if call is None:
+            call = _Call([])
+            calls.append(call)
+            mates.append(call)
+        call.trials.append(index)
+        call_of.append(call)
+    return calls, call_of
