@@ -1,0 +1,212 @@
+"""Checks as written -> CheckSpecs: validated against their type's shape, with their files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.explain import nearest, schema_problems
+from gatekeeper.contract.model import CheckShape, CheckSpec
+from gatekeeper.contract.positions import Document, KeyPath, parse
+from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.errors import ContractError, Problem
+
+COMMON_KEYS = ("type", "name", "severity")
+SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
+
+# What stands below these keywords is data, even where it looks like a reference.
+_DATA_KEYWORDS = ("const", "enum", "default", "examples")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReader:
+    """Reads checks of one revision; the shapes say which check types there are."""
+
+    revision: Revision
+    shapes: Mapping[str, CheckShape]
+
+    def read(
+        self, document: Document, key: KeyPath, written: Any, problems: list[Problem]
+    ) -> tuple[CheckSpec, ...]:
+        """The checks of a list at `key`; whatever is wrong is added to `problems`."""
+        if not isinstance(written, list):
+            problems.append(document.problem(key, "not a list", "write `- type: …` items"))
+            return ()
+        specs = []
+        for index, item in enumerate(written):
+            found: list[Problem] = []
+            spec = self._check(document, (*key, index), item, found)
+            problems.extend(found)
+            if spec and not found:
+                specs.append(spec)
+        return _distinct(specs, written, document, key, problems)
+
+    def _check(
+        self, document: Document, key: KeyPath, item: Any, problems: list[Problem]
+    ) -> CheckSpec | None:
+        if not isinstance(item, dict):
+            fix = "write it like `{type: contains, value: …}`"
+            problems.append(document.problem(key, "a check is not a mapping", fix))
+            return None
+        kind = item.get("type")
+        if not isinstance(kind, str):
+            fix = f"add one; {nearest('', self.shapes)}"
+            problems.append(document.problem(key, "`type` is missing or not text", fix))
+            return None
+        shape = self.shapes.get(kind)
+        if shape is None:
+            what = f"there is no check type `{kind}`"
+            problems.append(document.problem((*key, "type"), what, nearest(kind, self.shapes)))
+            return None
+        problems.extend(_common_problems(document, key, item))
+        params = {name: value for name, value in item.items() if name not in COMMON_KEYS}
+        schema = {"additionalProperties": False, **shape.schema}
+        problems.extend(schema_problems(document, schema, params, key, COMMON_KEYS))
+        if problems:
+            return None
+        files: dict[str, str] = {}
+        params = self._with_files(document, key, params, shape, files, problems)
+        return CheckSpec(
+            type=kind,
+            name=item.get("name") or default_name(kind, item, shape),
+            params=params,
+            severity=item.get("severity", "error"),
+            position=document.position(key),
+            files=files,
+        )
+
+    def _with_files(
+        self,
+        document: Document,
+        key: KeyPath,
+        params: dict[str, Any],
+        shape: CheckShape,
+        files: dict[str, str],
+        problems: list[Problem],
+    ) -> dict[str, Any]:
+        """Paths in `params` become paths from the repository root, the keys of `files`."""
+        resolved = dict(params)
+        for name in shape.paths:
+            value = params.get(name)
+            try:
+                if isinstance(value, str):
+                    resolved[name] = locate(value, document.path)
+                    self._add(resolved[name], files)
+                elif value is not None:
+                    self._follow(value, document.path, files)
+            except UnreadableError as error:
+                problems.append(place_unreadable(document, (*key, name), error))
+            except ContractError as error:
+                problems.extend(error.problems)
+        return resolved
+
+    def _add(self, path: str, files: dict[str, str]) -> None:
+        if path in files:
+            return
+        try:
+            files[path] = read_text(self.revision, path)
+        except UnreadableError as error:
+            if error.line is None:
+                raise
+            raise ContractError([Problem(path, error.what, error.fix, error.line)]) from None
+        if path.lower().endswith(SCHEMA_SUFFIXES):
+            self._follow(parse(files[path], path).data, path, files)
+
+    def _follow(self, schema: Any, path: str, files: dict[str, str]) -> None:
+        own = set(schema_ids(schema))
+        for reference in schema_references(schema):
+            target = reference.split("#", 1)[0]
+            if not target or target in own:
+                continue
+            try:
+                self._add(locate(target, path), files)
+            except UnreadableError as error:
+                what = f"$ref `{reference}` in `{path}`: {error.what}"
+                raise UnreadableError(what, error.fix) from None
+
+
+def place_unreadable(document: Document, key: KeyPath, error: UnreadableError) -> Problem:
+    return document.problem(key, error.what, error.fix)
+
+
+def schema_references(schema: Any) -> Iterator[str]:
+    """Every `$ref` and `$dynamicRef` of a JSON Schema."""
+    for mapping in _mappings(schema):
+        for keyword in ("$ref", "$dynamicRef"):
+            if isinstance(mapping.get(keyword), str):
+                yield mapping[keyword]
+
+
+def schema_ids(schema: Any) -> Iterator[str]:
+    """Every `$id` that a JSON Schema gives itself or one of its parts."""
+    for mapping in _mappings(schema):
+        if isinstance(mapping.get("$id"), str):
+            yield mapping["$id"].split("#", 1)[0]
+
+
+def _mappings(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _mappings(item)
+    if isinstance(schema, dict):
+        yield schema
+        for name, value in schema.items():
+            if name not in _DATA_KEYWORDS:
+                yield from _mappings(value)
+
+
+def default_name(kind: str, item: Mapping[str, Any], shape: CheckShape) -> str:
+    """The type and its main parameter: the first required one, else the first as written."""
+    names = [*shape.schema.get("required", ()), *(key for key in item if key not in COMMON_KEYS)]
+    value = next((item[name] for name in names if name in item), None)
+    if isinstance(value, list):
+        value = ", ".join(str(part) for part in value)
+    if value is None or isinstance(value, dict):
+        return kind
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return f"{kind} {text if len(text) <= 60 else text[:57] + '…'}".rstrip()
+
+
+def _common_problems(document: Document, key: KeyPath, item: Mapping[str, Any]) -> list[Problem]:
+    problems = []
+    name = item.get("name", "x")
+    if not isinstance(name, str) or not name.strip():
+        fix = "write a few words, or leave it out"
+        problems.append(document.problem((*key, "name"), "the name is not text", fix))
+    severity = item.get("severity", "error")
+    if severity not in ("error", "warn"):
+        fix = "error: it gates; warn: it is only reported"
+        what = f"{severity!r} is not one of error, warn"
+        problems.append(document.problem((*key, "severity"), what, fix))
+    return problems
+
+
+def _distinct(
+    specs: Sequence[CheckSpec],
+    written: Sequence[Any],
+    document: Document,
+    key: KeyPath,
+    problems: list[Problem],
+) -> tuple[CheckSpec, ...]:
+    """A name given twice is an error; a name made twice gets a number."""
+    given = Counter(
+        item["name"]
+        for item in written
+        if isinstance(item, dict) and isinstance(item.get("name"), str)
+    )
+    for name, count in given.items():
+        if count > 1:
+            what = f"{count} checks are named `{name}`"
+            problems.append(document.problem(key, what, "give each a name of its own"))
+    seen: Counter[str] = Counter()
+    distinct = []
+    for spec in specs:
+        seen[spec.name] += 1
+        count = seen[spec.name]
+        distinct.append(replace(spec, name=f"{spec.name} ({count})") if count > 1 else spec)
+    return tuple(distinct)

@@ -1,0 +1,213 @@
+"""Fixture files (.jsonl .json .yaml .yml .csv) and inline rows -> Fixtures."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatekeeper.contract.identity import digest
+from gatekeeper.contract.model import CheckSpec, Fixture, Position
+from gatekeeper.contract.positions import Document, KeyPath, parse_json, parse_yaml
+from gatekeeper.errors import ContractError, Problem
+
+SUFFIXES = (".jsonl", ".json", ".yaml", ".yml", ".csv")
+_OWN_KEYS = ("id", "vars", "expected", "category", "checks", "metadata")
+_JSON_CELLS = ("vars", "checks", "metadata")
+
+ReadChecks = Callable[[Document, KeyPath, Any, list[Problem]], tuple[CheckSpec, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as data, and where it stands in its document."""
+
+    document: Document
+    key: KeyPath
+    data: Any
+
+
+def read_rows(text: str, path: str) -> list[Row]:
+    """The rows of a fixture file. Raises ContractError; a file without rows is an error."""
+    lower = path.lower()
+    if not lower.endswith(SUFFIXES):
+        fix = f"use one of {' '.join(SUFFIXES)}"
+        raise ContractError([Problem(path, "not a kind of fixture file", fix)])
+    if lower.endswith(".jsonl"):
+        rows = _jsonl_rows(text, path)
+    elif lower.endswith(".csv"):
+        rows = list(_csv_rows(text, path))
+    elif not text.strip():
+        rows = []
+    else:
+        rows = _list_rows(
+            parse_json(text, path) if lower.endswith(".json") else parse_yaml(text, path)
+        )
+    if not rows:
+        raise ContractError([Problem(path, "no fixture in the file", "add at least one", 1)])
+    return rows
+
+
+def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> Fixture | None:
+    """The row as a fixture; whatever is wrong is added to `problems`.
+
+    The id is empty where the row has none: `identified` makes one from the content.
+    """
+    document, key, data = row.document, row.key, row.data
+    if not isinstance(data, dict) or not data:
+        what = "an empty row" if data in ({}, None) else "a row that is not a mapping"
+        fix = "write it like `{vars: {text: …}, expected: …}`"
+        problems.append(document.problem(key, what, fix))
+        return None
+    before = len(problems)
+    variables = _variables(row, problems)
+    metadata = data.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        what, fix = "`metadata` is not a mapping", "write `{key: value}`"
+        problems.append(document.problem((*key, "metadata"), what, fix))
+    checks = (
+        read_checks(document, (*key, "checks"), data["checks"], problems)
+        if data.get("checks")
+        else ()
+    )
+    fixture = Fixture(
+        id=_label(row, "id", problems) or "",
+        vars=variables,
+        expected=data.get("expected"),
+        category=_label(row, "category", problems),
+        checks=checks,
+        metadata=metadata if isinstance(metadata, dict) else {},
+        position=document.position(key),
+    )
+    return fixture if len(problems) == before else None
+
+
+def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixture, ...]:
+    """Every fixture with an id of its own. An id written twice is an error that names both
+    places; rows without an id and with equal content are numbered."""
+    seen: dict[str, Fixture] = {}
+    for fixture in fixtures:
+        first = seen.setdefault(fixture.id, fixture) if fixture.id else fixture
+        if first is not fixture:
+            problems.append(_twice(fixture, first))
+    taken = set(seen)
+    result = []
+    for fixture in fixtures:
+        if fixture.id:
+            result.append(fixture)
+            continue
+        made = stem = "f-" + digest([dict(fixture.vars), fixture.expected])[:10]
+        number = 1
+        while made in taken:
+            number += 1
+            made = f"{stem}-{number}"
+        taken.add(made)
+        result.append(replace(fixture, id=made))
+    return tuple(result)
+
+
+def _twice(fixture: Fixture, first: Fixture) -> Problem:
+    here, there = fixture.position or Position("?"), first.position or Position("?")
+    what = f"the fixture id `{fixture.id}` is taken by {there.path}:{there.line}"
+    return Problem(
+        here.path, what, "give each fixture an id of its own", here.line, here.column, "id"
+    )
+
+
+def _variables(row: Row, problems: list[Problem]) -> dict[str, Any]:
+    data = row.data
+    if "vars" not in data:
+        return {name: value for name, value in data.items() if name not in _OWN_KEYS}
+    for name in data:
+        if name not in _OWN_KEYS:
+            what = "a column beside `vars` that is not one of a fixture's"
+            fix = "move it into `vars` or `metadata`"
+            problems.append(row.document.problem((*row.key, name), what, fix, at_key=True))
+    if isinstance(data["vars"], dict):
+        return dict(data["vars"])
+    problems.append(
+        row.document.problem((*row.key, "vars"), "`vars` is not a mapping", "write `{name: value}`")
+    )
+    return {}
+
+
+def _label(row: Row, name: str, problems: list[Problem]) -> str | None:
+    value = row.data.get(name)
+    if value is None or (isinstance(value, str) and not value):
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str) and len(value) <= 200 and value.isprintable() and value.strip():
+        return value
+    what = f"`{name}` is not a short line of text"
+    problems.append(row.document.problem((*row.key, name), what, "write a word or a number"))
+    return None
+
+
+def _list_rows(document: Document) -> list[Row]:
+    if not isinstance(document.data, list):
+        what, fix = "the file is not a list of fixtures", "write one item per fixture"
+        raise ContractError([document.problem((), what, fix)])
+    return [Row(document, (index,), item) for index, item in enumerate(document.data)]
+
+
+def _jsonl_rows(text: str, path: str) -> list[Row]:
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    # Not splitlines: JSON text may hold U+2028, which is no line end of the file.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            document = parse_json(line, path, number)
+            rows.append(Row(document, (), document.data))
+        except ContractError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ContractError(problems)
+    return rows
+
+
+def _csv_rows(text: str, path: str) -> Iterator[Row]:
+    # Documents of CSV have one place, the line, as a spreadsheet shows no columns of text.
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] | None = None
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            fix = "correct the row; a quote inside a quoted cell is written twice"
+            raise ContractError([Problem(path, f"not CSV: {error}", fix, line)]) from None
+        if not cells:
+            continue
+        if header is None:
+            header = _header(cells, path, line)
+        else:
+            yield _csv_row(header, cells, path, line)
+
+
+def _header(cells: list[str], path: str, line: int) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    if "" in names or len(set(names)) != len(names):
+        what = "a column has no name, or two have the same"
+        raise ContractError([Problem(path, what, "name each column once", line)])
+    return names
+
+
+def _csv_row(header: list[str], cells: list[str], path: str, line: int) -> Row:
+    if len(cells) != len(header):
+        what = f"{len(cells)} cells under {len(header)} columns"
+        fix = "put cells that hold a comma or a line end in double quotes"
+        raise ContractError([Problem(path, what, fix, line)])
+    data: dict[str, Any] = {}
+    for name, cell in zip(header, cells, strict=True):
+        if name not in _JSON_CELLS:
+            data[name] = cell
+        elif cell.strip():
+            data[name] = parse_json(cell, path, line).data
+    return Row(Document(path, data, {(): (line, 1)}), (), data)

@@ -1,0 +1,114 @@
+"""Digests of meaning: what stays the same when only names, comments or layout change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Message, Prompt, Target
+from gatekeeper.contract.positions import parse
+from gatekeeper.errors import ContractError
+
+
+def canonical(value: Any) -> str:
+    """JSON that is the same for equal data, whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def request_digest(messages: Sequence[Message], params: Mapping[str, Any]) -> str:
+    """What is asked, whoever is asked: the same for equal messages and parameters."""
+    asked = [{"role": message.role, "content": message.content} for message in messages]
+    return digest({"messages": asked, "params": dict(params)})
+
+
+def prompt_meaning(prompt: Prompt) -> Any:
+    """Its messages and its includes. These are named as seen from the prompt, so that moving
+    both together changes nothing, while swapping two of them does."""
+    folder = posixpath.dirname(prompt.path) or "."
+    return {
+        "messages": [[message.role, message.content] for message in prompt.messages],
+        "includes": {
+            posixpath.relpath(path, folder): text for path, text in prompt.includes.items()
+        },
+    }
+
+
+def target_meaning(target: Target) -> Any:
+    return {
+        "prompt": prompt_meaning(target.prompt),
+        "model": target.model,
+        "params": dict(target.params),
+    }
+
+
+def target_digest(target: Target) -> str:
+    """The same exactly when both would send the same requests for every fixture."""
+    return digest(target_meaning(target))
+
+
+def file_meaning(path: str, text: str) -> Any:
+    """Its data where it can be read as such, its text otherwise."""
+    if not path.lower().endswith((".json", ".yaml", ".yml")):
+        return text
+    try:
+        return parse(text, path).data
+    except ContractError:
+        return text
+
+
+def check_meaning(spec: CheckSpec) -> Any:
+    """Type, severity and parameters; a file counts by its content and not by its path."""
+    files = {path: digest(file_meaning(path, text)) for path, text in spec.files.items()}
+    params = {
+        key: files.get(value, value) if isinstance(value, str) else value
+        for key, value in spec.params.items()
+    }
+    return {
+        "type": spec.type,
+        "severity": spec.severity,
+        "params": params,
+        "files": sorted(files.values()),
+    }
+
+
+def fixture_meaning(fixture: Fixture) -> Any:
+    """Its input and what is expected; category and metadata only label reports."""
+    return {
+        "id": fixture.id,
+        "vars": dict(fixture.vars),
+        "expected": fixture.expected,
+        "checks": [check_meaning(spec) for spec in fixture.checks],
+    }
+
+
+def judging_meaning(contract: Contract) -> Any:
+    """Everything of a contract but its target and its fixtures."""
+    return {
+        "checks": [check_meaning(spec) for spec in contract.checks],
+        "mode": contract.mode,
+        "repair": asdict(contract.repair),
+        "sampling": asdict(contract.sampling),
+        "slo": asdict(contract.slo),
+        "gate": asdict(contract.gate),
+    }
+
+
+def contract_digest(contract: Contract) -> str:
+    """The same exactly when the contract would run and judge in the same way."""
+    fixtures = sorted(contract.fixtures, key=lambda fixture: fixture.id)
+    return digest(
+        {
+            "target": target_meaning(contract.target),
+            "fixtures": [fixture_meaning(fixture) for fixture in fixtures],
+            "judging": judging_meaning(contract),
+        }
+    )

@@ -1,0 +1,96 @@
+"""Where a reference leads within a revision, and the text that is there."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from gatekeeper.contract.change import Revision
+
+MAX_BYTES = 20_000_000
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+class UnreadableError(Exception):
+    """A reference that leads nowhere, or to something that is not text.
+
+    `line` is where in the file itself; None where the fault is in the reference to it.
+    """
+
+    def __init__(self, what: str, fix: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.what, self.fix, self.line = what, fix, line
+
+
+def locate(reference: str, from_file: str) -> str:
+    """The path from the repository root. Relative to the file that refers to it; a leading
+    `/` means the repository root. Raises UnreadableError where it leads out of the repository."""
+    if not reference.strip():
+        raise UnreadableError("the path is empty", "name a file")
+    if _SCHEME.match(reference):
+        fix = "copy the file into the repository and name its path; nothing is fetched"
+        raise UnreadableError(f"`{reference}` is not a path in the repository", fix)
+    if "\\" in reference:
+        raise UnreadableError(f"`{reference}` has a backslash", "write paths with forward slashes")
+    folder = "" if reference.startswith("/") else posixpath.dirname(from_file)
+    path = posixpath.normpath(posixpath.join(folder, reference.lstrip("/")))
+    if path == ".." or path.startswith("../"):
+        fix = "keep to files of this repository; a leading / means its root"
+        raise UnreadableError(f"`{reference}` leads out of the repository", fix)
+    return path
+
+
+def read_text(revision: Revision, path: str) -> str:
+    """UTF-8 text with line feeds alone, without a byte order mark. Raises UnreadableError."""
+    entry = revision.entries.get(path)
+    if entry is None:
+        raise _missing(revision, path)
+    if entry.kind == "symlink":
+        fix = "name the file it points to; links are not followed"
+        raise UnreadableError(f"`{path}` is a symbolic link", fix)
+    if entry.kind == "submodule":
+        raise UnreadableError(f"`{path}` is a submodule", "name a file of this repository")
+    try:
+        content = revision.read(path)
+    except FileNotFoundError:
+        raise _missing(revision, path) from None
+    if content.startswith(_LFS_POINTER):
+        fix = "keep the file itself in git; objects of Git LFS are not fetched"
+        raise UnreadableError(f"`{path}` is a Git LFS pointer", fix)
+    if len(content) > MAX_BYTES:
+        fix = "split it, or keep fewer rows"
+        raise UnreadableError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", fix)
+    return _decode(content, path)
+
+
+def _decode(content: bytes, path: str) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        offset = error.start + (3 if content.startswith(b"\xef\xbb\xbf") else 0)
+        line = content.count(b"\n", 0, offset) + 1
+        what = f"`{path}` is not UTF-8: byte 0x{content[offset]:02x} at offset {offset}"
+        raise UnreadableError(what, "save the file as UTF-8", line) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _missing(revision: Revision, path: str) -> UnreadableError:
+    entries = revision.entries
+    for parent in _parents(path):
+        entry = entries.get(parent)
+        if entry is not None and entry.kind != "file":
+            kind = "submodule" if entry.kind == "submodule" else "symbolic link"
+            fix = "name a file of this repository by its own path"
+            return UnreadableError(f"`{path}` is inside the {kind} `{parent}`", fix)
+    if any(known.startswith(f"{path}/") for known in entries):
+        return UnreadableError(f"`{path}` is a folder", "name a file in it")
+    name = posixpath.basename(path).lower()
+    near = sorted(known for known in entries if posixpath.basename(known).lower() == name)
+    fix = f"did you mean `{near[0]}`?" if near else "add the file, or correct the path"
+    return UnreadableError(f"there is no file `{path}`", fix)
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]

@@ -1,0 +1,301 @@
+"""The one Jinja2 environment: sandboxed, strict, without a file system, bounded in what it makes.
+
+Templates come from pull requests, so none may read a file, reach an attribute of Python's
+inside, or run for ever: loop turns, calls, sizes and the length of the text are all counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from functools import lru_cache, wraps
+from typing import Any
+
+from jinja2 import BaseLoader, StrictUndefined, TemplateNotFound, Undefined, nodes
+from jinja2.environment import Template
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from gatekeeper.contract.read import UnreadableError, locate
+
+MAX_TEXT = 1_000_000
+MAX_WORK = 1_000_000
+MAX_ITEMS = 100_000
+MAX_BITS = 10_000
+
+# A loop turn costs 1. A call of a macro or method is about ten times as slow.
+_CALL_WORK = 10
+
+_SIZED_FILTERS = ("batch", "center", "indent", "round", "slice", "tojson", "truncate", "wordwrap")
+_COUNTED = "gatekeeper_counted"
+_JOINED = "gatekeeper_joined"
+
+
+class PromptEnvironment(ImmutableSandboxedEnvironment):
+    """Sandboxed and counted. One per set of includes, which it alone can load."""
+
+    intercepted_binops = frozenset(("+", "*", "**", "%", "<<"))
+
+    def __init__(self, includes: Mapping[str, str]) -> None:
+        super().__init__(
+            undefined=StrictUndefined,
+            autoescape=False,
+            loader=_Includes(includes),
+            finalize=_bounded,
+        )
+        self._work = 0
+        self.filters["tojson"] = _tojson
+        # `format` multiplies a few characters into any number of them; the other two are
+        # random, and a fixture must always make the same prompt.
+        del self.filters["format"], self.filters["random"], self.globals["lipsum"]
+        for name, function in list(self.filters.items()):
+            self.filters[name] = self._guarded(name, function)
+        self.filters[_COUNTED] = self._counted
+        self.filters[_JOINED] = _bounded
+
+    def begin(self) -> None:
+        """Start counting anew, before each rendering."""
+        self._work = 0
+
+    def join_path(self, template: str, parent: str) -> str:
+        try:
+            return locate(template, parent)
+        except UnreadableError:
+            raise TemplateNotFound(template) from None
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        if isinstance(obj, str) and attr in ("format", "format_map", "translate", "expandtabs"):
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """Without the wrapper the attribute is judged by `is_safe_attribute`, like any other."""
+        del value
+        return None
+
+    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self._spend(_CALL_WORK)
+        owner = getattr(obj, "__self__", None)
+        if isinstance(owner, str):
+            _refuse_large((*args, *kwargs.values()))
+            _refuse_multiplying(getattr(obj, "__name__", ""), owner, args)
+        return _bounded(super().call(context, obj, *args, **kwargs))
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Refuse what multiplies: text and lists by more than a little, and towers of powers."""
+        if operator in ("**", "<<") and not _are_small(left, right):
+            raise SecurityError("a power too large")
+        if operator == "%" and isinstance(left, str):
+            raise SecurityError("formatting with %; join text with ~")
+        if operator == "*" and _length(left) * _length(right) > MAX_TEXT:
+            raise SecurityError("a repetition too long")
+        return _bounded(super().call_binop(context, operator, left, right))
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        tree = super()._parse(source, name, filename)
+        for loop in list(tree.find_all(nodes.For)):
+            loop.iter = self._through(_COUNTED, loop.iter)
+        for parent in list(tree.find_all(nodes.Node)):
+            self._bound_concatenations(parent)
+        return tree
+
+    def _bound_concatenations(self, parent: nodes.Node) -> None:
+        for field, value in list(parent.iter_fields()):
+            if isinstance(value, nodes.Concat):
+                setattr(parent, field, self._through(_JOINED, value))
+            elif isinstance(value, list):
+                bound = [
+                    self._through(_JOINED, item) if isinstance(item, nodes.Concat) else item
+                    for item in value
+                ]
+                setattr(parent, field, bound)
+
+    def _through(self, name: str, value: Any) -> nodes.Filter:
+        node = nodes.Filter(value, name, [], [], None, None, lineno=value.lineno)
+        node.set_environment(self)
+        return node
+
+    def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        # Filters that take the environment or the context get it first, before the value.
+        skip = 1 if hasattr(function, "jinja_pass_arg") else 0
+
+        @wraps(function)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            given = (*args[skip:], *kwargs.values())
+            for value in given:
+                _bounded(value)
+            self._spend(_CALL_WORK + sum(_size(value) for value in given))
+            if name in _SIZED_FILTERS:
+                _refuse_large(given[1:])
+            if given:
+                _refuse_multiplying(name, given[0], given[1:])
+            return _bounded(function(*args, **kwargs))
+
+        return guarded
+
+    def _counted(self, items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            self._spend(1)
+            yield item
+
+    def _spend(self, work: int) -> None:
+        self._work += work
+        if self._work > MAX_WORK:
+            raise SecurityError("too many loop turns and calls")
+
+
+class _Includes(BaseLoader):
+    """Serves the includes that were read with the prompt, and nothing else."""
+
+    def __init__(self, includes: Mapping[str, str]) -> None:
+        self._includes = includes
+
+    def get_source(
+        self, environment: Any, template: str
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
+        del environment
+        if template not in self._includes:
+            raise TemplateNotFound(template)
+        return self._includes[template], template, None
+
+
+@lru_cache(maxsize=128)
+def environment_for(includes: tuple[tuple[str, str], ...]) -> PromptEnvironment:
+    return PromptEnvironment(dict(includes))
+
+
+@lru_cache(maxsize=2048)
+def compiled(environment: PromptEnvironment, source: str, path: str) -> Template:
+    """The template under its path's name, so that its includes are relative to it."""
+    code = environment.compile(source, path, path)
+    return Template.from_code(environment, code, environment.make_globals(None))
+
+
+def rendered(
+    environment: PromptEnvironment, template: Template, variables: Mapping[str, Any]
+) -> str:
+    """The text. Raises whatever Jinja2 raises, and SecurityError where it grows too long."""
+    environment.begin()
+    parts: list[str] = []
+    length = 0
+    for part in template.generate(dict(variables)):
+        length += len(part)
+        if length > MAX_TEXT:
+            raise SecurityError(f"the text grows longer than {MAX_TEXT:,} characters")
+        parts.append(part)
+    return "".join(parts)
+
+
+def included_names(source: str, environment: PromptEnvironment) -> list[tuple[str | None, int]]:
+    """Every template that the source includes, imports or extends, with its line.
+
+    None stands for a name that is only known when rendering.
+    """
+    tree = environment.parse(source)
+    kinds = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+    return [(name, node.lineno) for node in tree.find_all(kinds) for name in _names(node.template)]
+
+
+def _names(template: nodes.Expr) -> list[str | None]:
+    parts = template.items if isinstance(template, nodes.List | nodes.Tuple) else [template]
+    return [
+        part.value if isinstance(part, nodes.Const) and isinstance(part.value, str) else None
+        for part in parts
+    ]
+
+
+def template_line(error: BaseException, paths: Iterable[str]) -> tuple[str, int] | None:
+    """The innermost template file and line of an error. Jinja2 rewrites the traceback so that
+    its frames name the template."""
+    known, found = set(paths), None
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if name in known:
+            found = (name, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _tojson(value: Any, indent: int | None = None) -> str:
+    """Plain JSON: Jinja2's own escapes `<` and `'` for HTML, which a prompt is not."""
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _refuse_large(values: Iterable[Any]) -> None:
+    for value in values:
+        if isinstance(value, int) and value > MAX_ITEMS:
+            raise SecurityError(f"a number larger than {MAX_ITEMS:,}")
+
+
+def _refuse_multiplying(name: str, value: Any, args: tuple[Any, ...]) -> None:
+    """`replace` and `join` are the two that make n times m characters of n and m."""
+    if name == "replace" and isinstance(value, str) and len(args) > 1:
+        old, new = str(args[0]), str(args[1])
+        if len(value) + value.count(old) * len(new) > MAX_TEXT:
+            raise SecurityError("a replacement too long")
+    if name == "join" and args:
+        separator, items = (value, args[0]) if isinstance(value, str) else (args[0], value)
+        if isinstance(separator, str) and _size(items) * len(separator) > MAX_TEXT:
+            raise SecurityError("a joined text too long")
+
+
+def _bounded(value: Any) -> Any:
+    """The value, unless it is large or, through nesting, would be large as text."""
+    budget = MAX_ITEMS
+    length = 0
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        budget -= 1
+        if isinstance(item, str):
+            length += len(item)
+        elif isinstance(item, int):
+            length += item.bit_length() // 3
+            if item.bit_length() > MAX_BITS:
+                raise SecurityError("a number too large")
+        elif isinstance(item, Mapping):
+            waiting.extend(item.keys())
+            waiting.extend(item.values())
+        elif isinstance(item, list | tuple | set | frozenset):
+            waiting.extend(item)
+        if budget < 0 or length > MAX_TEXT or len(waiting) > 2 * MAX_ITEMS:
+            raise SecurityError(f"a value of more than {MAX_TEXT:,} characters or too many items")
+    return value
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value) // 100
+    return len(value) if isinstance(value, Sized) else 0
+
+
+def _are_small(base: Any, exponent: Any) -> bool:
+    numbers = isinstance(base, int | float) and isinstance(exponent, int | float)
+    return numbers and abs(exponent) <= 1000 and abs(base) <= 1e9
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, str | list | tuple):
+        return max(len(value), 1)
+    return abs(value) if isinstance(value, int) and value.bit_length() < 64 else 1
+
+
+@lru_cache(maxsize=2048)
+def native(environment: PromptEnvironment, text: str) -> Callable[[Mapping[str, Any]], Any] | None:
+    """The expression of a text that is one `{{ expression }}` and nothing else, else None."""
+    body = environment.parse(text).body
+    if len(body) != 1 or not isinstance(body[0], nodes.Output) or len(body[0].nodes) != 1:
+        return None
+    if isinstance(body[0].nodes[0], nodes.TemplateData):
+        return None
+    inner = text[2:-2].removeprefix("-").removeprefix("+").removesuffix("-")
+    expression = environment.compile_expression(inner, undefined_to_none=False)
+
+    def evaluate(variables: Mapping[str, Any]) -> Any:
+        value = expression(dict(variables))
+        if isinstance(value, Undefined):
+            str(value)  # a strict undefined raises its own message
+        return list(value) if isinstance(value, Iterator) else value
+
+    return evaluate
