@@ -39,3 +39,10 @@ def require_finite(name: str, values: Iterable[float]) -> None:
     for value in values:
         if not math.isfinite(value):
             raise ValueError(f"{name}: every value must be finite, got {value!r}")
+
+
+def require_numbers(name: str, values: Iterable[float]) -> None:
+    """No value is NaN; infinities have their place in an order and may stay."""
+    for value in values:
+        if math.isnan(value):
+            raise ValueError(f"{name}: every value must be a number, got NaN")

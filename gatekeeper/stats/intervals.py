@@ -13,6 +13,7 @@ from gatekeeper.stats.arguments import (
     require_count,
     require_finite,
     require_inside,
+    require_numbers,
     require_passed,
 )
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -85,12 +86,12 @@ def quantile_bounds(
     The number of values below the quantile is binomial(n, q), whatever their distribution
     (at most conservative where values tie): David, H. A. and Nagaraja, H. N. (2003), Order
     Statistics, 3rd ed., section 7.1. An upper end for the 95 % quantile at 95 % confidence
-    needs 72 values, a lower end one needs far fewer.
+    needs 72 values, a lower end far fewer. A value may be infinite: a call that never came back.
     """
     require_inside("q", q)
     require_inside("confidence", confidence)
-    require_finite("values", values)
-    if not values:
+    require_numbers("values", values)
+    if not len(values):
         return None, None
     import numpy as np
     from scipy.special import bdtr

@@ -1,0 +1,179 @@
+"""The error budget: against a straightforward recount, and where it is undefined."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.slo.budget import ErrorBudget, Event, burn_rate, error_budget
+from gatekeeper.slo.objectives import parse_window
+
+NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
+
+
+def ago(events, failed, **duration):
+    return Event(NOW - timedelta(**duration), events, failed)
+
+
+events = st.builds(
+    lambda hours, n, share: Event(NOW - timedelta(hours=hours), n, int(n * share)),
+    st.integers(-48, 24 * 40),
+    st.integers(0, 500),
+    st.floats(0, 1),
+)
+objectives = st.sampled_from([0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0])
+windows = st.sampled_from(["12h", "1d", "3d", "7d", "1w", "28d", "720h"])
+
+
+def test_a_worked_month():
+    history = [ago(1000, 20, days=20), ago(400, 4, days=5), ago(100, 10, hours=2)]
+    assert error_budget(history, 0.95, "28d", NOW, (0.9, 0.97)) == ErrorBudget(
+        window="28d",
+        events=1500,
+        budget=75.0,
+        spent=34,
+        left=41.0,
+        burn_rate={
+            "1d": 10 / 100 / 0.05,
+            "7d": pytest.approx(14 / 500 / 0.05),
+            "28d": pytest.approx(34 / 1500 / 0.05),
+        },
+        projected_burn_rate=pytest.approx((0.6, 2.0)),
+    )
+
+
+@given(st.lists(events, max_size=30), objectives, windows)
+def test_it_is_what_a_recount_says(history, objective, window):
+    found = error_budget(history, objective, window, NOW)
+    share = 1 - Fraction(str(objective))
+
+    def counted(name):
+        start = NOW - parse_window(name)
+        inside = [e for e in history if start < e.time and not e.time > NOW]
+        return sum(e.events for e in inside), sum(e.failed for e in inside)
+
+    total, failed = counted(window)
+    assert (found.events, found.spent) == (total, failed)
+    assert found.budget == float(share * total)
+    assert found.left == float(share * total - failed)
+    for name, rate in found.burn_rate.items():
+        n, k = counted(name)
+        assert rate == (
+            None if n == 0 or share == 0 else pytest.approx(float(Fraction(k, n) / share))
+        )
+
+
+@given(st.lists(events, max_size=20), objectives, windows, st.randoms())
+def test_order_does_not_matter(history, objective, window, random):
+    shuffled = list(history)
+    random.shuffle(shuffled)
+    assert error_budget(shuffled, objective, window, NOW) == error_budget(
+        history, objective, window, NOW
+    )
+
+
+@given(st.lists(events, max_size=20), objectives)
+def test_a_burn_rate_above_1_overspends_the_window(history, objective):
+    found = error_budget(history, objective, "28d", NOW)
+    rate = found.burn_rate["28d"]
+    if rate is not None and abs(rate - 1) > 1e-9:
+        assert (rate > 1) == (found.left < 0)
+
+
+def test_without_events_nothing_is_known():
+    found = error_budget([], 0.95, "28d", NOW)
+    assert (found.events, found.budget, found.spent, found.left) == (0, 0.0, 0, 0.0)
+    assert found.burn_rate == {"1d": None, "7d": None, "28d": None}
+    assert found.projected_burn_rate is None
+    assert found.spent_up is None
+
+
+def test_a_quiet_day_is_unknown_and_not_zero():
+    found = error_budget([ago(100, 1, days=3)], 0.9, "28d", NOW)
+    assert found.burn_rate["1d"] is None
+    assert found.burn_rate["7d"] == pytest.approx(0.1)
+
+
+def test_the_window_ends_now_and_leaves_out_its_start_and_the_future():
+    history = [
+        ago(1, 1, days=28),
+        ago(10, 0, days=28, seconds=-1),
+        ago(100, 0),
+        ago(1, 1, hours=-1),
+    ]
+    found = error_budget(history, 0.9, "28d", NOW)
+    assert (found.events, found.spent) == (110, 0)
+
+
+def test_times_of_other_zones_are_the_same_times():
+    zone = timezone(timedelta(hours=9))
+    event = Event((NOW - timedelta(hours=1)).astimezone(zone), 5, 1)
+    assert error_budget([event], 0.9, "1d", NOW.astimezone(zone)).events == 5
+
+
+@pytest.mark.parametrize(
+    ("window", "shown"),
+    [("28d", ["1d", "7d", "28d"]), ("7d", ["1d", "7d"]), ("1d", ["1d"]), ("12h", ["12h"])],
+)
+def test_burn_windows_longer_than_the_objective_are_not_shown(window, shown):
+    assert list(error_budget([], 0.9, window, NOW).burn_rate) == shown
+
+
+class TestAnObjectiveOfExactlyOne:
+    def test_the_first_failure_overspends(self):
+        found = error_budget([ago(100, 1, hours=1)], 1.0, "28d", NOW, (0.9, 1.0))
+        assert (found.budget, found.spent, found.left) == (0.0, 1, -1.0)
+        assert found.spent_up is True
+
+    def test_no_failure_spends_nothing(self):
+        found = error_budget([ago(100, 0, hours=1)], 1.0, "28d", NOW)
+        assert found.left == 0
+        assert found.spent_up is False
+
+    def test_rates_are_undefined(self):
+        found = error_budget([ago(100, 1, hours=1)], 1.0, "28d", NOW, (0.9, 1.0))
+        assert set(found.burn_rate.values()) == {None}
+        assert found.projected_burn_rate is None
+        assert burn_rate(0, 10, 1.0) is None
+
+
+def test_a_budget_spent_to_the_last_event_is_spent_up():
+    """1 - 0.95 is more than 0.05 in binary; a rounding error must not unfreeze a merge."""
+    found = error_budget([ago(20, 1, hours=1)], 0.95, "28d", NOW)
+    assert found.left == 0
+    assert found.spent_up is True
+    assert error_budget([ago(21, 1, hours=1)], 0.95, "28d", NOW).spent_up is False
+
+
+def test_burn_rate_of_one_spends_the_budget_exactly():
+    assert burn_rate(5, 100, 0.95) == 1.0
+    assert burn_rate(0, 100, 0.95) == 0.0
+    assert burn_rate(0, 0, 0.95) is None
+
+
+@pytest.mark.parametrize("objective", [-0.1, 1.1, float("nan")])
+def test_an_objective_is_a_share(objective):
+    with pytest.raises(ValueError, match=r"^objective: "):
+        error_budget([], objective, "28d", NOW)
+
+
+@pytest.mark.parametrize("interval", [(0.5, 0.4), (-0.1, 0.5), (0.5, 1.1)])
+def test_the_head_interval_is_checked(interval):
+    with pytest.raises(ValueError, match=r"^head_interval: "):
+        error_budget([], 0.9, "28d", NOW, interval)
+
+
+def test_times_need_a_zone():
+    naive = NOW.replace(tzinfo=None)
+    with pytest.raises(ValueError, match=r"^now: "):
+        error_budget([], 0.9, "28d", naive)
+    with pytest.raises(ValueError, match=r"^time: "):
+        Event(naive, 1, 0)
+
+
+@pytest.mark.parametrize(("n", "failed"), [(1, 2), (1, -1), (-1, 0)])
+def test_events_are_counts(n, failed):
+    with pytest.raises(ValueError, match=r"^failed: "):
+        Event(NOW, n, failed)

@@ -1,0 +1,16 @@
+"""A pull request that touches no prompt must not pay for scipy."""
+
+import subprocess
+import sys
+
+
+def test_importing_the_statistics_loads_neither_scipy_nor_numpy():
+    code = (
+        "import sys; "
+        "import gatekeeper.stats.curtail, gatekeeper.stats.fisher, gatekeeper.stats.intervals, "
+        "gatekeeper.stats.mcnemar, gatekeeper.stats.multiple, gatekeeper.stats.power, "
+        "gatekeeper.slo.budget, gatekeeper.slo.objectives; "
+        "from gatekeeper.stats.mcnemar import mcnemar_exact; mcnemar_exact(9, 2); "
+        "sys.exit(bool({'scipy', 'numpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,70 @@
+"""Several p-values at once."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.stats.multiple import Adjusted, benjamini_hochberg, holm
+
+CASES = json.loads((Path(__file__).parents[2] / "reference" / "statistics.json").read_text())
+
+METHODS = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
+p_lists = st.lists(st.floats(0, 1), max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name in METHODS for case in CASES[name]["cases"]]
+)
+def test_it_agrees_with_statsmodels(name, case):
+    found = METHODS[name](case["p"], 0.05)
+    assert found.p_values == pytest.approx(case["adjusted"], rel=1e-12)
+    assert list(found.rejected) == case["rejected"]
+
+
+@pytest.mark.parametrize("method", METHODS.values())
+def test_no_test_rejects_nothing(method):
+    assert method([]) == Adjusted((), ())
+
+
+@given(p_lists)
+def test_adjusting_raises_p_values_and_keeps_their_order(values):
+    for method in METHODS.values():
+        adjusted = method(values).p_values
+        assert all(p <= q * (1 + 1e-12) and q <= 1 for p, q in zip(values, adjusted, strict=True))
+        ranked = [q for _, q in sorted(zip(values, adjusted, strict=True))]
+        assert ranked == sorted(ranked)
+
+
+@given(p_lists)
+def test_holm_is_the_stricter_one(values):
+    strict, shown = holm(values).p_values, benjamini_hochberg(values).p_values
+    assert all(q <= p * (1 + 1e-12) for p, q in zip(strict, shown, strict=True))
+
+
+@given(p_lists, st.randoms())
+def test_order_does_not_matter(values, random):
+    order = list(range(len(values)))
+    random.shuffle(order)
+    for method in METHODS.values():
+        plain, shuffled = method(values), method([values[i] for i in order])
+        assert shuffled.p_values == tuple(plain.p_values[i] for i in order)
+        assert shuffled.rejected == tuple(plain.rejected[i] for i in order)
+
+
+@given(st.floats(0, 1))
+def test_a_single_test_is_left_as_it_is(p):
+    assert holm([p], 0.05) == benjamini_hochberg([p], 0.05) == Adjusted((p,), (p <= 0.05,))
+
+
+@pytest.mark.parametrize("method", METHODS.values())
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(([1.1],), "p_values"), (([math.nan],), "p_values"), (([0.5], 0.0), "alpha")],
+)
+def test_a_wrong_argument_is_named(method, arguments, named):
+    with pytest.raises(ValueError, match=rf"^{named}: "):
+        method(*arguments)
