@@ -87,6 +87,10 @@ class GitCommand:
             ) from missing
         return status, output, error.strip()
 
+    def object_format(self) -> str:
+        """The hash that names this repository's objects: sha1 or sha256."""
+        return self.run("rev-parse", "--show-object-format").decode().strip()
+
     def blob(self, name: str) -> bytes | None:
         """The content of a blob, by one git process for all of them; None where it is missing."""
         if len(name) == 64:  # GitPython's reader knows only SHA-1.

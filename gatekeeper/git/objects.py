@@ -31,9 +31,8 @@ def kind(mode: str) -> EntryKind:
     return "submodule" if mode == "160000" else "file"
 
 
-def blob_id(content: bytes, like: str) -> str:
-    """The name git would give to a blob, in the repository where `like` is a name."""
-    algorithm = "sha256" if len(like) == 64 else "sha1"
+def blob_id(content: bytes, algorithm: str) -> str:
+    """The name git gives to a blob."""
     # git's name for a blob, not a signature: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
     digest = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
     digest.update(content)

@@ -12,7 +12,7 @@ from gatekeeper.contract.change import Change
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git.command import GitCommand
 from gatekeeper.git.objects import CommitRevision, Objects, text
-from gatekeeper.git.worktree import worktree_change
+from gatekeeper.git.worktree import WorktreeRevision, read_worktree, worktree_change
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")
@@ -148,11 +148,19 @@ class Repository:
         """One commit as a value."""
         return CommitRevision(self.resolve(ref), self._objects)
 
+    def worktree(self) -> WorktreeRevision:
+        """The files as they stand, committed or not; there need not be any commit."""
+        return read_worktree(self._git, self._objects, self._work_tree_root())
+
     def change(self, base_ref: str | None = None, head_ref: str | None = None) -> Change:
         """What merging head into base brings: head against the merge base of the two."""
         head = self.resolve(head_ref or "HEAD")
         base = self.resolve(base_ref or self.default_base())
         return self._objects.between(self._grown_from(base, head), head)
+
+    def between(self, base_ref: str, head_ref: str) -> Change:
+        """Head against base as they are, wherever the two have parted."""
+        return self._objects.between(self.resolve(base_ref), self.resolve(head_ref))
 
     def pull_request_change(self, merge: str) -> Change:
         """The change of the merge commit that GitHub makes of a pull request.
@@ -171,11 +179,15 @@ class Repository:
 
     def worktree_change(self, base_ref: str | None = None) -> Change:
         """What the files as they stand, committed or not, bring against the merge base."""
-        if self.root is None:
-            raise UsageError("there is no work tree in a bare repository; name commits instead")
+        root = self._work_tree_root()
         base = self.resolve(base_ref or self.default_base())
         origin = self._grown_from(base, self.resolve("HEAD"))
-        return worktree_change(self._git, self._objects, self.root, origin)
+        return worktree_change(self._git, self._objects, root, origin)
+
+    def _work_tree_root(self) -> Path:
+        if self.root is None:
+            raise UsageError("there is no work tree in a bare repository; name commits instead")
+        return self.root
 
     def _grown_from(self, base: str, head: str) -> str:
         common = self.merge_base(base, head)

@@ -40,20 +40,22 @@ class WorktreeRevision:
         content = (self.root / path).read_bytes()
         # Where git is set to store LF for CRLF, both sides are to be read with LF.
         unix = content.replace(b"\r\n", b"\n")
-        return unix if blob_id(unix, entry.id) == entry.id else content
+        algorithm = "sha256" if len(entry.id) == 64 else "sha1"
+        return unix if blob_id(unix, algorithm) == entry.id else content
 
 
 def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) -> Change:
     """The work tree below `root` against the commit `base`."""
     origin = CommitRevision(base, objects)
-    head = _read_worktree(git, objects, root, like=base)
+    head = read_worktree(git, objects, root)
     options = ("--raw", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=all")
     tracked = Difference.parse(git.run("diff-index", *options, base)).renames
     moved = {old: new for old, new in tracked.items() if new in head.entries}
     return Change(origin, head, _untracked_renames(origin.entries, head.entries) | moved)
 
 
-def _read_worktree(git: GitCommand, objects: Objects, root: Path, like: str) -> WorktreeRevision:
+def read_worktree(git: GitCommand, objects: Objects, root: Path) -> WorktreeRevision:
+    """The files below `root` as they are now, ignored ones left out."""
     entries: dict[str, Entry] = {}
     for record in records(git.run("ls-files", "-s", "-z")):
         about, path = record.split("\t", 1)
@@ -67,10 +69,9 @@ def _read_worktree(git: GitCommand, objects: Objects, root: Path, like: str) -> 
         entries.pop(path, None)
     files = [path for path in touched if _type(root / path) == stat.S_IFREG]
     entries |= {path: Entry(name) for path, name in zip(files, _hash(git, files), strict=True)}
-    for path in touched:
-        if _type(root / path) == stat.S_IFLNK:
-            target = os.fsencode((root / path).readlink())
-            entries[path] = Entry(blob_id(target, like), "symlink")
+    for path in (path for path in touched if _type(root / path) == stat.S_IFLNK):
+        target = os.fsencode((root / path).readlink())
+        entries[path] = Entry(blob_id(target, git.object_format()), "symlink")
     return WorktreeRevision(entries, objects, root, frozenset(files))
 
 

@@ -48,6 +48,20 @@ def test_head_is_compared_with_the_merge_base(git_repository: MakeRepository) ->
         assert_faithful(made, change)
 
 
+def test_two_commits_as_they_are_without_a_merge_base(git_repository: MakeRepository) -> None:
+    made = git_repository()
+    made.commit("start", {"a": "1"})
+    made.branch("pr")
+    made.commit("change", {"b": "b"})
+    made.switch("main")
+    base = made.commit("main moves on", {"a": "2"})
+    with Repository.open(made.path) as repository:
+        change = repository.between("main", "pr")
+        assert change.base.sha == base
+        assert change.base.read("a") + change.head.read("a") == b"21"
+        assert_faithful(made, change)
+
+
 def test_every_kind_of_difference_is_listed(git_repository: MakeRepository) -> None:
     made = git_repository()
     made.symlink("link", "kept.md")

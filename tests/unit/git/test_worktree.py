@@ -216,6 +216,17 @@ def test_bare_repository_has_no_work_tree(git_repository: MakeRepository) -> Non
         repository.worktree_change("main")
 
 
+def test_work_tree_alone_needs_no_commit(git_repository: MakeRepository) -> None:
+    made = git_repository()
+    made.write_all({"a": "a", "deep/b": "b"})
+    made.git("add", "a")
+    made.symlink("link", "a")
+    with Repository.open(made.path / "deep") as repository:
+        work = repository.worktree()
+        assert set(work.entries) == {"a", "deep/b", "link"}
+        assert work.read("a") + work.read("deep/b") == b"ab"
+
+
 def test_no_commit_yet(git_repository: MakeRepository) -> None:
     made = git_repository()
     made.write("a", "a")
