@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
+from gatekeeper.result import Calls
 from gatekeeper.stats.interval import ConfidenceInterval
 
+_JOINED = "\u00a0"  # a number and its unit stay on one line
 UNKNOWN = "unknown"
 NONE = "–"
 _SMALLEST_P = 0.0001
@@ -17,10 +19,10 @@ def percent(share: float | None) -> str:
     if share is None or not math.isfinite(share):
         return NONE
     if 0 < share < 0.0005:
-        return "< 0.1 %"
+        return f"<{_JOINED}0.1{_JOINED}%"
     if 0.9995 <= share < 1:
-        return "> 99.9 %"
-    return f"{_short(share * 100)} %"
+        return f">{_JOINED}99.9{_JOINED}%"
+    return f"{_short(share * 100)}{_JOINED}%"
 
 
 def points(difference: float | None) -> str:
@@ -28,20 +30,20 @@ def points(difference: float | None) -> str:
     if difference is None or not math.isfinite(difference):
         return NONE
     number = _signed(difference)
-    return f"{number} point" if number in ("+1", "−1") else f"{number} points"
+    return f"{number}{_JOINED}{'point' if number in ('+1', '−1') else 'points'}"
 
 
 def size_in_points(effect: float) -> str:
     """The size of a difference, without a sign."""
     number = _short(abs(effect) * 100)
-    return f"{number} point" if number == "1" else f"{number} points"
+    return f"{number}{_JOINED}{'point' if number == '1' else 'points'}"
 
 
 def points_interval(interval: ConfidenceInterval | None) -> str:
     """`[−29.1, −8.2]`, empty where there is none."""
     if interval is None or not all(map(math.isfinite, (interval.low, interval.high))):
         return ""
-    return f"[{_signed(interval.low)}, {_signed(interval.high)}]"
+    return f"[{_signed(interval.low)},{_JOINED}{_signed(interval.high)}]"
 
 
 def p_value(p: float | None, alpha: float | None = None) -> str:
@@ -98,6 +100,13 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 fixture`, `3,000 fixtures`."""
     word = noun if number == 1 else plural or f"{noun}s"
     return f"{number:,} {word}"
+
+
+def calls(made: Calls) -> str:
+    """`400 calls made, 120 saved`; what is zero goes without saying."""
+    others = {"saved": made.saved, "cached": made.cached, "failed": made.failed}
+    said = [f"{amount:,} {word}" for word, amount in others.items() if amount]
+    return ", ".join([f"{count(made.made, 'call')} made", *said])
 
 
 def number(value: float) -> str:

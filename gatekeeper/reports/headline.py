@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.result import (
+    ArmResult,
     ContractResult,
     GateResult,
     PairedResult,
@@ -19,6 +20,8 @@ from gatekeeper.result import (
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
 _SEVERITY: dict[Verdict, int] = {"fail": 0, "error": 1, "inconclusive": 2, "pass": 3}
 _REASON_LIMIT = 600
+_COMPARED: frozenset[ReasonCode] = frozenset({"regression", "undecided", "not_worse"})
+"""Reasons that the comparison of the arms says better than their own text."""
 
 OBJECTIVES = {
     "success_rate": "success rate",
@@ -80,40 +83,45 @@ def headline(result: GateResult) -> str:
 
 def lead(result: GateResult) -> tuple[str, ...]:
     """The one or two paragraphs under the title."""
-    if not result.contracts:
-        return (_nothing_affected(result),)
-    ranked = by_severity(result.contracts)
-    concerned = [contract for contract in ranked if contract.verdict == result.verdict]
-    first = (concerned or ranked)[0]
-    sentences = [what_happened(first, result.verdict)]
-    if len(concerned) > 1 and result.verdict != "pass":
-        sentences.append(f"The table shows {len(concerned) - 1:,} more.")
-    action = _action(result, first)
+    foremost = _foremost(result)
+    if foremost is None:
+        return (_without_contract(result),)
+    sentences = [what_happened(foremost)]
+    others = sum(contract.verdict == result.verdict for contract in result.contracts) - 1
+    if others and result.verdict == "pass":
+        sentences.insert(0, f"The least favourable of {others + 1:,} contracts:")
+    elif others:
+        sentences.append(f"The table shows {others:,} more.")
+    action = _action(result, foremost)
     return (" ".join(sentences), *([f"**What to do:** {action}"] if action else []))
 
 
-def what_happened(contract: ContractResult, verdict: Verdict) -> str:
+def said_in_lead(result: GateResult) -> Reason | None:
+    """The reason that the lead quotes, or says in its own words."""
+    foremost = _foremost(result)
+    if foremost is None:
+        return None
+    worst = next(iter(worst_reasons(foremost)), None)
+    return worst if worst and worst.code in _COMPARED else _quoted(foremost)
+
+
+def what_happened(contract: ContractResult) -> str:
     """The finding that matters most about one contract, with its size and how sure it is."""
     name = code(contract.name, 80)
-    reasons = worst_reasons(contract)
-    worst = reasons[0] if reasons else None
-    if verdict == "error":
-        why = f": {prose(worst.text, _REASON_LIMIT)}" if worst else "."
-        return f"{name} could not be measured{why}"
-    paired = contract.paired
-    if verdict == "fail" and worst and worst.code != "regression":
-        return f"{name}: {prose(worst.text, _REASON_LIMIT)}"
-    if paired is None or paired.difference is None:
-        return f"{name}: {prose(worst.text, _REASON_LIMIT)}" if worst else f"{name}: {verdict}."
-    return f"{name}: {_comparison(contract, paired)}{seeable(paired)}"
+    quoted = _quoted(contract)
+    if quoted:
+        failed = " could not be measured" if contract.verdict == "error" else ""
+        return f"{name}{failed}: {prose(quoted.text, _REASON_LIMIT)}"
+    if contract.paired is None or contract.paired.difference is None:
+        passed = f"{_passed(contract.head)} fixtures pass" if contract.head else contract.verdict
+        return f"{name}: {passed}."
+    return f"{name} {_comparison(contract, contract.paired)}{_seeable(contract.paired)}"
 
 
-def seeable(paired: PairedResult) -> str:
-    """What the run could have seen, which every result without a finding must say."""
-    effect = paired.minimum_detectable_effect
-    if effect is None or _is_significant(paired):
-        return ""
-    return f" This run could only have seen a drop of {figures.size_in_points(effect)} or more."
+def seeable_effect(paired: PairedResult) -> float | None:
+    """The smallest drop the run could have seen, which every result without a finding must say."""
+    found = paired.p_value is None or _is_significant(paired)
+    return None if found else paired.minimum_detectable_effect
 
 
 def objective_value(slo: SloResult, value: float | None) -> str:
@@ -124,32 +132,64 @@ def objective_value(slo: SloResult, value: float | None) -> str:
     return figures.dollars(value)
 
 
+def _foremost(result: GateResult) -> ContractResult | None:
+    """The contract that the lead speaks of: the worst of those that made the verdict."""
+    return next((c for c in by_severity(result.contracts) if c.verdict == result.verdict), None)
+
+
+def _quoted(contract: ContractResult) -> Reason | None:
+    """The worst reason, unless the comparison itself says more."""
+    worst = next(iter(worst_reasons(contract)), None)
+    compared = contract.paired is not None and contract.paired.difference is not None
+    if compared and (contract.verdict == "pass" or (worst and worst.code in _COMPARED)):
+        return None
+    return worst
+
+
+def _seeable(paired: PairedResult) -> str:
+    effect = seeable_effect(paired)
+    if effect is None:
+        return ""
+    return f" This run could only have seen a drop of {figures.size_in_points(effect)} or more."
+
+
 def _comparison(contract: ContractResult, paired: PairedResult) -> str:
-    change = _difference(paired)
-    worse = "got worse" if _is_significant(paired) else "no sure change"
-    if paired.interval is not None and paired.interval.low > 0:
-        worse = "got better"
-    elif change == 0 and not (paired.broke or paired.fixed):
-        worse = "no fixture changed"
+    if not (paired.broke or paired.fixed or paired.unknown):
+        return f"did **not change** on any of {figures.count(paired.fixtures, 'fixture')}."
+    found = "shows **no sure change**"
+    if _is_significant(paired):
+        found = "got **worse**"
+    elif paired.interval is not None and paired.interval.low > 0:
+        found = "got **better**"
     shares = ""
     if contract.base and contract.head:
-        shares = (
-            f"{contract.base.fixtures_passed:,} → {contract.head.fixtures_passed:,} of "
-            f"{figures.count(contract.head.fixtures, 'fixture')} pass, "
-        )
+        shares = f" {_passed(contract.base)} → {_passed(contract.head)} fixtures pass,"
     interval = figures.points_interval(paired.interval)
     size = f"**{figures.points(paired.difference)}** {interval}".rstrip()
-    sure = f", p {figures.p_value(paired.p_value, paired.alpha)}" if paired.p_value else ""
-    return f"**{worse}**. {shares}{size}{sure}; {paired.broke:,} broke, {paired.fixed:,} fixed."
+    sure = "" if paired.p_value is None else _chance(paired)
+    return f"{found}:{shares} {size}{sure}. {paired.broke:,} broke, {paired.fixed:,} fixed."
+
+
+def _passed(arm: ArmResult) -> str:
+    return f"{arm.fixtures_passed:,} of {arm.fixtures:,}"
+
+
+def _chance(paired: PairedResult) -> str:
+    explained = ": more than chance" if _is_significant(paired) else ", which can be chance"
+    if paired.interval is not None and paired.interval.low > 0:
+        explained = ""
+    return f", p {figures.p_value(paired.p_value, paired.alpha)}{explained}"
 
 
 def _subject(result: GateResult) -> str:
-    if result.verdict == "error" or not result.contracts:
+    if result.verdict == "error":
         return ""
     concerned = [c for c in by_severity(result.contracts) if c.verdict == result.verdict]
     if result.verdict == "pass":
-        better = "no contract got measurably worse" if result.kind == "check" else ""
-        return f": {better}" if better else ""
+        compared = any(contract.paired for contract in result.contracts)
+        return ": no contract got measurably worse" if compared else ""
+    if result.verdict == "fail" and not concerned and result.uncovered:
+        return ": a changed prompt has no contract"
     if result.verdict != "fail" or not concerned:
         return ""
     others = f" and {figures.count(len(concerned) - 1, 'more', 'more')}" if concerned[1:] else ""
@@ -172,16 +212,18 @@ def _fault(contract: ContractResult) -> str:
     return name
 
 
-def _nothing_affected(result: GateResult) -> str:
+def _without_contract(result: GateResult) -> str:
+    """The lead where no contract made the verdict."""
     if result.verdict != "pass":
-        found = "; ".join(prose(notice, _REASON_LIMIT) for notice in result.notices[:3])
-        if result.uncovered:
-            return (
-                f"Prompts changed that no contract covers. **What to do:** {_ACTIONS['uncovered']}"
-            )
-        return found or "No contract ran."
-    contracts = f" of {result.unaffected:,}" if result.unaffected else ""
-    return f"No prompt contract{contracts} is affected by this change, so no model was called."
+        if not result.uncovered:
+            return "No contract ran: see below."
+        prompts = figures.count(len(result.uncovered), "changed prompt")
+        verb = "has" if len(result.uncovered) == 1 else "have"
+        return f"{prompts} {verb} no contract. **What to do:** {_ACTIONS['uncovered']}"
+    none = "No prompt contract is"
+    if result.unaffected > 1:
+        none = f"None of {result.unaffected:,} prompt contracts is"
+    return f"{none} affected by this change, so no model was called."
 
 
 def _action(result: GateResult, contract: ContractResult) -> str:

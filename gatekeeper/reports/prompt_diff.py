@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from typing import Literal
 
+ROLES = ("system", "user", "assistant", "developer", "tool")
 _ROLE = re.compile(
-    r"^#{0,6}\s*(?:-\s*role:\s*)?[\"']?(system|user|assistant|developer|tool)[\"']?\s*:?\s*$",
-    re.IGNORECASE,
+    rf"^#{{0,6}}\s*(?:-\s*role:\s*)?[\"']?({'|'.join(ROLES)})[\"']?\s*:?\s*$", re.IGNORECASE
 )
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 # A renamed heading keeps most of its text; below this it is one section gone and one new.
@@ -40,7 +40,7 @@ def split_sections(text: str) -> tuple[Section, ...]:
     if not text:
         return ()
     lines = text.removesuffix("\n").split("\n")
-    starts = sorted(_starts(lines).items())
+    starts = _under_roles(sorted(_starts(lines).items()))
     if not starts or starts[0][0] > 0:
         starts.insert(0, (0, "beginning"))
     ends = [start for start, _ in starts[1:]] + [len(lines)]
@@ -80,6 +80,19 @@ def _starts(lines: Sequence[str]) -> dict[int, str]:
         if role and index not in literal:
             starts[index] = role[1].lower()
     return starts
+
+
+def _under_roles(starts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Each heading named after the message it stands in: the same one may stand in several."""
+    named = []
+    role = ""
+    for line, title in starts:
+        if not title.startswith("#"):
+            role = f"{title} › " if title in ROLES else ""
+            named.append((line, title))
+        else:
+            named.append((line, f"{role}{title}"))
+    return named
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:

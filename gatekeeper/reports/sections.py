@@ -9,11 +9,19 @@ from gatekeeper.reports.headline import (
     OBJECTIVES,
     by_severity,
     objective_value,
-    seeable,
+    said_in_lead,
+    seeable_effect,
     worst_reasons,
 )
 from gatekeeper.reports.page import Page
-from gatekeeper.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
+from gatekeeper.result import (
+    ArmResult,
+    ContractResult,
+    GateResult,
+    PairedResult,
+    Reason,
+    SloResult,
+)
 
 _CHECK_COLUMNS = "| Contract | Base | Head | Difference | p | SLO | Budget left | Verdict |"
 _RUN_COLUMNS = "| Contract | Passed | SLO | Budget left | Verdict |"
@@ -35,25 +43,20 @@ def add_table(page: Page, result: GateResult) -> None:
 
 
 def add_reasons(page: Page, result: GateResult) -> None:
-    """Every reason of every contract, the worst first, then what the run could have seen."""
+    """The reasons, the worst first. What the lead quotes or the table shows is not said again."""
     ranked = by_severity(result.contracts)
+    quoted = said_in_lead(result)
     reasons = [
-        (ICONS[reason.verdict], reason.code, contract, reason.text)
+        (_icon(reason), reason.code, contract, reason.text)
         for contract in ranked
         for reason in worst_reasons(contract)
+        if reason is not quoted and reason.code != "not_worse"
     ]
-    if len(ranked) > _LIST_LIMIT:  # many contracts: what is fine needs no words
-        reasons = [reason for reason in reasons if reason[0] != ICONS["pass"]]
     several = len(ranked) > 1
     rows = [
         f"- {icon} {f'{code(contract.name, 60)}: ' if several else ''}"
         f"*{kind.replace('_', ' ')}*: {prose(text, 600)}"
         for icon, kind, contract, text in reasons
-    ]
-    rows += [
-        f"- {code(contract.name, 60)}:{seeable(contract.paired)}"
-        for contract in ranked[:_LIST_LIMIT]
-        if contract.paired and seeable(contract.paired)
     ]
     _add_list(page, "### Why", rows)
 
@@ -82,18 +85,16 @@ def add_notes(page: Page, result: GateResult) -> None:
 def footer(result: GateResult, version: str) -> str:
     """Which commits were judged, when, at what price, by which version."""
     against = f" against {code(_short(result.base_sha))}" if result.base_sha else ""
-    calls = result.calls
     parts = [
         f"{code(_short(result.head_sha))}{against}",
         f"{figures.moment(result.started)}, {figures.duration(result.seconds)}",
-        f"{figures.count(calls.made, 'call')} made, {calls.saved:,} saved, "
-        f"{calls.cached:,} cached, {calls.failed:,} failed",
-        f"cost {figures.dollars(result.cost_usd)}",
-        f"gatekeeper {version}",
     ]
-    if result.unaffected and result.contracts:
-        untouched = figures.count(result.unaffected, "other contract")
-        parts.insert(1, f"{untouched} not affected")
+    if result.contracts:
+        parts += [figures.calls(result.calls), f"cost {figures.dollars(result.cost_usd)}"]
+        if result.unaffected:
+            untouched = figures.count(result.unaffected, "other contract")
+            parts.append(f"{untouched} not affected")
+    parts.append(f"gatekeeper {version}")
     return f"<sub>{' · '.join(parts)}</sub>"
 
 
@@ -148,9 +149,12 @@ def _drop(contract: ContractResult) -> str:
 
 
 def _sure(paired: PairedResult | None) -> str:
+    """The p-value; where it finds nothing, also how large a drop it could have found."""
     if paired is None:
         return figures.NONE
-    return figures.p_value(paired.p_value, paired.alpha).removeprefix("= ").replace("<", "&lt;")
+    p = figures.p_value(paired.p_value, paired.alpha).removeprefix("= ").replace("<", "&lt;")
+    effect = seeable_effect(paired)
+    return p if effect is None else f"{p}<br>sees ≥ {figures.size_in_points(effect)}"
 
 
 def _objective(slo: SloResult) -> str:
@@ -158,7 +162,7 @@ def _objective(slo: SloResult) -> str:
     icon = "❌" if slo.met is False else "❔"
     observed = objective_value(slo, slo.observed)
     target = objective_value(slo, slo.target)
-    return f"{icon} {OBJECTIVES[slo.objective]} {observed}, wanted {sign} {target}"
+    return f"{icon} {OBJECTIVES[slo.objective]} {observed}<br>wanted {sign} {target}"
 
 
 def _soft_failures(contract: ContractResult) -> list[str]:
@@ -186,6 +190,12 @@ def _twins(contract: ContractResult) -> list[str]:
         f"- {code(contract.name, 60)}: {figures.count(len(twins), 'fixture')} {verb} the input of "
         f"another and counts with it: {shown}{more}"
     ]
+
+
+def _icon(reason: Reason) -> str:
+    """A loosening that the policy allows is still no good news."""
+    tolerated = reason.verdict == "pass" and reason.code in ("weakened", "removed", "uncovered")
+    return "ℹ️" if tolerated else ICONS[reason.verdict]
 
 
 def _add_list(page: Page, heading: str, rows: list[str]) -> None:

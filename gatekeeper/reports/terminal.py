@@ -139,9 +139,8 @@ def _print_spending(console: Console, result: GateResult) -> None:
     if not (calls.made or calls.failed or calls.saved or calls.cached):
         return
     text = (
-        f"{figures.count(calls.made, 'call')} made, {calls.saved:,} saved, "
-        f"{calls.cached:,} cached, {calls.failed:,} failed; cost {figures.dollars(result.cost_usd)}; "
-        f"{figures.duration(result.seconds)}"
+        f"{figures.calls(calls)}; "
+        f"cost {figures.dollars(result.cost_usd)}; {figures.duration(result.seconds)}"
     )
     console.print(Text(text, "dim"))
 
