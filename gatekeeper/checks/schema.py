@@ -48,7 +48,6 @@ def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Va
     specification = specification_with(_meta_schema(dialect))
     registry = _registry(schema, path, files, dialect, specification)
     root = registry[_uri(path)]
-    _require_schema(dialect, root.contents)
     found = _Walk(dialect, specification, patterns)
     found.visit(root, registry.resolver(_uri(path)))
     if formats:
@@ -120,6 +119,7 @@ def _registry(
     resources = []
     for name, document in documents.items():
         contents = _without_schema_keyword(document, name, _meta_schema(dialect))
+        _require_schema(dialect, contents, name)
         identifier = specification.id_of(document)
         if identifier is not None:
             # References start from the file, as the author sees it, and not from an `$id`
@@ -161,7 +161,7 @@ def _uri(path: str) -> str:
     return f"file:///{quote(path)}"
 
 
-def _require_schema(dialect: Dialect, schema: Any) -> None:
+def _require_schema(dialect: Dialect, schema: Any, place: str) -> None:
     from jsonschema.exceptions import SchemaError
 
     try:
@@ -169,7 +169,7 @@ def _require_schema(dialect: Dialect, schema: Any) -> None:
         dialect.check_schema(schema, format_checker=None)
     except SchemaError as error:
         raise ParameterError(
-            f"the schema is not valid at {error.json_path}: {shorten(error.message, 200)}",
+            f"the schema in {place} is not valid at {error.json_path}: {shorten(error.message, 200)}",
             "correct the schema",
         ) from None
 
@@ -234,7 +234,7 @@ class _Walk:
             raise ParameterError(
                 f"the schema refers to {shorten(reference)}, which is not there", _LOCAL_ONLY
             ) from None
-        _require_schema(self._dialect, target.contents)
+        _require_schema(self._dialect, target.contents, shorten(reference))
         self.visit(self._specification.create_resource(target.contents), target.resolver)
 
 

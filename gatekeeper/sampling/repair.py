@@ -88,7 +88,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _CUT_OFF = re.compile(r"""[\[{]\s*(?:["'\d\[{-]|\Z)""")
 
 # Each unclosed bracket costs a walk to the end of the text; prose has one or two.
-_UNCLOSED_TRIED = 20
+_UNCLOSED_TRIED = 5
 
 
 def _fenced(text: str) -> str | None:

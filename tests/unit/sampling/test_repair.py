@@ -1,0 +1,131 @@
+"""Repairs: each idempotent, each recorded only where it changed the text."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.contract.model import RepairPolicy
+from gatekeeper.sampling.repair import STEPS, repair
+
+PIECES = (
+    *("```", "````", "~~~", "```json", "\n", "\r\n", " ", "{", "}", "[", "]", '"', "\\", ",", ":"),
+    *('{"a": 1}', "prose", "1", "'", "é", "İ", "Σ", "null"),
+)
+OUTPUTS = st.text() | st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+
+
+@pytest.mark.parametrize("name", STEPS)
+@given(text=OUTPUTS)
+def test_every_step_is_idempotent(name, text):
+    once = STEPS[name](text)
+    assert STEPS[name](once) == once
+
+
+@given(
+    text=OUTPUTS,
+    steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=5),
+    most=st.integers(min_value=0, max_value=4),
+)
+def test_the_ledger_tells_exactly_what_happened(text, steps, most):
+    repaired, applied = repair(text, RepairPolicy(tuple(steps), most), "assist")
+    assert len(applied) <= most
+    replayed = text
+    for name in applied:
+        assert STEPS[name](replayed) != replayed
+        replayed = STEPS[name](replayed)
+    assert replayed == repaired
+
+
+@given(text=OUTPUTS)
+def test_observe_repairs_nothing(text):
+    assert repair(text, RepairPolicy(tuple(STEPS), 9), "observe") == (text, ())
+
+
+@pytest.mark.parametrize("mode", ["assist", "enforce", "auto"])
+def test_the_other_modes_apply_the_steps_in_order(mode):
+    policy = RepairPolicy(("strip_markdown_fences", "extract_json", "lowercase"), 2)
+    text = '```\nHere: {"A": 1}\n```'
+    assert repair(text, policy, mode) == (
+        '{"A": 1}',
+        ("strip_markdown_fences", "extract_json"),
+    )
+
+
+def test_a_step_that_changes_nothing_is_not_counted():
+    policy = RepairPolicy(("strip_markdown_fences", "strip_whitespace"), 1)
+    assert repair(" NN\n", policy, "auto") == ("NN", ("strip_whitespace",))
+
+
+@pytest.mark.parametrize(
+    ("text", "stripped"),
+    [
+        ("```json\n{}\n```", "{}"),
+        ("\n```\na\n\nb\n```  \n", "a\n\nb"),
+        ("```\r\na\r\n```\r\n", "a"),
+        ("~~~\na\n~~~", "a"),
+        ("````\n```\na\n```\n````", "a"),
+        ("```\n```", ""),
+        ("```\n  indented\n ````", "  indented"),
+        ("```\na", "```\na"),
+        ("```", "```"),
+        ("```a```", "```a```"),
+        ("text\n```\na\n```", "text\n```\na\n```"),
+        ("```\na\n```\ntext", "```\na\n```\ntext"),
+        ("```\na\n```\n```\nb\n```", "```\na\n```\n```\nb\n```"),
+        ("~~~\na\n```", "~~~\na\n```"),
+        (" plain \n", " plain \n"),
+    ],
+)
+def test_strip_markdown_fences(text, stripped):
+    assert STEPS["strip_markdown_fences"](text) == stripped
+
+
+@pytest.mark.parametrize(
+    ("text", "extracted"),
+    [
+        ('Sure! {"a": [1, {"b": "}"}]} Done.', '{"a": [1, {"b": "}"}]}'),
+        ("```json\n[1]\n```", "[1]"),
+        ('The set {x, y} and [note]: {"a": 1}', '{"a": 1}'),
+        ('Open with { and write: {"a": 1}', '{"a": 1}'),
+        ('It says: {"a": "\\"}"}!', '{"a": "\\"}"}'),
+        (' {"a": 1}\n', ' {"a": 1}\n'),
+        ('"a string with {} in it"', '"a string with {} in it"'),
+        ("no json", "no json"),
+        ("", ""),
+        # Never a piece from inside what is cut off or is not JSON.
+        ('{"a": {"b": 1}', '{"a": {"b": 1}'),
+        ('Here: [{"a": 1}, {"a":', 'Here: [{"a": 1}, {"a":'),
+        ("{'ids': [1, 2]}", "{'ids': [1, 2]}"),
+        ("{ids: [1, 2]}", "{ids: [1, 2]}"),
+        ('{"a": "line\n[1]"}', '{"a": "line\n[1]"}'),
+        ("{", "{"),
+    ],
+)
+def test_extract_json(text, extracted):
+    assert STEPS["extract_json"](text) == extracted
+
+
+@given(
+    value=st.dictionaries(st.text(), st.integers() | st.text() | st.lists(st.text())),
+    before=st.text(st.characters(exclude_characters='[]{}"')),
+    after=st.text(),
+)
+def test_extract_json_finds_a_value_in_prose(value, before, after):
+    written = json.dumps(value, indent=1)
+    text = f"Answer: {before}{written}\nThat is all. {after}"
+    assert STEPS["extract_json"](text) == written
+
+
+@pytest.mark.parametrize("unit", ["{", "[", "[x", '{"', '\\"', '"\\', "[]", "{}x", '{"a":[', "`"])
+def test_hostile_outputs_take_no_time(unit):
+    text = unit * 50_000
+    started = time.monotonic()
+    for step in STEPS.values():
+        step(text)
+        step(text + "\\")
+    assert time.monotonic() - started < 5
