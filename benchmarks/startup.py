@@ -50,14 +50,14 @@ def build(folder: Path, files: int) -> GitRepository:
     return repository
 
 
-def environment() -> dict[str, str]:
-    """A user's shell: byte code is kept, as an installed program has it."""
+def environment(folder: Path) -> dict[str, str]:
+    """A user's shell: byte code is kept (beside `folder`), as an installed program has it."""
     kept = {
         name: value
         for name, value in isolated_environment().items()
         if not name.startswith(("PYTHON", "GITHUB_", "INPUT_"))
     }
-    return kept | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": tempfile.gettempdir() + "/pyc"}
+    return kept | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(folder.parent / "byte code")}
 
 
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -65,7 +65,7 @@ def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env=environment(),
+        env=environment(folder),
         capture_output=True,
         text=True,
         check=False,

@@ -47,6 +47,7 @@ class GitCommand:
         configuration = [
             f"safe.directory={trusted}",
             "core.fsmonitor=false",
+            f"core.hooksPath={os.devnull}",
             "gc.auto=0",
             "maintenance.auto=false",
             "http.lowSpeedLimit=1",

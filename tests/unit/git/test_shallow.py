@@ -128,6 +128,21 @@ def test_fetch_into_a_complete_clone_keeps_it_complete(
         repository.fetch_commit(later)
 
 
+def test_settings_for_reaching_the_remote_are_respected(
+    pull_request: PullRequest, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pull_request.clone.git("remote", "set-url", "origin", "https://nowhere.invalid/repository")
+    settings = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{pull_request.remote.path.as_uri()}.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://nowhere.invalid/repository",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    repository.fetch_commit(pull_request.base)
+    assert repository.has_commit(pull_request.base)
+
+
 def test_what_the_remote_does_not_have(repository: Repository) -> None:
     with pytest.raises(
         MeasurementError, match=r"could not fetch 0{40} from origin.*fetch-depth: 0"
