@@ -20,6 +20,7 @@ from gatekeeper.answer import (
     Answer,
     answer_to,
     answer_to_error,
+    clean,
     deliver,
     out_folder,
     problems,
@@ -72,7 +73,7 @@ def act(settings: Settings, activity: Activity, api: PullRequestApi) -> int:
         answer = answer_to_error(error, str(error), settings)
     except Exception as error:
         # An unforeseen fault is neither a pass nor a fail of the prompt.
-        say("".join(traceback.format_exception(error)))
+        say(clean("".join(traceback.format_exception(error)), settings))
         fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
         answer = answer_to_error(error, fault, settings)
     deliver(answer, settings, activity, api)

@@ -65,24 +65,24 @@ class Answer:
 
 
 def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
-
-    comment = _clean(render_comment(result, marker_id=settings.id), settings)
+    """Write the reports to `out` and say the verdict in the log; the rest is the answer."""
+    comment = clean(render_comment(result, marker_id=settings.id), settings)
     files = write_reports(result, out)
     sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
     for path in files.values():
         _redact_file(path, settings)
-    files["comment.md"].write_text(sent, encoding="utf-8", newline="\n")
+    _put(files["comment.md"], sent)
     _give_to_owner(settings)
     log = io.StringIO()
     print_result(result, None, Console(file=log, width=120, highlight=False))
-    say(_clean(log.getvalue(), settings))
+    say(clean(log.getvalue(), settings))
     folder = settings.out.as_posix()
     return Answer(
         verdict=result.verdict,
         exit_code=result.exit_code,
         title=title(result),
         comment=comment,
-        summary=_clean(render_summary(result), settings),
+        summary=clean(render_summary(result), settings),
         newsworthy=bool(result.contracts or result.uncovered or result.verdict != "pass"),
         annotations=_findings(result, settings),
         outputs={
@@ -99,31 +99,43 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
 
 
 def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
+    """`text` says what went wrong; it is told where the verdict would have been."""
     exit_code = error.exit_code if isinstance(error, GatekeeperError) else COULD_NOT_MEASURE
-    clean = _clean(text, settings)
-    title = _ERROR_TITLES.get(exit_code, "Could not measure")
-    answer = f"## 🚫 {title}\n\n{block(clean, limit=20_000)}\n"
-    found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(clean),)
+    said = clean(text, settings)
+    heading = _ERROR_TITLES.get(exit_code, "Could not measure")
+    answer = f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n"
+    comment = f"{marker(settings.id)}\n{answer}"
+    # A failure to write the file must not hide the error that is told here.
+    with suppress(OSError, UsageError):
+        out = out_folder(settings)
+        out.mkdir(parents=True, exist_ok=True)
+        _put(out / "comment.md", comment)
+        _give_to_owner(settings)
+    found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(said),)
     return Answer(
         verdict="error",
         exit_code=exit_code,
-        title=f"{title}: {clean.splitlines()[0] if clean else ''}",
-        comment=f"{marker(settings.id)}\n{answer}",
+        title=f"{heading}: {said.splitlines()[0] if said else ''}",
+        comment=comment,
         summary=answer,
         newsworthy=True,
-        annotations=tuple(replace(a, message=_clean(a.message, settings)) for a in found),
-        outputs={"verdict": "error", "exit-code": str(exit_code)},
+        annotations=tuple(replace(a, message=clean(a.message, settings)) for a in found),
+        outputs={
+            "verdict": "error",
+            "exit-code": str(exit_code),
+            "out": settings.out.as_posix(),
+            "comment-file": f"{settings.out.as_posix()}/comment.md",
+        },
     )
 
 
 def _findings(result: GateResult, settings: Settings) -> tuple[Annotation, ...]:
     """One annotation for each contract that does not pass, on its prompt."""
-
     found = [
         Annotation(
             level=_LEVELS[contract.verdict],
             title=visible(f"{contract.name}: {contract.verdict}"),
-            message=visible(_clean("\n".join(r.text for r in worst_reasons(contract)), settings)),
+            message=visible(clean("\n".join(r.text for r in worst_reasons(contract)), settings)),
             path=contract.head.prompt_path if contract.head else contract.path,
         )
         for contract in by_severity(result.contracts)
@@ -133,6 +145,7 @@ def _findings(result: GateResult, settings: Settings) -> tuple[Annotation, ...]:
 
 
 def problems(error: GatekeeperError) -> tuple[Annotation, ...]:
+    """One annotation for each problem, where it is."""
     if not isinstance(error, ContractError):
         return (_on_the_run(str(error)),)
     return tuple(
@@ -149,6 +162,7 @@ def _on_the_run(text: str) -> Annotation:
 
 
 def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullRequestApi) -> None:
+    """Tell everybody. What cannot be delivered is a warning in the log."""
     say_annotations(answer.annotations)
     outputs = dict(answer.outputs)
     if isinstance(activity, CheckPullRequest):
@@ -188,10 +202,12 @@ def _post_comment(
 
 
 def say(text: str) -> None:
+    """Lines for the log, none of which is a command to the runner."""
     print(log_text(text), flush=True)  # noqa: T201
 
 
 def say_annotations(annotations: Sequence[Annotation]) -> None:
+    """The findings as commands to the runner."""
     for line in annotation_commands(annotations):
         print(line, flush=True)  # noqa: T201
 
@@ -212,7 +228,7 @@ def out_folder(settings: Settings) -> Path:
     return out
 
 
-def _clean(text: str, settings: Settings) -> str:
+def clean(text: str, settings: Settings) -> str:
     """Log masking does not reach comments and files: known secrets are taken out here."""
     for secret in settings.secrets:
         text = text.replace(secret, "***")
@@ -221,9 +237,15 @@ def _clean(text: str, settings: Settings) -> str:
 
 def _redact_file(path: Path, settings: Settings) -> None:
     text = path.read_text(encoding="utf-8")
-    clean = _clean(text, settings)
-    if clean != text:
-        path.write_text(clean, encoding="utf-8", newline="\n")
+    redacted = clean(text, settings)
+    if redacted != text:
+        _put(path, redacted)
+
+
+def _put(path: Path, text: str) -> None:
+    # The checkout may hold a link of this name: it is replaced and not followed.
+    path.unlink(missing_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _give_to_owner(settings: Settings) -> None:

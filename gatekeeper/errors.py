@@ -32,7 +32,9 @@ class Problem:
     field: str | None = None
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
+        place = ":".join(
+            str(part) for part in (self.path, self.line, self.column) if part is not None
+        )
         field = f" {self.field}:" if self.field else ""
         return f"{place}:{field} {self.what}; {self.fix}"
 

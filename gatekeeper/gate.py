@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gatekeeper.checks.registry import SHAPES
@@ -16,11 +16,12 @@ from gatekeeper.contract.affected import Affected, AffectedContract, every_contr
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import UsageError
-from gatekeeper.evidence.collect import ContractWatch, Watches
+from gatekeeper.evidence.collect import ContractWatch, Progress, Watches
 from gatekeeper.evidence.job import Job, plan_job
 from gatekeeper.result import Calls, ContractResult, GateResult
 from gatekeeper.sampling.client import ModelClient
-from gatekeeper.sampling.run import Progress, RetryPolicy, Run, run_trials
+from gatekeeper.sampling.retry import RetryPolicy
+from gatekeeper.sampling.run import Run, distinct_requests, run_trials
 from gatekeeper.slo.budget import Event
 from gatekeeper.verdict import conclude, exit_code, removed, uncovered_reasons, worst
 
@@ -38,7 +39,7 @@ class Surroundings:
     notices: tuple[str, ...] = ()
     progress: Progress | None = None
     stop: asyncio.Event | None = None
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: RetryPolicy | None = None
 
 
 async def check(
@@ -64,8 +65,7 @@ async def run(
 
 def plan(affected: Affected, policy: Policy, names: Sequence[str] = ()) -> tuple[Job, ...]:
     """The work of the affected contracts that exist at head."""
-    wanted = _wanted(affected, names)
-    return tuple(plan_job(contract, policy) for contract in wanted if contract.head)
+    return tuple(plan_job(c, policy) for c in wanted(affected, names) if c.head)
 
 
 async def _measure(
@@ -81,20 +81,25 @@ async def _measure(
     jobs = plan(affected, policy, names)
     watches = _watches(jobs)
     trials = [trial for job in jobs for trial in job.trials]
+    if around.progress:
+        around.progress.started(len(distinct_requests(trials)))
     sampled = await run_trials(
         trials,
         around.client,
-        Watches(watches),
+        Watches(watches, around.progress),
         policy.limits,
         retry=around.retry,
         stop=around.stop,
-        progress=around.progress,
     )
+    if sampled.ended == "fatal" and sampled.author:
+        raise UsageError(sampled.detail or "the model cannot be called")
     contracts = [
         *conclude(jobs, watches, sampled, around.history, policy, started),
-        *(removed(c, policy) for c in _wanted(affected, names) if c.head is None),
+        *(removed(c, policy) for c in wanted(affected, names) if c.head is None),
     ]
-    return _result(kind, base_sha, head_sha, started, contracts, sampled, affected, policy, around)
+    return _result(
+        kind, base_sha, head_sha, started, contracts, watches, sampled, affected, policy, around
+    )
 
 
 def _watches(jobs: Sequence[Job]) -> dict[str, ContractWatch]:
@@ -112,7 +117,8 @@ def _watches(jobs: Sequence[Job]) -> dict[str, ContractWatch]:
     }
 
 
-def _wanted(affected: Affected, names: Sequence[str]) -> list[AffectedContract]:
+def wanted(affected: Affected, names: Sequence[str]) -> list[AffectedContract]:
+    """The affected contracts, or those named. Raises UsageError for a name that is nobody's."""
     known = {contract.name for contract in affected.contracts} | set(affected.others)
     for name in names:
         if name not in known:
@@ -130,6 +136,7 @@ def _result(
     head_sha: str,
     started: datetime,
     contracts: Sequence[ContractResult],
+    watches: Mapping[str, ContractWatch],
     sampled: Run,
     affected: Affected,
     policy: Policy,
@@ -151,4 +158,5 @@ def _result(
         uncovered=affected.uncovered,
         unaffected=affected.unaffected,
         notices=(*affected.notices, *around.notices),
+        outcomes=tuple(outcome for watch in watches.values() for outcome in watch.outcomes),
     )

@@ -263,7 +263,7 @@ def budget_reasons(
     budget: ErrorBudget | None, paired: PairedResult | None, policy: Policy
 ) -> list[Reason]:
     """The freeze rule: once the budget is spent only a significantly better change passes."""
-    if budget is None or not policy.freeze or budget.events == 0 or budget.left > 0:
+    if budget is None or not policy.freeze or not budget.spent_up:
         return []
     # Unknown fixtures count as broken: better must hold for the worst they could be.
     if paired and mcnemar_exact(paired.fixed, paired.broke + paired.unknown) < paired.alpha:
@@ -295,10 +295,13 @@ def evidence_reasons(evidence: Evidence, paired: PairedResult | None) -> list[Re
     if not evidence.head.samples:
         return [Reason("error", "No sample could be measured on head.", "error")]
     gate = evidence.contract.gate
-    reasons = []
+    reasons: list[Reason] = []
     if paired and evidence.pairs:
         best_p = evidence.pairs.best_p_value()
         reasons += paired_reasons(paired, best_p=best_p, margin=gate.margin)
+    elif gate.tolerance is None and not evidence.slo:
+        text = "There is no base to compare with and no objective: nothing can be said of it"
+        reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
     reasons += slo_reasons(evidence.slo)
     return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
 

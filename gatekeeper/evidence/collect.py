@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from gatekeeper.checks.judge import Judge
 from gatekeeper.contract.model import Contract
@@ -83,11 +84,26 @@ class ContractWatch:
         self.regressed = certain == "regressed"
 
 
+class Progress(Protocol):
+    """Who shows a person how far the run is."""
+
+    def started(self, total: int) -> None:
+        """`total` calls will be made at most."""
+        ...
+
+    def advanced(self, *, cost_usd: float | None, failed: bool) -> None:
+        """One call is done; a `cost_usd` of None is not known."""
+        ...
+
+
 class Watches:
     """The watch of a whole run: one ContractWatch a contract, by name."""
 
-    def __init__(self, watches: Mapping[str, ContractWatch]) -> None:
+    def __init__(
+        self, watches: Mapping[str, ContractWatch], progress: Progress | None = None
+    ) -> None:
         self._watches = watches
+        self._progress = progress
 
     def wants(self, trial: Trial) -> bool:
         """Whether the trial can still change its contract's decision."""
@@ -96,6 +112,9 @@ class Watches:
     def add(self, sample: Sample) -> None:
         """Hand the sample to its contract."""
         self._watches[sample.trial.contract].add(sample)
+        if self._progress and not sample.shared:
+            cost = sample.completion.cost_usd if sample.completion else None
+            self._progress.advanced(cost_usd=cost, failed=sample.completion is None)
 
 
 def judged_by(contract: Contract, judge: Judge, samples: Sequence[Sample]) -> list[Outcome]:

@@ -13,7 +13,7 @@ from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.result import SloResult
-from gatekeeper.slo.objectives import decide
+from gatekeeper.slo.objectives import Better, decide
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import mean_interval, quantile_interval, rate_interval
 
@@ -77,8 +77,10 @@ def _latency(target: float, head: Sequence[Outcome]) -> SloResult:
         met = _decide(observed, interval, target, "lower")
         return SloResult("latency_p95_ms", target, observed, interval, met)
 
+    # Only its place in the order counts: a lost call was slower than all others, or faster.
+    slowest = 2 * max([*known, target])
     return _agreed(
-        result(known), result([*known, *[math.inf] * lost]), result([*known, *[0.0] * lost])
+        result(known), result([*known, *[slowest] * lost]), result([*known, *[0.0] * lost])
     )
 
 
@@ -97,7 +99,7 @@ def _cost(target: float, head: Sequence[Outcome], seed: int) -> SloResult:
 
 
 def _decide(
-    observed: float | None, interval: ConfidenceInterval | None, target: float, better: str
+    observed: float | None, interval: ConfidenceInterval | None, target: float, better: Better
 ) -> bool | None:
     if observed is None or interval is None:
         return None

@@ -60,7 +60,14 @@ def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
     clusters: dict[str, list[FixtureResult]] = defaultdict(list)
     for fixture in fixtures:
         clusters[fixture.duplicate_of or fixture.id].append(fixture)
-    return Pairs(**Counter(fate(members) for members in clusters.values()))
+    counts = Counter(fate(members) for members in clusters.values())
+    return Pairs(
+        both=counts["both"],
+        broke=counts["broke"],
+        fixed=counts["fixed"],
+        neither=counts["neither"],
+        unknown=counts["unknown"],
+    )
 
 
 def paired_result(pairs: Pairs, alpha: float, stopped: Stopped) -> PairedResult:

@@ -1,0 +1,239 @@
+"""The command line: builds the edges, calls the gate, maps results and errors to exit codes.
+
+0 pass, 1 fail, 2 the author's mistake, 3 could not measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper import __version__
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import ContractError, GatekeeperError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Change
+    from gatekeeper.result import GateResult
+
+DEFAULT_OUT = Path(".gatekeeper/out")
+COULD_NOT_MEASURE = 3
+EXITS = "Exit codes: 0 pass, 1 fail, 2 the author's mistake, 3 could not measure."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Only --help and bad flags raise SystemExit."""
+    arguments = _parser().parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except GatekeeperError as error:
+        _complain(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return COULD_NOT_MEASURE
+    except Exception:
+        # An unforeseen fault is neither a pass nor a fail of the prompt.
+        traceback.print_exc()
+        _complain("this is a fault of gatekeeper itself, please report it")
+        return COULD_NOT_MEASURE
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """The pull-request gate."""
+    from gatekeeper import gate
+    from gatekeeper.reports.progress import TerminalProgress
+    from gatekeeper.session import measure
+
+    with Repository.open(arguments.repo) as repository:
+        change = _change(repository, arguments)
+        policy = load_policy(change.base)
+        with TerminalProgress() as progress:
+            result = measure(
+                lambda around: gate.check(change, policy, around, arguments.contract),
+                (change.head, change.base),
+                history=arguments.history,
+                replay=arguments.replay,
+                progress=progress,
+            )
+        return _report(result, arguments.out)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The full suite on one revision; appends to the history where one is named."""
+    from gatekeeper import gate
+    from gatekeeper.history.file import append_history
+    from gatekeeper.reports.progress import TerminalProgress
+    from gatekeeper.session import measure
+
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
+        policy = load_policy(revision)
+        with TerminalProgress() as progress:
+            result = measure(
+                lambda around: gate.run(revision, policy, around, arguments.contract),
+                (revision,),
+                history=arguments.history,
+                replay=arguments.replay,
+                progress=progress,
+            )
+        code = _report(result, arguments.out)
+        if arguments.history:
+            append_history(arguments.history, result)
+        return code
+
+
+def affected(arguments: argparse.Namespace) -> int:
+    """What a check would run and why. Calls no model."""
+    from gatekeeper.forecast import forecast
+    from gatekeeper.providers.prices import estimated_cost
+    from gatekeeper.reports.terminal import print_forecast
+
+    with Repository.open(arguments.repo) as repository:
+        change = _change(repository, arguments)
+        found = forecast(change, load_policy(change.base), arguments.contract, estimated_cost)
+    if arguments.json:
+        print(json.dumps(found.document(), indent=2))  # noqa: T201
+    else:
+        print_forecast(found)
+    return 0
+
+
+def validate(arguments: argparse.Namespace) -> int:
+    """Contracts and prompts of the work tree, without a model: all problems at once."""
+    from gatekeeper.validation import validate_contracts
+
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.worktree()
+        root = repository.root or arguments.repo
+        paths = [_inside(path, root) for path in arguments.paths]
+        lines, problems = validate_contracts(revision, load_policy(revision), paths)
+    for line in lines:
+        print(line)  # noqa: T201
+    if problems:
+        raise ContractError(problems)
+    return 0
+
+
+def init(arguments: argparse.Namespace) -> int:
+    """A first contract, policy and workflow; files that are there already are left alone."""
+    from gatekeeper.starter import write_starter
+
+    with Repository.open(arguments.repo) as repository:
+        for line in write_starter(repository.root or arguments.repo):
+            print(line)  # noqa: T201
+    return 0
+
+
+def action(_: argparse.Namespace) -> int:
+    """The container's entry: inputs and event come from the environment."""
+    from gatekeeper.action import main as act
+
+    return act()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gatekeeper", description="Decides whether a prompt change may merge.", epilog=EXITS
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(function: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        text = (function.__doc__ or "").strip()
+        added = commands.add_parser(
+            function.__name__, help=text.splitlines()[0], description=text, epilog=EXITS
+        )
+        added.set_defaults(command=function)
+        added.add_argument(
+            "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: .)"
+        )
+        return added
+
+    compared = command(check)
+    _add_arms(compared)
+    _add_run(compared)
+
+    suite = command(run)
+    suite.add_argument("--ref", help="the revision to run (default: the work tree as it stands)")
+    _add_contract(suite)
+    _add_run(suite)
+
+    forecast = command(affected)
+    _add_arms(forecast)
+    forecast.add_argument("--json", action="store_true", help="as JSON")
+
+    checked = command(validate)
+    checked.add_argument(
+        "paths", nargs="*", type=Path, metavar="PATH", help="contract files (default: all)"
+    )
+    command(init)
+    command(action)
+    return parser
+
+
+def _add_arms(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--base", metavar="REF", help="merged into (default: the remote's default branch)"
+    )
+    head = parser.add_mutually_exclusive_group()
+    head.add_argument("--head", metavar="REF", help="the change (default: HEAD)")
+    head.add_argument(
+        "--worktree", action="store_true", help="the change is the work tree as it stands"
+    )
+    _add_contract(parser)
+
+
+def _add_contract(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--contract",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this contract; may be given again",
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help=f"(default: {DEFAULT_OUT})"
+    )
+    parser.add_argument(
+        "--history", type=Path, metavar="FILE", help="past runs of the default branch, jsonl"
+    )
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="answer every model from this samples.jsonl and call none",
+    )
+
+
+def _change(repository: Repository, arguments: argparse.Namespace) -> Change:
+    if arguments.worktree:
+        return repository.worktree_change(arguments.base)
+    return repository.change(arguments.base, arguments.head)
+
+
+def _report(result: GateResult, out: Path) -> int:
+    from gatekeeper.reports.terminal import print_result
+    from gatekeeper.reports.write import write_reports
+
+    files = write_reports(result, out)
+    print_result(result, files)
+    return result.exit_code
+
+
+def _inside(path: Path, root: Path) -> str:
+    return path.resolve().relative_to(root.resolve()).as_posix()
+
+
+def _complain(text: str) -> None:
+    print(f"gatekeeper: {text}", file=sys.stderr)  # noqa: T201

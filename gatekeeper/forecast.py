@@ -1,0 +1,106 @@
+"""What a check would run, why, how many calls that is and what they may cost. Calls no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.affected import find_affected
+from gatekeeper.contract.change import AffectedBy, Change
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.trial import Request
+from gatekeeper.evidence.job import Job
+from gatekeeper.gate import plan, wanted
+from gatekeeper.sampling.run import distinct_requests
+from gatekeeper.stats.power import minimum_detectable_effect
+
+Price = Callable[[Request], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ContractForecast:
+    """One affected contract. `calls` is the most that will be made; `cost_usd` is None where a
+    price is unknown; `removed` says that head no longer has the contract."""
+
+    name: str
+    path: str
+    affected_by: tuple[AffectedBy, ...]
+    model: str | None
+    fixtures: int
+    calls: int
+    cost_usd: float | None
+    minimum_detectable_effect: float | None
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """All that a check of this change would do."""
+
+    base_sha: str
+    head_sha: str
+    contracts: tuple[ContractForecast, ...]
+    uncovered: tuple[str, ...]
+    unaffected: int
+    notices: tuple[str, ...]
+
+    @property
+    def calls(self) -> int:
+        return sum(contract.calls for contract in self.contracts)
+
+    @property
+    def cost_usd(self) -> float | None:
+        return _sum([contract.cost_usd for contract in self.contracts])
+
+    def document(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return {**asdict(self), "calls": self.calls, "cost_usd": self.cost_usd}
+
+
+def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price) -> Forecast:
+    """Forecast the check of a change. `price` gives a request's estimated cost in US dollars.
+
+    Raises ContractError and UsageError as the check itself would.
+    """
+    affected = find_affected(change, policy, SHAPES)
+    jobs = {job.contract.name: job for job in plan(affected, policy, names)}
+    return Forecast(
+        base_sha=change.base.sha,
+        head_sha=change.head.sha,
+        contracts=tuple(
+            _forecast_job(jobs[contract.name], price)
+            if contract.name in jobs
+            else ContractForecast(
+                contract.name, contract.path, contract.affected_by, None, 0, 0, 0.0, None, True
+            )
+            for contract in wanted(affected, names)
+        ),
+        uncovered=affected.uncovered,
+        unaffected=affected.unaffected,
+        notices=affected.notices,
+    )
+
+
+def _forecast_job(job: Job, price: Price) -> ContractForecast:
+    requests = distinct_requests(job.trials)
+    contract = job.contract
+    inputs = len(contract.fixtures) - len(job.same_input)
+    return ContractForecast(
+        name=contract.name,
+        path=contract.path,
+        affected_by=job.affected_by,
+        model=contract.target.model,
+        fixtures=len(contract.fixtures),
+        calls=len(requests),
+        cost_usd=_sum([price(request) for request in requests]),
+        minimum_detectable_effect=(
+            minimum_detectable_effect(inputs, contract.gate.alpha) if job.paired else None
+        ),
+    )
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None

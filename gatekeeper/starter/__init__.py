@@ -1,0 +1,32 @@
+"""`gatekeeper init`: a first contract with its prompt and fixtures, a policy and a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+# Where each packaged file goes in the user's repository.
+PLACES = {
+    "contract.yaml": "contracts/review-sentiment.yaml",
+    "fixtures.csv": "contracts/review-sentiment.fixtures.csv",
+    "prompt.prompty": "prompts/review-sentiment.prompty",
+    "policy.yml": ".github/gatekeeper.yml",
+    "workflow.yml": ".github/workflows/gatekeeper.yml",
+}
+
+
+def write_starter(root: Path) -> Iterator[str]:
+    """Write the files that are not there yet, and say of each what became of it."""
+    for name, place in PLACES.items():
+        target = root / place
+        text = files(__package__).joinpath(name).read_text("utf-8")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with target.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            yield f"kept     {place} (it was there already)"
+        else:
+            yield f"written  {place}"
+    yield "Next: set OPENAI_API_KEY, commit, change the prompt and run `gatekeeper check --worktree`."
