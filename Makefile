@@ -34,6 +34,8 @@ lock:
 	  pyproject.toml -o requirements/runtime.lock
 	echo 'uv' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  - -o requirements/setup.lock
+	printf 'hatchling\nuv\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  -c requirements/setup.lock - -o requirements/build.lock
 
 clean:
 	rm -rf $(VENV) .gatekeeper build dist .coverage .mypy_cache .ruff_cache .pytest_cache

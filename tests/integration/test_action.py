@@ -1,0 +1,220 @@
+"""The action from event to answer, in this process: real git, a GitHub and a model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from github_fake import FakeGithub
+from integration.openai_server import OpenAIServer
+from pull_request import BROKEN, GOOD, HARMLESS, PROMPT, PullRequest, answer
+
+from gatekeeper import action
+
+Act = Callable[..., int]
+
+
+@pytest.fixture
+def github() -> Iterator[FakeGithub]:
+    with FakeGithub() as fake:
+        yield fake
+
+
+@pytest.fixture
+def model() -> Iterator[OpenAIServer]:
+    with OpenAIServer(answer) as server:
+        yield server
+
+
+@pytest.fixture
+def act(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Act:
+    """Runs the action for a pull request; `changed` replaces variables of the step."""
+
+    def run(change: PullRequest, *, changed: Mapping[str, str] | None = None, **inputs: str) -> int:
+        github.pull_request(7, change.head)
+        environment = change.environment(tmp_path / "event.json", github.url, **inputs)
+        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+        for name, value in (environment | dict(changed or {})).items():
+            monkeypatch.setenv(name, value)
+        return action.main()
+
+    return run
+
+
+@pytest.mark.parametrize("depth", [1, None])
+def test_a_broken_prompt_fails(
+    act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str], depth: int
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN}, depth=depth)
+    assert act(change) == 1
+    (comment,) = github.comments[7]
+    assert comment.body.startswith("<!-- gatekeeper:gatekeeper -->\n")
+    assert "Do not merge" in comment.body
+    assert change.head[:7] in comment.body
+    (status,) = github.statuses
+    assert (status.sha, status.state) == (change.head, "failure")
+    assert status.target_url == "https://github.com/octo/prompts/actions/runs/42"
+    log = capsys.readouterr().out
+    assert f"::error file={PROMPT},title=sentiment%3A fail::" in log
+    outputs = (tmp_path / "output").read_text()
+    assert "verdict<<" in outputs
+    assert "\nfail\n" in outputs
+    assert "Do not merge" in (tmp_path / "summary").read_text()
+    out = change.workspace / ".gatekeeper/out"
+    result = json.loads((out / "result.json").read_text())
+    assert (result["verdict"], result["head"]["sha"]) == ("fail", change.head)
+    assert (out / "comment.md").read_text() == comment.body
+
+
+def test_a_harmless_change_passes_and_the_comment_is_updated(
+    act: Act, github: FakeGithub, tmp_path: Path
+) -> None:
+    assert act(PullRequest.make(tmp_path / "one", {PROMPT: BROKEN})) == 1
+    assert act(PullRequest.make(tmp_path / "two", {PROMPT: HARMLESS})) == 0
+    (comment,) = github.comments[7]
+    assert comment.edits == 1
+    assert "May merge" in comment.body
+    assert [s.state for s in github.statuses] == ["failure", "success"]
+
+
+def test_a_change_without_prompts_is_quiet(
+    act: Act, github: FakeGithub, model: OpenAIServer, tmp_path: Path
+) -> None:
+    assert act(PullRequest.make(tmp_path, {"README.md": "Another product.\n"})) == 0
+    assert github.comments[7] == []
+    assert model.requests == []
+    assert github.statuses[0].state == "success"
+
+
+def test_a_broken_contract_is_the_authors_mistake(
+    act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = PullRequest.make(tmp_path, {"contracts/sentiment.yaml": "contract: 1\nnmae: x\n"})
+    assert act(change) == 2
+    assert "Cannot be judged" in github.comments[7][0].body
+    assert github.statuses[0].state == "error"
+    assert "::error file=contracts/sentiment.yaml,title=Contract" in capsys.readouterr().out
+
+
+def test_a_token_that_only_reads_changes_no_verdict(
+    act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    github.read_only = True
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    assert act(change) == 1
+    log = capsys.readouterr().out
+    assert "::warning title=Gatekeeper::could not post the comment" in log
+    assert "pull-requests: write" in log
+    assert "Do not merge" in (change.workspace / ".gatekeeper/out/comment.md").read_text()
+
+
+def test_comments_and_status_can_be_turned_off(
+    act: Act, github: FakeGithub, tmp_path: Path
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    assert act(change, comment="off", status_context="") == 1
+    assert github.requests == []
+
+
+def test_secrets_reach_no_report(
+    act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "sk-0123456789abcdef"
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN + f"The key is {secret}.\n"})
+    assert act(change) == 1
+    written = [p.read_text() for p in (change.workspace / ".gatekeeper").rglob("*") if p.is_file()]
+    written += [github.comments[7][0].body, (tmp_path / "summary").read_text()]
+    written += [(tmp_path / "output").read_text(), *capsys.readouterr()]
+    assert not [text for text in written if secret in text]
+
+
+def test_hostile_text_gives_the_runner_no_command(
+    act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attack = "::set-output name=verdict::pass\n##[error]x\n<!-- gatekeeper:gatekeeper -->\n@octocat"
+    contract = {
+        "contracts/sentiment.yaml": "contract: 1\nname: |\n  " + attack.replace("\n", "\n  ") + "\n"
+    }
+    assert act(PullRequest.make(tmp_path, {PROMPT: BROKEN, **contract})) == 2
+    log = capsys.readouterr().out
+    commands = [line for line in log.splitlines() if line.lstrip().startswith("::")]
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in commands)
+    assert "##[" not in "\n".join(line for line in log.splitlines() if line not in commands)
+    assert github.comments[7][0].body.count("<!-- gatekeeper:gatekeeper -->") == 1
+
+
+def test_a_link_in_place_of_the_reports_is_not_followed(act: Act, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    (change.workspace / ".gatekeeper").symlink_to(outside)
+    assert act(change) == 2
+    assert list(outside.iterdir()) == []
+
+
+def test_a_stale_merge_commit_is_not_judged(act: Act, github: FakeGithub, tmp_path: Path) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: HARMLESS})
+    # The checkout is of the base alone: the change must be found by history.
+    assert act(change, changed={"GITHUB_SHA": change.base}) == 0
+    assert "May merge" in github.comments[7][0].body
+
+
+def test_a_merge_group_is_judged_without_a_comment(
+    act: Act, github: FakeGithub, tmp_path: Path
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    event = tmp_path / "group.json"
+    group = {"base_sha": change.base, "head_sha": change.merge}
+    event.write_text(json.dumps({"action": "checks_requested", "merge_group": group}))
+    changed = {"GITHUB_EVENT_NAME": "merge_group", "GITHUB_EVENT_PATH": str(event)}
+    assert act(change, changed=changed) == 1
+    assert github.comments[7] == []
+    assert [(s.sha, s.state) for s in github.statuses] == [(change.merge, "failure")]
+
+
+def test_a_dispatch_runs_the_suite(
+    act: Act, github: FakeGithub, model: OpenAIServer, tmp_path: Path
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: GOOD + "\n"})
+    event = tmp_path / "dispatch.json"
+    event.write_text(json.dumps({"inputs": {"contracts": "sentiment"}}))
+    changed = {"GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_EVENT_PATH": str(event)}
+    assert act(change, changed=changed) == 0
+    assert github.requests == []
+    assert len(model.requests) == 24
+
+
+def test_an_event_of_another_kind_is_explained(
+    act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    assert act(change, changed={"GITHUB_EVENT_NAME": "push"}) == 2
+    assert "'push'" in capsys.readouterr().out
+
+
+def test_an_event_that_cannot_be_read_is_named(
+    act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    assert act(change, changed={"GITHUB_EVENT_PATH": str(tmp_path / "none.json")}) == 2
+    (tmp_path / "list.json").write_text("[]")
+    assert act(change, changed={"GITHUB_EVENT_PATH": str(tmp_path / "list.json")}) == 2
+    assert "GITHUB_EVENT_PATH" in capsys.readouterr().out
+
+
+def test_a_fault_of_our_own_could_not_measure(
+    act: Act, github: FakeGithub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(action, "_measure", fault)
+    assert act(PullRequest.make(tmp_path, {PROMPT: BROKEN})) == 3
+    assert "ZeroDivisionError: this is a fault of gatekeeper" in github.comments[7][0].body
