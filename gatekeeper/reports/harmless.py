@@ -24,7 +24,7 @@ _HIDDEN_OR_RETURN = re.compile(f"[{_CONTROL}{_INVISIBLE}\r]")
 _ACTIVE = re.compile(
     r"""
     [\\`*\[\]~|$]                # markup wherever it stands; GitHub reads $…$ as formulas
-    | (?<!\w)_ | _(?!\w)         # emphasis; an underscore inside a word is only itself
+    | (?<![^\W_])_ | _(?![^\W_]) # emphasis; an underscore inside a word is only itself
     | <(?=[A-Za-z/!?])           # tags, comments, autolinks
     | &(?=[#\w])                 # entities
     """,

@@ -188,7 +188,7 @@ def _twins(contract: ContractResult) -> list[str]:
     verb = "repeats" if len(twins) == 1 else "repeat"
     return [
         f"- {code(contract.name, 60)}: {figures.count(len(twins), 'fixture')} {verb} the input of "
-        f"another and counts with it: {shown}{more}"
+        f"another: {shown}{more}"
     ]
 
 
