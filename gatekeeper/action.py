@@ -11,7 +11,8 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +96,7 @@ def _read_event(path: Path) -> Mapping[str, Any]:
 
 def _judge(settings: Settings, activity: Activity) -> Answer:
     out = out_folder(settings)
-    with _git_credentials(settings), Repository.open(settings.workspace) as repository:
+    with git_credentials(settings), Repository.open(settings.workspace) as repository:
         result = _measure(settings, activity, repository)
     return answer_to(result, out, settings)
 
@@ -170,31 +171,25 @@ def _grown_change(repository: Repository, activity: CheckPullRequest) -> Change:
     return repository.change(*tips)
 
 
-class _git_credentials:  # noqa: N801
-    """Lets git fetch with the job's token while it lasts, without writing it anywhere.
-
-    The first, empty value takes back what actions/checkout has put into the repository's own
-    configuration: GitHub refuses a request with two Authorization headers.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        token = base64.b64encode(f"x-access-token:{settings.token}".encode()).decode()
-        key = f"http.{settings.server_url}/.extraheader"
-        self._names = {
-            "GIT_CONFIG_COUNT": "2",
-            "GIT_CONFIG_KEY_0": key,
-            "GIT_CONFIG_VALUE_0": "",
-            "GIT_CONFIG_KEY_1": key,
-            "GIT_CONFIG_VALUE_1": f"AUTHORIZATION: basic {token}",
-        }
-        if not settings.token or "GIT_CONFIG_COUNT" in os.environ:
-            self._names = {}
-
-    def __enter__(self) -> None:
-        os.environ.update(self._names)
-
-    def __exit__(self, *_: object) -> None:
-        for name in self._names:
+@contextmanager
+def git_credentials(settings: Settings) -> Iterator[None]:
+    """Lets git fetch with the job's token while it lasts, without writing it anywhere."""
+    if not settings.token or "GIT_CONFIG_COUNT" in os.environ:
+        yield
+        return
+    token = base64.b64encode(f"x-access-token:{settings.token}".encode()).decode()
+    # The first, empty value takes back what actions/checkout has put into the repository's own
+    # configuration: GitHub refuses a request with two Authorization headers.
+    values = ("", f"AUTHORIZATION: basic {token}")
+    given = {"GIT_CONFIG_COUNT": str(len(values))}
+    for number, value in enumerate(values):
+        given[f"GIT_CONFIG_KEY_{number}"] = f"http.{settings.server_url}/.extraheader"
+        given[f"GIT_CONFIG_VALUE_{number}"] = value
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name in given:
             os.environ.pop(name, None)
 
 
