@@ -11,7 +11,7 @@ from gatekeeper.sampling.retry import Sleep
 Clock = Callable[[], float]
 
 
-class LimitReached(Exception):  # noqa: N818  (ends a run in good order, it is no failure)
+class LimitReached(Exception):
     """The run may not make another call. The message names the limit."""
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Sample, Trial
+from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.client import LimitedClient, ModelClient
 from gatekeeper.sampling.meter import Clock, LimitReached, Meter
@@ -297,6 +297,12 @@ class _Runner:
             detail=self._detail,
             author=self._author,
         )
+
+
+def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
+    """The requests that the trials need when nothing stops early: shared ones once."""
+    calls, _ = _group(trials)
+    return tuple(trials[call.trials[0]].request for call in calls)
 
 
 def _group(trials: Sequence[Trial]) -> tuple[list[_Call], list[_Call]]:

