@@ -100,4 +100,5 @@ def parameters(*, required: tuple[str, ...] = (), **properties: Parameters) -> P
 def _or_template(schema: Parameters) -> Parameters:
     """`if` rather than `anyOf`: a value that is no template gets the schema's own message."""
     marks = "|".join(mark.replace("{", r"\{") for mark in TEMPLATE_MARKS)
-    return {"if": {"type": "string", "pattern": marks}, "else": schema}
+    said = {key: schema[key] for key in ("description", "default") if key in schema}
+    return {**said, "if": {"type": "string", "pattern": marks}, "else": schema}

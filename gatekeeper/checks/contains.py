@@ -38,7 +38,11 @@ CHECK = Check(
     parameters(
         value=VALUE,
         values=VALUES,
-        match={"enum": ["all", "any"], "default": "all"},
+        match={
+            "enum": ["all", "any"],
+            "default": "all",
+            "description": "`all` where every text must be there, `any` where one is enough.",
+        },
         ignore_case=IGNORE_CASE,
         field=FIELD,
     ),

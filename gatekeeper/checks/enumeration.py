@@ -50,6 +50,7 @@ CHECK = Check(
             "type": "array",
             "items": {"type": ["string", "number", "boolean"]},
             "minItems": 1,
+            "description": "A list of the values the output may be.",
         },
         ignore_case=IGNORE_CASE,
         strip=STRIP,

@@ -64,7 +64,10 @@ def _differ_in_case(wanted: str, found: str) -> bool:
 CHECK = Check(
     parameters(
         required=("value",),
-        value={"not": {"type": "null"}},
+        value={
+            "type": ["string", "number", "boolean", "object", "array"],
+            "description": "The value the output must be: text, or any JSON value but null.",
+        },
         ignore_case=IGNORE_CASE,
         strip=STRIP,
         field=FIELD,

@@ -41,8 +41,17 @@ def _said(what: str, fields: list[str]) -> str:
 CHECK = Check(
     parameters(
         required=("fields",),
-        fields={"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
-        allow_null={"type": "boolean", "default": True},
+        fields={
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "minItems": 1,
+            "description": "A list of paths like `customer.name` or `items[0].id`.",
+        },
+        allow_null={
+            "type": "boolean",
+            "default": True,
+            "description": "True where a field may be null, false where it may not.",
+        },
     ),
     _prepare,
 )

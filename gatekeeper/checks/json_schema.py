@@ -64,7 +64,11 @@ CHECK = Check(
             "type": ["string", "object"],
             "description": "A JSON Schema, or the path of one (.json or .yaml).",
         },
-        formats={"type": "boolean", "default": False, "description": "Also verify `format`."},
+        formats={
+            "type": "boolean",
+            "default": False,
+            "description": "True where `format` is verified too, or false.",
+        },
     ),
     _prepare,
     paths=("schema",),

@@ -190,12 +190,18 @@ def _require_shape(params: Mapping[str, Any], check: Check) -> None:
     from jsonschema.exceptions import best_match
 
     error = best_match(Draft202012Validator(check.parameters).iter_errors(params))
-    if error is not None:
-        at = error.json_path.removeprefix("$").removeprefix(".")
-        raise ParameterError(
-            f"{at}: {shorten(error.message, 200)}" if at else shorten(error.message, 200),
-            f"its parameters are {', '.join(check.parameters['properties']) or 'none'}",
-        )
+    if error is None:
+        return
+    message = shorten(error.message, 200)
+    properties = check.parameters["properties"]
+    if not error.absolute_path:
+        raise ParameterError(message, f"its parameters are {', '.join(properties) or 'none'}")
+    description = properties[error.absolute_path[0]]["description"]
+    at = error.json_path.removeprefix("$.")
+    raise ParameterError(
+        f"{at}: {message}",
+        f"write {description[0].lower()}{description[1:].rstrip('.')}",
+    )
 
 
 def _listed(fixtures: Sequence[Fixture]) -> str:

@@ -31,6 +31,13 @@ def _prepare(params: Parameters, _files: Files) -> SampleJudge:
 
 
 CHECK = Check(
-    parameters(required=("max_ms",), max_ms={"type": "number", "exclusiveMinimum": 0}),
+    parameters(
+        required=("max_ms",),
+        max_ms={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "A number of milliseconds, more than 0.",
+        },
+    ),
     _prepare,
 )

@@ -70,9 +70,13 @@ def _require_range(low: int | None, high: int | None) -> None:
 
 CHECK = Check(
     parameters(
-        min={"type": "integer", "minimum": 0},
-        max={"type": "integer", "minimum": 0},
-        unit={"enum": list(_COUNTS), "default": "characters"},
+        min={"type": "integer", "minimum": 0, "description": "A whole number, 0 or more."},
+        max={"type": "integer", "minimum": 0, "description": "A whole number, 0 or more."},
+        unit={
+            "enum": list(_COUNTS),
+            "default": "characters",
+            "description": "What is counted: characters, words or tokens.",
+        },
     ),
     _prepare,
 )

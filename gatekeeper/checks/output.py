@@ -14,13 +14,17 @@ from gatekeeper.checks.field_path import Missing, find, parse_path
 FIELD: Parameters = {
     "type": "string",
     "minLength": 1,
-    "description": "Judge this part of the output, read as JSON, e.g. `customer.name`.",
+    "description": "The path of the part of a JSON output to judge, like `customer.name`.",
 }
-IGNORE_CASE: Parameters = {"type": "boolean", "default": False}
+IGNORE_CASE: Parameters = {
+    "type": "boolean",
+    "default": False,
+    "description": "True where upper and lower case are the same, false where they differ.",
+}
 STRIP: Parameters = {
     "type": "boolean",
     "default": True,
-    "description": "Leave white space around the output out of the comparison.",
+    "description": "True where white space around the output does not matter, or false.",
 }
 
 _SHOWN = 80

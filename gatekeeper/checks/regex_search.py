@@ -44,7 +44,11 @@ def _prepare(params: Parameters, _files: Files) -> SampleJudge:
 CHECK = Check(
     parameters(
         required=("pattern",),
-        pattern={"type": "string", "minLength": 1},
+        pattern={
+            "type": "string",
+            "minLength": 1,
+            "description": "A regular expression that must match somewhere in the output.",
+        },
         ignore_case=IGNORE_CASE,
         field=FIELD,
         timeout_ms={
@@ -52,7 +56,7 @@ CHECK = Check(
             "exclusiveMinimum": 0,
             "maximum": 10_000,
             "default": DEFAULT_TIMEOUT_MS,
-            "description": "How long one search may take, in milliseconds.",
+            "description": "The milliseconds that one search may take, at most 10000.",
         },
     ),
     _prepare,

@@ -168,8 +168,9 @@ def _require_schema(dialect: Dialect, schema: Any, place: str) -> None:
         # Patterns are compiled by `regex`, which takes more than the format check would.
         dialect.check_schema(schema, format_checker=None)
     except SchemaError as error:
+        message = shorten(error.message, 200)
         raise ParameterError(
-            f"the schema in {place} is not valid at {error.json_path}: {shorten(error.message, 200)}",
+            f"the schema in {place} is not valid at {error.json_path}: {message}",
             "correct the schema",
         ) from None
 

@@ -12,7 +12,7 @@ VALUES: Parameters = {
     "type": "array",
     "items": _SCALAR,
     "minItems": 1,
-    "description": "Several texts to look for.",
+    "description": "A list of texts to look for, at least one.",
 }
 
 

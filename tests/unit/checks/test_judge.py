@@ -197,7 +197,8 @@ class TestProblems:
     def test_a_value_rendered_to_the_wrong_type(self):
         fixture = Fixture("one", {"limit": "many"})
         found = problems_of(contract(spec("length", max="{{ limit }}"), fixtures=(fixture,)))
-        assert "max: 'many' is not of type 'integer' (for fixture `one`)" in found[0]
+        wanted = "max: 'many' is not of type 'integer' (for fixture `one`); write a whole number"
+        assert wanted in found[0]
 
     def test_a_pattern_that_only_one_fixture_breaks(self):
         fixtures = (Fixture("good", {}, expected="a"), Fixture("bad", {}, expected="("))
@@ -231,6 +232,9 @@ class TestShapes:
         Draft202012Validator.check_schema(shape.schema)
         assert set(shape.schema["properties"]) == set(CHECKS[name].parameters["properties"])
         assert shape.schema["additionalProperties"] is False
+        assert all(
+            schema["description"].endswith(".") for schema in shape.schema["properties"].values()
+        )
         assert not {"type", "name", "severity"} & set(shape.schema["properties"])
 
     @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.model import RepairPolicy
+from gatekeeper.contract.published import contract_schema
 from gatekeeper.sampling.repair import STEPS, repair
 
 PIECES = (
@@ -129,3 +130,8 @@ def test_hostile_outputs_take_no_time(unit):
         step(text)
         step(text + "\\")
     assert time.monotonic() - started < 5
+
+
+def test_the_contract_schema_names_exactly_these_steps():
+    steps = contract_schema()["properties"]["repair"]["properties"]["steps"]
+    assert steps["items"] == {"enum": list(STEPS)}
