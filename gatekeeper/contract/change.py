@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol
 
 EntryKind = Literal["file", "symlink", "submodule"]
@@ -43,10 +45,8 @@ class MemoryRevision:
     files: Mapping[str, bytes]
     sha: str = "memory"
 
-    @property
+    @cached_property
     def entries(self) -> Mapping[str, Entry]:
-        import hashlib
-
         return {
             path: Entry(hashlib.sha256(content).hexdigest()) for path, content in self.files.items()
         }

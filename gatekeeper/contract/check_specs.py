@@ -18,6 +18,9 @@ from gatekeeper.errors import ContractError, Problem
 COMMON_KEYS = ("type", "name", "severity")
 SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 
+# The meta-schemas come with the JSON Schema library.
+_PUBLISHED = ("https://json-schema.org/", "http://json-schema.org/")
+
 # What stands below these keywords is data, even where it looks like a reference.
 _DATA_KEYWORDS = ("const", "enum", "default", "examples")
 
@@ -120,7 +123,7 @@ class CheckReader:
         own = set(schema_ids(schema))
         for reference in schema_references(schema):
             target = reference.split("#", 1)[0]
-            if not target or target in own:
+            if not target or target in own or target.startswith(_PUBLISHED):
                 continue
             try:
                 self._add(locate(target, path), files)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.explain import schema_problems
+from gatekeeper.contract.positions import parse_yaml
+from gatekeeper.contract.published import policy_schema
+from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.shape import conforms, whole
+from gatekeeper.errors import ContractError, Problem
 
 POLICY_PATH = ".github/gatekeeper.yml"
 
@@ -40,3 +49,36 @@ class Policy:
     freeze: bool = True
     waiver_permission: Literal["read", "triage", "write", "maintain", "admin"] = "maintain"
     history_branch: str = "gatekeeper-data"
+
+
+def load_policy(revision: Revision) -> Policy:
+    """The revision's policy; the defaults where it has none. Raises ContractError."""
+    if POLICY_PATH not in revision.entries:
+        return Policy()
+    try:
+        document = parse_yaml(read_text(revision, POLICY_PATH), POLICY_PATH)
+    except UnreadableError as error:
+        raise ContractError([Problem(POLICY_PATH, error.what, error.fix, error.line)]) from None
+    data = {} if document.data is None else document.data
+    # jsonschema is slow to import, and this file is read on every pull request.
+    if not conforms(data, policy_schema()):
+        raise ContractError(schema_problems(document, policy_schema(), data))
+    return _policy(data)
+
+
+def _policy(data: Mapping[str, Any]) -> Policy:
+    plain = {
+        name: data[name]
+        for name in ("contracts", "require_contract", "on_inconclusive")
+        if name in data
+    }
+    defaults = Policy()
+    return Policy(
+        **plain,
+        prompts=tuple(data.get("prompts", defaults.prompts)),
+        allow=Allow(**data.get("allow", {})),
+        limits=Limits(**whole(data.get("limits", {}), "calls", "concurrency")),
+        freeze=data.get("error_budget", {}).get("freeze", defaults.freeze),
+        waiver_permission=data.get("waivers", {}).get("permission", defaults.waiver_permission),
+        history_branch=data.get("history", {}).get("branch", defaults.history_branch),
+    )

@@ -126,7 +126,8 @@ def _structured(text: str, path: str) -> Prompt:
     document = parse(text, path)
     data = document.data
     at: KeyPath = ()
-    model, params = None, {}
+    model: str | None = None
+    params: dict[str, Any] = {}
     if isinstance(data, dict):
         at = ("messages",)
         model, params = prompt_settings.from_github(document)

@@ -192,8 +192,13 @@ def included_names(source: str, environment: PromptEnvironment) -> list[tuple[st
     None stands for a name that is only known when rendering.
     """
     tree = environment.parse(source)
-    kinds = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-    return [(name, node.lineno) for node in tree.find_all(kinds) for name in _names(node.template)]
+    kinds: tuple[Any, ...] = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+    return [
+        (name, node.lineno)
+        for kind in kinds
+        for node in tree.find_all(kind)
+        for name in _names(node.template)
+    ]
 
 
 def _names(template: nodes.Expr) -> list[str | None]:

@@ -1,0 +1,245 @@
+"""A contract file and everything it refers to -> Contract, or every problem there is."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.check_specs import CheckReader, place_unreadable
+from gatekeeper.contract.explain import schema_problems
+from gatekeeper.contract.fixtures import Row, fixture_from, identified, read_rows
+from gatekeeper.contract.identity import (
+    digest,
+    file_meaning,
+    fixture_meaning,
+    judging_meaning,
+)
+from gatekeeper.contract.model import (
+    CheckShape,
+    CheckSpec,
+    Contract,
+    Fixture,
+    GatePolicy,
+    Objectives,
+    Prompt,
+    RepairPolicy,
+    SamplingPolicy,
+    Target,
+)
+from gatekeeper.contract.positions import Document, parse
+from gatekeeper.contract.prompt import load_prompt
+from gatekeeper.contract.published import contract_schema
+from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.shape import whole
+from gatekeeper.errors import ContractError, Problem
+
+T = TypeVar("T")
+
+
+def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape]) -> Contract:
+    """The contract at the path. Raises ContractError with every problem found."""
+    document = load_document(revision, path)
+    return _Loading(revision, document, shapes).contract()
+
+
+def load_document(revision: Revision, path: str) -> Document:
+    """A YAML or JSON file of the revision as data with places. Raises ContractError."""
+    return parse(load_text(revision, path), path)
+
+
+def load_text(revision: Revision, path: str) -> str:
+    """The text of a file named from outside the revision. Raises ContractError."""
+    try:
+        return read_text(revision, path)
+    except UnreadableError as error:
+        raise ContractError([Problem(path, error.what, error.fix, error.line)]) from None
+
+
+class _Loading:
+    """One contract on its way in: gathers problems, and the rows of each fixture file."""
+
+    def __init__(
+        self, revision: Revision, document: Document, shapes: Mapping[str, CheckShape]
+    ) -> None:
+        self._revision = revision
+        self._document = document
+        self._checks = CheckReader(revision, shapes)
+        self._problems: list[Problem] = []
+        self._fixture_files: dict[str, list[Fixture]] = {}
+
+    def contract(self) -> Contract:
+        data, document = self._document.data, self._document
+        self._problems += schema_problems(document, contract_schema(), data)
+        if not isinstance(data, dict):
+            raise ContractError(self._problems)
+        checks = self._checks_of(data)
+        fixtures = self._fixtures(data.get("fixtures"))
+        prompt = self._prompt(data.get("prompt"))
+        self._require_model(data, prompt)
+        self._require_check(checks, fixtures)
+        if self._problems or prompt is None:
+            raise ContractError(_distinct(self._problems))
+        contract = Contract(
+            name=data["name"],
+            path=document.path,
+            target=_target(data, prompt),
+            fixtures=_with_own_names(fixtures, checks),
+            checks=checks,
+            description=data.get("description", ""),
+            mode=data.get("mode", "auto"),
+            repair=_repair(data.get("repair", {})),
+            sampling=SamplingPolicy(**whole(data.get("sampling", {}), "samples", "seed")),
+            slo=Objectives(**data.get("slo", {})),
+            gate=GatePolicy(**data.get("gate", {})),
+        )
+        return replace(contract, dependencies=self._dependencies(contract, data))
+
+    def _checks_of(self, data: Mapping[str, Any]) -> tuple[CheckSpec, ...]:
+        if not isinstance(data.get("checks"), list):
+            return ()
+        return self._checks.read(self._document, ("checks",), data["checks"], self._problems)
+
+    def _fixtures(self, written: Any) -> tuple[Fixture, ...]:
+        if not isinstance(written, list):
+            return ()
+        found: list[Fixture] = []
+        for index, item in enumerate(written):
+            if not isinstance(item, dict):
+                continue  # the schema has said so
+            if "file" in item and "vars" not in item:
+                found += self._fixture_file(index, item["file"])
+                continue
+            row = Row(self._document, ("fixtures", index), item)
+            fixture = fixture_from(row, self._checks.read, self._problems)
+            found += [fixture] if fixture else []
+        return identified(found, self._problems)
+
+    def _fixture_file(self, index: int, reference: Any) -> list[Fixture]:
+        key = ("fixtures", index, "file")
+        if not isinstance(reference, str):
+            return []
+        try:
+            path = locate(reference, self._document.path)
+            if path in self._fixture_files:
+                what = f"`{path}` is named twice"
+                self._problems.append(self._document.problem(key, what, "keep one of them"))
+                return []
+            rows = read_rows(read_text(self._revision, path), path)
+        except UnreadableError as error:
+            self._problems.append(_unreadable(self._document, key, error, reference))
+            return []
+        except ContractError as error:
+            self._problems += error.problems
+            return []
+        made = [fixture_from(row, self._checks.read, self._problems) for row in rows]
+        self._fixture_files[path] = [fixture for fixture in made if fixture]
+        return self._fixture_files[path]
+
+    def _prompt(self, reference: Any) -> Prompt | None:
+        if not isinstance(reference, str) or not reference:
+            return None
+        try:
+            return load_prompt(self._revision, locate(reference, self._document.path))
+        except UnreadableError as error:
+            self._problems.append(_unreadable(self._document, ("prompt",), error, reference))
+        except ContractError as error:
+            self._problems += error.problems
+        return None
+
+    def _require_model(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
+        if prompt is None or "model" in data or prompt.model:
+            return
+        what = f"no model is named, neither here nor in `{prompt.path}`"
+        fix = "add one, such as `model: openai/gpt-4o-mini`"
+        self._problems.append(self._document.problem((), what, fix))
+
+    def _require_check(self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]) -> None:
+        """Without a check every output would pass, and a pass would say nothing."""
+        if self._problems or checks or any(fixture.checks for fixture in fixtures):
+            return
+        fix = 'add one, such as `checks: [{type: equals, value: "{{ expected }}"}]`'
+        self._problems.append(self._document.problem(("checks",), "there is no check", fix))
+
+    def _dependencies(self, contract: Contract, data: Mapping[str, Any]) -> dict[str, str]:
+        """A digest of meaning for every path. The contract's own leaves out paths, so that a
+        rename alone changes nothing."""
+        prompt = contract.target.prompt
+        inline = [item for item in data["fixtures"] if "file" not in item or "vars" in item]
+        own = {
+            "judging": judging_meaning(contract),
+            "model": data.get("model"),
+            "params": data.get("params", {}),
+            "inline": inline,
+        }
+        digests = {
+            prompt.path: digest(
+                {
+                    "messages": [[message.role, message.content] for message in prompt.messages],
+                    "model": prompt.model,
+                    "params": dict(prompt.params),
+                }
+            )
+        }
+        digests |= {path: digest(text) for path, text in prompt.includes.items()}
+        for path, fixtures in self._fixture_files.items():
+            digests[path] = digest([fixture_meaning(fixture) for fixture in fixtures])
+        for spec in all_checks(contract):
+            for path, text in spec.files.items():
+                digests[path] = digest(file_meaning(path, text))
+        return {**digests, contract.path: digest(own)}
+
+
+def all_checks(contract: Contract) -> list[CheckSpec]:
+    """The contract's checks, and those of its fixtures."""
+    return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
+
+
+def _target(data: Mapping[str, Any], prompt: Prompt) -> Target:
+    params = {**prompt.params, **data.get("params", {})}
+    return Target(prompt, data.get("model") or prompt.model or "", params)
+
+
+def _repair(data: Mapping[str, Any]) -> RepairPolicy:
+    policy = RepairPolicy(**whole(data, "max_steps"))
+    return replace(policy, steps=tuple(policy.steps))
+
+
+def _with_own_names(
+    fixtures: tuple[Fixture, ...], checks: tuple[CheckSpec, ...]
+) -> tuple[Fixture, ...]:
+    """Each fixture's checks named apart from the contract's, as both judge the same sample."""
+    taken = {spec.name for spec in checks}
+    return tuple(
+        replace(
+            fixture,
+            checks=tuple(
+                replace(spec, name=f"{spec.name} (of the fixture)") if spec.name in taken else spec
+                for spec in fixture.checks
+            ),
+        )
+        if fixture.checks
+        else fixture
+        for fixture in fixtures
+    )
+
+
+def _unreadable(
+    document: Document, key: tuple[str | int, ...], error: UnreadableError, reference: str
+) -> Problem:
+    """In the file itself where it has a faulty line, else where the file is named."""
+    if error.line is None:
+        return place_unreadable(document, key, error)
+    path = locate(reference, document.path)
+    return Problem(posixpath.normpath(path), error.what, error.fix, error.line)
+
+
+def _distinct(problems: list[Problem]) -> list[Problem]:
+    """One problem for each field in its place: the schema and a reader may both object."""
+    places = {
+        (problem.path, problem.line, problem.column, problem.field or problem.what): problem
+        for problem in reversed(problems)
+    }
+    return list(reversed(places.values()))

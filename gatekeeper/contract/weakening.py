@@ -1,0 +1,186 @@
+"""What a pull request's contract asks less of than the base's: each loosening in a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gatekeeper.contract.identity import canonical, check_meaning, file_meaning
+from gatekeeper.contract.model import CheckSpec, Contract, Fixture
+
+# From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
+_AGGREGATES = ("all", "majority", "any")
+
+_MISSING = object()
+
+
+def loosenings(base: Contract, head: Contract) -> tuple[str, ...]:
+    """A sentence for each way in which `head` asks less than `base`, or asks something of which
+    it cannot be told whether it is less. Nothing for what it asks more."""
+    return (
+        *_fixtures(base, head),
+        *_checks("", base.checks, head.checks),
+        *_objectives(base, head),
+        *_gate(base, head),
+        *_sampling(base, head),
+        *_repair(base, head),
+    )
+
+
+def _fixtures(base: Contract, head: Contract) -> Iterator[str]:
+    kept = {fixture.id: fixture for fixture in head.fixtures}
+    for fixture in base.fixtures:
+        now = kept.get(fixture.id)
+        if now is None:
+            yield f"fixture `{fixture.id}` removed"
+        else:
+            yield from _fixture(fixture, now)
+
+
+def _fixture(base: Fixture, head: Fixture) -> Iterator[str]:
+    if canonical(dict(base.vars)) != canonical(dict(head.vars)):
+        yield f"fixture `{base.id}`: its variables changed"
+    if canonical(base.expected) != canonical(head.expected):
+        change = f"{_shown(base.expected)} to {_shown(head.expected)}"
+        yield f"fixture `{base.id}`: `expected` changed from {change}"
+    yield from _checks(f"fixture `{base.id}`: ", base.checks, head.checks)
+
+
+def _checks(where: str, base: Sequence[CheckSpec], head: Sequence[CheckSpec]) -> Iterator[str]:
+    """Checks that are the same drop out; of the others, those of one name or else one type are
+    taken for one check that changed."""
+    left = list(head)
+    changed = []
+    for spec in base:
+        same = next((other for other in left if check_meaning(other) == check_meaning(spec)), None)
+        if same:
+            left.remove(same)
+        else:
+            changed.append(spec)
+    for by in ("name", "type"):
+        for spec in list(changed):
+            found = [o for o in left if o.type == spec.type and getattr(o, by) == getattr(spec, by)]
+            if found:
+                left.remove(found[0])
+                changed.remove(spec)
+                yield from _check(f"{where}check `{spec.name}`", spec, found[0])
+    for spec in changed:
+        yield f"{where}check `{spec.name}` removed"
+
+
+def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
+    if base.severity == "error" and head.severity == "warn":
+        yield f"{what}: severity lowered from error to warn"
+    for name in dict.fromkeys((*base.params, *head.params)):
+        before, now = base.params.get(name, _MISSING), head.params.get(name, _MISSING)
+        if _content(base, before) != _content(head, now):
+            yield from _param(f"{what}: `{name}`", name, before, now)
+    if _parts(base) != _parts(head) and base.params.keys() == head.params.keys():
+        yield f"{what}: a file that its schema refers to changed"
+
+
+def _param(what: str, name: str, before: Any, now: Any) -> Iterator[str]:
+    looser = _is_looser(name, before, now)
+    if looser is False:
+        return
+    if now is _MISSING:
+        yield f"{what} removed, was {_shown(before)}"
+    elif before is _MISSING:
+        yield f"{what} added: {_shown(now)}"
+    else:
+        verb = "changed" if looser is None else "loosened"
+        yield f"{what} {verb} from {_shown(before)} to {_shown(now)}"
+
+
+def _is_looser(name: str, before: Any, now: Any) -> bool | None:
+    """Whether the check asks less with the new value; None where only its author can tell."""
+    if name.startswith("max"):
+        return _is_bound_looser(before, now, higher_is_looser=True)
+    if name.startswith("min") or name == "fields":
+        return _is_bound_looser(before, now, higher_is_looser=False)
+    return None
+
+
+def _is_bound_looser(before: Any, now: Any, *, higher_is_looser: bool) -> bool | None:
+    if before is _MISSING or now is _MISSING:
+        return now is _MISSING
+    if isinstance(before, list) and isinstance(now, list):
+        return not {canonical(item) for item in before} <= {canonical(item) for item in now}
+    if not _is_number(before) or not _is_number(now):
+        return None
+    return bool(now > before) is higher_is_looser
+
+
+def _content(spec: CheckSpec, value: Any) -> Any:
+    if isinstance(value, str) and value in spec.files:
+        return canonical(file_meaning(value, spec.files[value]))
+    return value if value is _MISSING else canonical(value)
+
+
+def _parts(spec: CheckSpec) -> list[str]:
+    """What the files hold that are only referred to from other files."""
+    named = {value for value in spec.params.values() if isinstance(value, str)}
+    return sorted(
+        canonical(file_meaning(path, text))
+        for path, text in spec.files.items()
+        if path not in named
+    )
+
+
+def _objectives(base: Contract, head: Contract) -> Iterator[str]:
+    yield from _bound("slo.success_rate", base.slo.success_rate, head.slo.success_rate, up=False)
+    yield from _bound(
+        "slo.latency_p95_ms", base.slo.latency_p95_ms, head.slo.latency_p95_ms, up=True
+    )
+    before, now = base.slo.cost_per_call_usd, head.slo.cost_per_call_usd
+    yield from _bound("slo.cost_per_call_usd", before, now, up=True)
+    if base.slo.window != head.slo.window:
+        yield f"slo.window changed from {base.slo.window} to {head.slo.window}"
+
+
+def _gate(base: Contract, head: Contract) -> Iterator[str]:
+    yield from _bound("gate.alpha", base.gate.alpha, head.gate.alpha, up=False)
+    yield from _bound("gate.margin", base.gate.margin, head.gate.margin, up=True)
+    yield from _bound("gate.tolerance", base.gate.tolerance, head.gate.tolerance, up=False)
+
+
+def _sampling(base: Contract, head: Contract) -> Iterator[str]:
+    before, now = base.sampling, head.sampling
+    yield from _bound("sampling.samples", before.samples, now.samples, up=False)
+    if before.aggregate == now.aggregate:
+        return
+    change = f"from {before.aggregate} to {now.aggregate}"
+    if "first" in (before.aggregate, now.aggregate):
+        yield f"sampling.aggregate changed {change}"
+    elif _AGGREGATES.index(now.aggregate) > _AGGREGATES.index(before.aggregate):
+        yield f"sampling.aggregate loosened {change}"
+
+
+def _repair(base: Contract, head: Contract) -> Iterator[str]:
+    for step in head.repair.steps:
+        if step not in base.repair.steps:
+            yield f"repair step `{step}` added"
+    if head.repair.steps:
+        yield from _bound("repair.max_steps", base.repair.max_steps, head.repair.max_steps, up=True)
+        if base.mode != head.mode:
+            yield f"mode changed from {base.mode} to {head.mode}"
+
+
+def _bound(what: str, before: float | None, now: float | None, *, up: bool) -> Iterator[str]:
+    """`up` says that a higher number asks less."""
+    if before is None or before == now:
+        return
+    if now is None:
+        yield f"{what} removed, was {before:g}"
+    elif (now > before) is up:
+        yield f"{what} {'raised' if up else 'lowered'} from {before:g} to {now:g}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
