@@ -160,7 +160,7 @@ class FakeGithub:
             if fault is not None and fault.kind == "close":
                 return _NO_ANSWER
             if fault is not None and fault.kind == "status":
-                return fault.status, fault.headers, {"message": fault.message}
+                return fault.status, fault.headers, _error(fault.message)
             answer = self._route(method, url.path, parse_qs(url.query), body)
             return _NO_ANSWER if fault is not None else answer
 
@@ -173,12 +173,12 @@ class FakeGithub:
 
     def _route(self, method: str, path: str, query: Mapping[str, list[str]], body: Any) -> Answer:
         if method in ("POST", "PATCH") and self.read_only and path != "/graphql":
-            return 403, {}, {"message": "Resource not accessible by integration"}
+            return 403, {}, _error("Resource not accessible by integration")
         for verb, pattern, serve in self._routes():
             found = re.fullmatch(pattern, path)
             if verb == method and found:
                 return serve(*found.groups(), query=query, body=body)
-        return 404, {}, {"message": "Not Found"}
+        return 404, {}, _error("Not Found")
 
     def _routes(self) -> list[tuple[str, str, Callable[..., Answer]]]:
         repository = f"/repos/{REPOSITORY}"
@@ -195,7 +195,7 @@ class FakeGithub:
     def _get_pull(self, number: str, **_: Any) -> Answer:
         sha = self.heads.get(int(number))
         if sha is None:
-            return 404, {}, {"message": "Not Found"}
+            return 404, {}, _error("Not Found")
         return 200, {}, self._pull_json(int(number), sha)
 
     def _list_comments(self, number: str, query: Mapping[str, list[str]], **_: Any) -> Answer:
@@ -215,7 +215,7 @@ class FakeGithub:
 
     def _create_comment(self, number: str, body: Any, **_: Any) -> Answer:
         if len(body["body"]) > 65_536:
-            return 422, {}, {"message": "body is too long (maximum is 65536 characters)"}
+            return 422, {}, _error("body is too long (maximum is 65536 characters)")
         return 201, {}, self._comment_json(self.comment(int(number), body["body"], self._author()))
 
     def _edit_comment(self, number: str, body: Any, **_: Any) -> Answer:
@@ -224,12 +224,12 @@ class FakeGithub:
                 if comment.id == int(number):
                     comment.body, comment.edits = body["body"], comment.edits + 1
                     return 200, {}, self._comment_json(comment)
-        return 404, {}, {"message": "Not Found"}
+        return 404, {}, _error("Not Found")
 
     def _create_status(self, sha: str, body: Any, **_: Any) -> Answer:
         description = body.get("description") or ""
         if len(description) > 140 or any(ord(c) > 0xFFFF for c in description):
-            return 422, {}, {"message": "Validation Failed: description"}
+            return 422, {}, _error("Validation Failed: description")
         status = FakeStatus(
             sha, body["state"], body["context"], description, body.get("target_url")
         )
@@ -238,12 +238,12 @@ class FakeGithub:
 
     def _get_user(self, **_: Any) -> Answer:
         if self.login is None:
-            return 403, {}, {"message": "Resource not accessible by integration"}
+            return 403, {}, _error("Resource not accessible by integration")
         return 200, {}, self._user_json(self.login)
 
     def _graphql(self, **_: Any) -> Answer:
         if self.viewer is None:
-            return 404, {}, {"message": "Not Found"}
+            return 404, {}, _error("Not Found")
         return 200, {}, {"data": {"viewer": {"login": self.viewer}}}
 
     def _author(self) -> str:
@@ -320,6 +320,10 @@ class FakeGithub:
             | {"url": f"{self.public_url}/repos/{REPOSITORY}/pulls/{number}"}
             | {"base": side("main", "0" * 40), "head": side("change", sha)}
         )
+
+
+def _error(message: str) -> dict[str, str]:
+    return {"message": message, "documentation_url": "https://docs.example.invalid"}
 
 
 class _Handler(BaseHTTPRequestHandler):

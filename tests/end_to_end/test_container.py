@@ -1,23 +1,16 @@
-"""The real image, started as GitHub's runner starts it and by the example workflow.
-
-In front of the GitHub on 127.0.0.1 stands a proxy that knows GitHub's own description: a
-request it does not allow never arrives, and an answer that strays from it becomes a 500.
-"""
+"""The real image, started as GitHub's runner starts it and by the example workflow."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import signal
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from container_lab import LAB, Lab
 from git_repository import GitRepository
 from github_fake import FakeGithub
 from integration.openai_server import OpenAIServer
@@ -26,7 +19,6 @@ from pull_request import BROKEN, FILES, HARMLESS, PROMPT, PullRequest, answer
 pytestmark = pytest.mark.container
 
 ROOT = Path(__file__).parents[2]
-LAB = ROOT.parent / "shared" / "tools" / "container-lab"
 TAG = "localhost/gatekeeper-end-to-end:latest"
 RUNNER = 1001
 """The runner's user on GitHub's machines; the container is root."""
@@ -44,39 +36,6 @@ runs:
 """
 
 
-@dataclass(frozen=True)
-class Lab:
-    """Podman, a runner of workflows and the proxy, with the variables they need."""
-
-    environment: Mapping[str, str]
-
-    def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            env={**self.environment, **variables},
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
-
-
-@pytest.fixture(scope="module")
-def lab() -> Lab:
-    if not LAB.is_file():
-        pytest.skip("no tools for containers beside the repository (shared/tools/container-lab)")
-    said = subprocess.run([LAB, "env"], capture_output=True, text=True, check=True).stdout
-    exports = dict(
-        line.removeprefix("export ").split("=", 1) for line in said.splitlines() if "=" in line
-    )
-    folder = Path(exports["CONTAINER_LAB"])
-    if not (folder / "podman.sock").is_socket() or shutil.which("podman") is None:
-        pytest.skip(f"the tools for containers are not up; run `{LAB.name} up`")
-    path = exports.pop("PATH").replace("$PATH", os.environ["PATH"])
-    kept = {n: v for n, v in os.environ.items() if not n.startswith(("GITHUB_", "INPUT_"))}
-    return Lab({**kept, **exports, "PATH": path})
-
-
 @pytest.fixture(scope="module")
 def image(lab: Lab) -> str:
     built = lab.run(str(LAB), "build", str(ROOT), TAG)
@@ -88,39 +47,6 @@ def image(lab: Lab) -> str:
 def model() -> Iterator[OpenAIServer]:
     with OpenAIServer(answer) as server:
         yield server
-
-
-@pytest.fixture
-def github(lab: Lab, tmp_path: Path) -> Iterator[FakeGithub]:
-    with FakeGithub() as fake, (tmp_path / "proxy.log").open("w") as log:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        proxy = subprocess.Popen(
-            [LAB, "proxy", str(port), fake.url],
-            env=lab.environment,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        try:
-            _wait_for(port, proxy)
-            fake.public_url = f"http://127.0.0.1:{port}"
-            yield fake
-        finally:
-            os.killpg(proxy.pid, signal.SIGTERM)
-            proxy.wait()
-
-
-def _wait_for(port: int, proxy: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end and proxy.poll() is None:
-        with socket.socket() as probe:
-            probe.settimeout(0.2)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    pytest.fail("the proxy did not start")
 
 
 def start(

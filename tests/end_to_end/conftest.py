@@ -1,0 +1,69 @@
+"""Tools for containers beside the repository, and a GitHub behind GitHub's own description.
+
+A proxy stands in front of the GitHub on 127.0.0.1: a request that the description does not
+allow never arrives, and an answer that strays from it becomes a 500.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from container_lab import LAB, Lab
+from github_fake import FakeGithub
+
+
+@pytest.fixture(scope="session")
+def lab() -> Lab:
+    if not LAB.is_file():
+        pytest.skip("no tools for containers beside the repository (shared/tools/container-lab)")
+    said = subprocess.run([LAB, "env"], capture_output=True, text=True, check=True).stdout
+    exports = dict(
+        line.removeprefix("export ").split("=", 1) for line in said.splitlines() if "=" in line
+    )
+    folder = Path(exports["CONTAINER_LAB"])
+    if not (folder / "podman.sock").is_socket() or shutil.which("podman") is None:
+        pytest.skip(f"the tools for containers are not up; run `{LAB.name} up`")
+    path = exports.pop("PATH").replace("$PATH", os.environ["PATH"])
+    kept = {n: v for n, v in os.environ.items() if not n.startswith(("GITHUB_", "INPUT_"))}
+    return Lab({**kept, **exports, "PATH": path})
+
+
+@pytest.fixture
+def github(lab: Lab, tmp_path: Path) -> Iterator[FakeGithub]:
+    with FakeGithub() as fake, (tmp_path / "proxy.log").open("w") as log:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        proxy = subprocess.Popen(
+            [LAB, "proxy", str(port), fake.url],
+            env=lab.environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            _wait_for(port, proxy)
+            fake.public_url = f"http://127.0.0.1:{port}"
+            yield fake
+        finally:
+            os.killpg(proxy.pid, signal.SIGTERM)
+            proxy.wait()
+
+
+def _wait_for(port: int, proxy: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and proxy.poll() is None:
+        with socket.socket() as probe:
+            probe.settimeout(0.2)
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    pytest.fail("the proxy did not start")

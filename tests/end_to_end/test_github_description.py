@@ -1,0 +1,42 @@
+"""Every call of the gate to GitHub is one that GitHub's own description allows."""
+
+from __future__ import annotations
+
+import pytest
+from github_fake import BOT, FakeGithub
+
+from gatekeeper.errors import PublishError
+from gatekeeper.github.api import GithubApi
+from gatekeeper.github.publish import Judged, publish_comment, publish_status
+
+SHA = "a" * 40
+MARK = "<!-- gatekeeper:x -->"
+
+
+@pytest.fixture
+def api(github: FakeGithub) -> GithubApi:
+    github.pull_request(7, SHA)
+    return GithubApi(
+        "ghs_0123456789",
+        "octo/prompts",
+        github.public_url,
+        sleep=lambda _: None,
+        seconds_between_writes=0,
+    )
+
+
+def test_comment_and_status(github: FakeGithub, api: GithubApi) -> None:
+    for n in range(130):
+        github.comment(7, f"chat {n}")
+    for text in ("one", "two"):
+        publish_comment(api, Judged(7, SHA, "fail", True), text, mode="always", marker=MARK)
+    publish_status(api, SHA, 1, "Do not merge", context="gate", target_url="https://x.invalid/1")
+    own = [comment for comment in github.comments[7] if comment.author == BOT]
+    assert [(comment.edits, comment.body[-3:]) for comment in own] == [(1, "two")]
+    assert github.statuses[0].state == "failure"
+
+
+def test_a_comment_that_github_would_refuse_is_refused(github: FakeGithub, api: GithubApi) -> None:
+    with pytest.raises(PublishError, match="422"):
+        api.create_comment(7, MARK, "x" * 70_000)
+    assert github.comments[7] == []
