@@ -35,7 +35,7 @@ class TerminalProgress:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._total = self._done = self._failed = 0
-        self._cost: float | None = 0.0
+        self._cost: float | None = None
         self._began = self._last_line = 0.0
         self._label = ""
 
@@ -52,7 +52,7 @@ class TerminalProgress:
 
     def started(self, total: int, label: str = "sampling") -> None:
         """`total` calls are planned; fewer may be made."""
-        self._total, self._done, self._failed, self._cost = total, 0, 0, 0.0
+        self._total, self._done, self._failed, self._cost = total, 0, 0, None
         self._label = plain(label)
         self._began = self._last_line = self._clock()
         if not total:
@@ -75,12 +75,11 @@ class TerminalProgress:
     def advanced(
         self, calls: int = 1, *, cost_usd: float | None = None, failed: bool = False
     ) -> None:
-        """So many more trials are done. A cost of None makes the whole cost unknown."""
+        """So many more calls are done. The cost shown is the sum of what is known."""
         self._done += calls
         self._failed += calls if failed else 0
-        if not failed:
-            known = self._cost is not None and cost_usd is not None
-            self._cost = (self._cost or 0.0) + (cost_usd or 0.0) if known else None
+        if cost_usd is not None:
+            self._cost = (self._cost or 0.0) + cost_usd
         if self._bar and self._task is not None:
             self._bar.update(self._task, completed=self._done, state=self._state())
         elif self._clock() - self._last_line >= _SECONDS_BETWEEN_LINES:

@@ -1,0 +1,127 @@
+"""result.json: what other programs rely on."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from unit.reports import examples
+
+from gatekeeper.reports.machine import encode, render_result, result_document, result_schema
+from gatekeeper.stats.interval import ConfidenceInterval
+
+
+def _problems(document: Any) -> list[str]:
+    return [error.message for error in Draft202012Validator(result_schema()).iter_errors(document)]
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(result_schema())
+
+
+@pytest.mark.parametrize("name", [name for name in examples.EVERY if name not in ("many", "huge")])
+def test_every_result_is_valid(name: str) -> None:
+    assert _problems(json.loads(render_result(examples.EVERY[name]))) == []
+
+
+def test_the_promised_keys() -> None:
+    document = result_document(examples.FAIL)
+    assert document["schema"] == 1
+    assert document["verdict"] == "fail"
+    assert document["exit_code"] == 1
+    assert document["base"] == {"sha": examples.FAIL.base_sha}
+    assert document["calls"] == {"made": 400, "cached": 0, "saved": 120, "failed": 0}
+    contract = document["contracts"][0]
+    assert contract["reasons"][0]["code"] == "regression"
+    assert contract["affected_by"] == [{"path": "prompts/speech-tag.prompty", "change": "modified"}]
+    assert contract["head"]["fixtures_passed"] == 30
+    assert contract["paired"]["broke"] == 9
+    assert contract["slo"][0]["met"] is False
+    assert contract["error_budget"]["projected_burn_rate"] == [3.1, 6.8]
+    fixture = contract["fixtures"][0]
+    assert (fixture["base"], fixture["head"], fixture["change"]) == ("5/5", "1/5", "broke")
+    assert fixture["failures"][0]["check"] == "is a tag"
+
+
+def test_what_is_not_known_is_null() -> None:
+    document = result_document(examples.REMOVED)
+    contract = document["contracts"][0]
+    assert [contract[key] for key in ("base", "head", "paired", "error_budget")] == [None] * 4
+    lost = result_document(examples.ERROR)["contracts"][0]["fixtures"][0]
+    assert lost["head"] is None
+    assert lost["change"] is None
+    assert result_document(examples.RUN)["base"] == {"sha": None}
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_no_number_is_other_than_a_number(number: float) -> None:
+    contract = examples.failing_contract()
+    assert contract.error_budget
+    contract = replace(
+        contract,
+        head=examples.arm(30, 40, success_rate=number, interval=ConfidenceInterval(0, number)),
+        error_budget=replace(
+            contract.error_budget, burn_rate={"1d": number}, projected_burn_rate=(0.1, number)
+        ),
+    )
+    document = result_document(replace(examples.result(contract), cost_usd=number))
+    assert document["cost_usd"] is None
+    shown = document["contracts"][0]
+    assert shown["head"]["success_rate"] is None
+    assert shown["head"]["interval"] is None
+    assert shown["error_budget"]["burn_rate"] == {"1d": None}
+    assert shown["error_budget"]["projected_burn_rate"] is None
+    assert _problems(document) == []
+
+
+def test_a_time_always_has_a_zone() -> None:
+    naive = replace(examples.PASS, started=examples.PASS.started.replace(tzinfo=None))
+    started = datetime.fromisoformat(result_document(naive)["started"])
+    assert started == examples.PASS.started
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"verdict": "maybe"},
+        {"exit_code": 7},
+        {"schema": 2},
+        {"calls": {"made": -1, "cached": 0, "saved": 0, "failed": 0}},
+        {"cost_usd": "free"},
+        {"head": {}},
+        {"contracts": [{}]},
+    ],
+)
+def test_the_schema_is_strict_enough(spoil: dict[str, Any]) -> None:
+    assert _problems({**result_document(examples.FAIL), **spoil})
+
+
+def test_every_key_is_required_and_described() -> None:
+    document = result_document(examples.FAIL)
+    for key in document:
+        assert _problems({k: v for k, v in document.items() if k != key}), key
+    schema = result_schema()
+    assert set(document) == set(schema["properties"])
+    assert set(document["contracts"][0]) == set(schema["$defs"]["contract"]["properties"])
+    fixture = document["contracts"][0]["fixtures"][0]
+    assert set(fixture) == set(schema["$defs"]["fixture"]["properties"])
+
+
+@given(st.text())
+def test_any_text_survives_on_one_line(text: str) -> None:
+    line = encode({"output": text})
+    assert json.loads(line) == {"output": text}
+    assert len(line.splitlines()) == 1
+    line.encode()
+
+
+def test_half_a_surrogate_pair_is_escaped() -> None:
+    assert encode("ä\ud800") == '"\\u00e4\\ud800"'
+    assert encode("ä") == '"ä"'

@@ -1,0 +1,154 @@
+"""What a person at a terminal sees, and what a log gets."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from unit.reports import examples
+
+from gatekeeper.contract.change import AffectedBy
+from gatekeeper.reports.terminal import print_forecast, print_result
+from gatekeeper.result import GateResult, Reason
+from gatekeeper.slo.budget import ErrorBudget
+
+
+@dataclass(frozen=True)
+class _ContractForecast:
+    name: str = "speech-tag"
+    path: str = "contracts/speech-tag.yaml"
+    affected_by: tuple[AffectedBy, ...] = (AffectedBy("prompts/a.md", "modified"),)
+    model: str | None = "openai/gpt-4o-mini"
+    fixtures: int = 40
+    calls: int = 400
+    cost_usd: float | None = 0.0084
+    minimum_detectable_effect: float | None = 0.12
+    removed: bool = False
+
+
+@dataclass(frozen=True)
+class _Forecast:
+    contracts: tuple[_ContractForecast, ...] = (_ContractForecast(),)
+    uncovered: tuple[str, ...] = ()
+    unaffected: int = 12
+    notices: tuple[str, ...] = ()
+    calls: int = 400
+    cost_usd: float | None = 0.0084
+
+
+def _console(*, terminal: bool = False, width: int = 160) -> Console:
+    return Console(
+        file=io.StringIO(), width=width, force_terminal=terminal, highlight=False, no_color=False
+    )
+
+
+def _printed(result: GateResult, **files: Path) -> str:
+    console = _console()
+    print_result(result, files, console)
+    return _text(console)
+
+
+def _text(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().replace("\u00a0", " ")
+
+
+def _forecast(forecast: _Forecast) -> str:
+    console = _console()
+    print_forecast(forecast, console)  # type: ignore[arg-type]
+    return _text(console)
+
+
+def test_the_end_of_a_failed_run() -> None:
+    text = _printed(examples.FAIL, **{"result.json": Path("out/result.json")})
+    assert "95 % (38/40)" in text
+    assert "−20 points [−28.3, −12.9]" in text
+    assert "❌ speech-tag regression: Worse than base" in text
+    assert "broke nn-000 5/5 → 1/5: is a tag the output does not match" in text
+    assert "…and 4 more broke" in text
+    assert "success rate 77.5 % missed" in text
+    assert "400 calls made, 120 saved; cost 0.0084 USD; 42 s" in text
+    assert "out: result.json" in text
+    assert text.endswith("❌ Do not merge\n")
+
+
+def test_a_log_gets_no_escape_codes_and_a_terminal_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b" not in _printed(examples.FAIL)
+    console = _console(terminal=True)
+    print_result(examples.FAIL, None, console)
+    assert "\x1b[" in _text(console)
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    print_result(examples.FAIL, None, console)
+    assert "\x1b[31" not in _text(console)
+    assert "\x1b[1;31" not in _text(console)
+
+
+@pytest.mark.parametrize("name", [name for name in examples.EVERY if name != "many"])
+def test_every_result_can_be_printed(name: str) -> None:
+    assert _printed(examples.EVERY[name]).strip()
+
+
+def test_an_untouched_prompt_is_one_line() -> None:
+    assert _printed(examples.QUIET) == "✅ May merge: no contract is affected by this change\n"
+
+
+def test_uncovered_and_notices() -> None:
+    text = _printed(replace(examples.UNCOVERED, notices=("A notice.",)))
+    assert "prompts/greeting.md has no contract." in text
+    assert "A notice." in text
+
+
+def test_loosenings_and_notes() -> None:
+    text = _printed(examples.WEAKENED)
+    assert "weakened: slo.success_rate 0.95 → 0.9" in text
+    assert "note: 2 fixtures have no base arm" in text
+
+
+def test_a_broken_fixture_without_a_message() -> None:
+    contract = examples.failing_contract()
+    bare = replace(contract.fixtures[0], failures=(), head=None)
+    empty = replace(contract, fixtures=(bare,), slo=(), error_budget=ErrorBudget("1d", 0, 0, 0, 0))
+    assert "broke nn-000 5/5 → –\n" in _printed(examples.result(empty))
+
+
+def test_hostile_text_is_not_markup() -> None:
+    evil = "[red]x[/red]\x1b[31m\u202e:smile:\n::error::"
+    contract = replace(
+        examples.failing_contract(evil), reasons=(Reason("regression", evil, "fail"),)
+    )
+    text = _printed(examples.result(contract))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[red]x[/red]⟨U+001B⟩[31m⟨U+202E⟩:smile: ::error::" in text
+
+
+def test_what_a_check_would_run() -> None:
+    text = _forecast(_Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",)))
+    assert "speech-tag  contracts/speech-tag.yaml" in text
+    assert "  modified prompts/a.md" in text
+    assert "40 fixtures, at most 400 calls, cost 0.0084 USD, sees a drop of 12 points" in text
+    assert "prompts/b.md changed and has no contract." in text
+    assert "Shallow clone." in text
+    assert text.endswith("1 contract affected, 12 not; at most 400 calls, cost 0.0084 USD.\n")
+
+
+def test_a_removed_contract_and_an_unknown_price() -> None:
+    gone = _ContractForecast(removed=True)
+    unpriced = _ContractForecast(cost_usd=None, minimum_detectable_effect=None, model=None)
+    text = _forecast(_Forecast(contracts=(gone, unpriced), cost_usd=None))
+    assert "removed at head: nothing to sample" in text
+    assert "unknown: 40 fixtures, at most 400 calls, cost unknown\n" in text
+
+
+def test_nothing_would_run() -> None:
+    text = _forecast(_Forecast(contracts=()))
+    assert text == "No contract is affected; 12 contracts unaffected. No model is called.\n"

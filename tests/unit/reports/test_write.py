@@ -1,0 +1,85 @@
+"""All files or none."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from unit.reports import examples
+
+from gatekeeper.reports import write
+from gatekeeper.reports.write import write_reports
+
+NAMES = ["comment.md", "junit.xml", "result.json", "samples.jsonl", "summary.md"]
+
+
+def test_the_folder_is_made_and_filled(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    files = write_reports(replace(examples.FAIL, outcomes=(examples.outcome(),)), out)
+    assert sorted(files) == NAMES
+    assert sorted(path.name for path in out.iterdir()) == NAMES
+    assert json.loads(files["result.json"].read_text("utf-8"))["verdict"] == "fail"
+    assert files["comment.md"].read_text("utf-8").startswith("<!-- gatekeeper:gatekeeper -->\n")
+    assert files["samples.jsonl"].read_text("utf-8").count("\n") == 1
+    assert all(path.stat().st_mode & 0o777 == 0o644 for path in files.values())
+
+
+def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
+    write_reports(examples.FAIL, tmp_path)
+    files = write_reports(examples.PASS, tmp_path)
+    assert json.loads(files["result.json"].read_text("utf-8"))["verdict"] == "pass"
+    assert len(list(tmp_path.iterdir())) == len(NAMES)
+
+
+def test_a_report_that_cannot_be_made_leaves_the_old_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_reports(examples.FAIL, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def broken(_: object) -> str:
+        raise ValueError("cannot be rendered")
+
+    monkeypatch.setitem(write._FORMATS, "samples.jsonl", broken)
+    with pytest.raises(ValueError, match="cannot be rendered"):
+        write_reports(examples.PASS, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_disk_that_fills_up_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.replace
+
+    def full(self: Path, target: os.PathLike[str]) -> Path:
+        if "junit" in self.name:
+            raise OSError("no space left on device")
+        return real(self, target)
+
+    write_reports(examples.FAIL, tmp_path)
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="no space left"):
+        write_reports(examples.PASS, tmp_path)
+    # What is left is whole, but of two runs: so the file that says "complete" is gone.
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["comment.md", "junit.xml", "samples.jsonl", "summary.md"]
+
+
+def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("here first")
+    with pytest.raises(FileExistsError):
+        write_reports(examples.PASS, tmp_path / "out")
+
+
+def test_half_a_surrogate_pair_is_written(tmp_path: Path) -> None:
+    contract = replace(
+        examples.failing_contract(), fixtures=(examples.fixture(0, "broke", head_output="\ud800"),)
+    )
+    result = replace(examples.result(contract), outcomes=(examples.outcome(text="\ud800"),))
+    files = write_reports(result, tmp_path)
+    assert "⟨U+D800⟩" in files["comment.md"].read_text("utf-8")
+    sample = json.loads(files["samples.jsonl"].read_text("utf-8"))
+    assert sample["output_raw"] == "\ud800"
