@@ -54,7 +54,12 @@ async def call_with_retries(
         sleep=sleep,
         reraise=True,
     )
-    return await retrying(attempt)
+
+    # tenacity awaits what is visibly a coroutine function, and not every awaitable.
+    async def made() -> Completion:
+        return await attempt()
+
+    return await retrying(made)
 
 
 async def within(seconds: float, call: Awaitable[Completion]) -> Completion:
