@@ -166,7 +166,7 @@ def _holm_levels(evidence: Mapping[str, Evidence]) -> dict[str, float]:
     left = len(scaled)
     for name in sorted(scaled, key=lambda name: scaled[name]):
         levels[name] = tested[name].contract.gate.alpha / left
-        if scaled[name] < 1 / left:
+        if scaled[name] <= 1 / left:
             left -= 1  # rejected: the next is tested among one fewer
     return levels
 
@@ -208,10 +208,10 @@ def paired_reasons(paired: PairedResult, *, best_p: float, margin: float) -> lis
     if paired.p_value is None:
         return [Reason("error", "No fixture could be measured on both arms.", "error")]
     counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} were fixed"
-    if paired.p_value < paired.alpha:
+    if paired.p_value <= paired.alpha:
         sure = f"p {_p(paired.p_value)}, exact McNemar"
         return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
-    if best_p < paired.alpha:
+    if best_p <= paired.alpha:
         text = f"{paired.unknown} of {paired.fixtures} fixtures could not be measured on both arms"
         return [Reason("error", f"{text}, too many to tell whether head is worse.", "error")]
     if paired.minimum_detectable_effect is None:
@@ -266,7 +266,7 @@ def budget_reasons(
     if budget is None or not policy.freeze or not budget.spent_up:
         return []
     # Unknown fixtures count as broken: better must hold for the worst they could be.
-    if paired and mcnemar_exact(paired.fixed, paired.broke + paired.unknown) < paired.alpha:
+    if paired and mcnemar_exact(paired.fixed, paired.broke + paired.unknown) <= paired.alpha:
         return []
     spent = f"{budget.spent} failed of {budget.events} in {budget.window}"
     text = f"The error budget is spent ({spent}); only a significantly better change may merge."

@@ -15,7 +15,7 @@ from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.result import SloResult
 from gatekeeper.slo.objectives import Better, decide
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import mean_interval, quantile_interval, rate_interval
+from gatekeeper.stats.intervals import mean_interval, quantile_bounds, rate_interval
 
 P95 = 0.95
 
@@ -73,8 +73,10 @@ def _latency(target: float, head: Sequence[Outcome]) -> SloResult:
 
     def result(values: list[float]) -> SloResult:
         observed = quantile(values, P95)
-        interval = quantile_interval(values, P95, 0.95) if values else None
-        met = _decide(observed, interval, target, "lower")
+        # One end alone can decide: a miss is proven long before the upper end is known.
+        low, high = quantile_bounds(values, P95) if values else (None, None)
+        interval = None if low is None or high is None else ConfidenceInterval(low, high)
+        met = decide(observed, low, high, target, "lower")
         return SloResult("latency_p95_ms", target, observed, interval, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.

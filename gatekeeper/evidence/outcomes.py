@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from gatekeeper.contract.identity import request_digest
 from gatekeeper.contract.model import Aggregate, Contract, Fixture, Target
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.intervals import rate_interval
+from gatekeeper.stats.multiple import benjamini_hochberg
 
 ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]
 
@@ -57,11 +60,27 @@ def duplicates(trials: Iterable[Trial]) -> dict[str, str]:
 def fixture_results(
     contract: Contract, groups: ByFixture, same_input: Mapping[str, str], *, paired: bool
 ) -> list[FixtureResult]:
-    """One result a fixture of the contract, in its order, measured or not."""
-    return [
+    """One result a fixture of the contract, in its order, measured or not.
+
+    With several samples a fixture and arm, each has a p-value of its own: Fisher's exact
+    test that it got worse, adjusted over the fixtures by Benjamini-Hochberg. It names the
+    broken ones and decides nothing.
+    """
+    results = [
         fixture_result(contract, fixture, groups, same_input.get(fixture.id), paired=paired)
         for fixture in contract.fixtures
     ]
+    tested = [r for r in results if r.base and r.head and r.base.samples + r.head.samples > 2]
+    exact = [
+        fisher_exact(r.base.passed, r.base.samples, r.head.passed, r.head.samples)
+        for r in tested
+        if r.base and r.head
+    ]
+    if not exact:
+        return results
+    adjusted = benjamini_hochberg(exact).p_values
+    p_values = dict(zip((r.id for r in tested), adjusted, strict=True))
+    return [replace(r, p_value=p_values.get(r.id)) for r in results]
 
 
 def fixture_result(

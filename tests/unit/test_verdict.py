@@ -1,0 +1,205 @@
+"""Evidence and policy to verdict and reasons."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from outcomes import target
+
+from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.policy import Allow, Policy
+from gatekeeper.result import ArmResult, FixtureResult, PairedResult, SloResult
+from gatekeeper.slo.budget import ErrorBudget
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.verdict import (
+    SEVERITY,
+    budget_reasons,
+    exit_code,
+    paired_reasons,
+    removed,
+    slo_reasons,
+    tolerance_reasons,
+    uncovered_reasons,
+    under_base,
+    weakened_reasons,
+    worst,
+)
+
+
+def paired(**fields) -> PairedResult:
+    defaults = {
+        "method": "exact",
+        "alpha": 0.05,
+        "fixtures": 40,
+        "broke": 0,
+        "fixed": 0,
+        "unknown": 0,
+        "p_value": 1.0,
+        "difference": 0.0,
+        "interval": ConfidenceInterval(-0.05, 0.05),
+        "minimum_detectable_effect": 0.16,
+        "stopped": "exhausted",
+    }
+    return PairedResult(**(defaults | fields))
+
+
+def arm(passed: int, settled: int) -> ArmResult:
+    prompt = target().prompt
+    counts = (passed, settled, 0, passed, settled)
+    return ArmResult("m", prompt.path, prompt.text, *counts, None, None, None, None)
+
+
+def fixtures(n: int) -> list[FixtureResult]:
+    return [FixtureResult(str(i), None, None, None, None, None, None) for i in range(n)]
+
+
+@given(st.lists(st.sampled_from(SEVERITY)))
+def test_the_worst_verdict_wins_whatever_the_order(verdicts):
+    assert worst(verdicts) == worst(reversed(verdicts))
+    assert worst([*verdicts, "fail"]) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "on_inconclusive", "code"),
+    [
+        ("pass", "pass", 0),
+        ("fail", "pass", 1),
+        ("error", "pass", 3),
+        ("inconclusive", "pass", 0),
+        ("inconclusive", "fail", 1),
+    ],
+)
+def test_exit_codes(verdict, on_inconclusive, code):
+    assert exit_code(verdict, Policy(on_inconclusive=on_inconclusive)) == code
+
+
+@pytest.mark.parametrize(
+    ("found", "best_p", "code", "verdict"),
+    [
+        (paired(broke=9, p_value=0.002, difference=-0.2), 0.002, "regression", "fail"),
+        (paired(broke=5, p_value=0.05), 0.05, "regression", "fail"),
+        (paired(broke=4, unknown=9, p_value=0.9), 0.001, "error", "error"),
+        (paired(p_value=None, difference=None), 1.0, "error", "error"),
+        (paired(fixtures=3, minimum_detectable_effect=None), 1.0, "unseen", "inconclusive"),
+        (paired(broke=4, difference=-0.1, p_value=0.06), 0.06, "undecided", "inconclusive"),
+        (paired(broke=1, difference=-0.025, p_value=0.5), 0.5, "not_worse", "pass"),
+        (paired(broke=1, unknown=1, p_value=0.75), 0.25, "not_worse", "pass"),
+    ],
+)
+def test_what_the_paired_test_calls_for(found, best_p, code, verdict):
+    (reason,) = paired_reasons(found, best_p=best_p, margin=0.05)
+
+    assert (reason.code, reason.verdict) == (code, verdict)
+
+
+def test_a_result_that_is_not_significant_says_what_could_have_been_seen():
+    (reason,) = paired_reasons(paired(), best_p=1.0, margin=0.05)
+
+    assert "16 points" in reason.text
+
+
+@pytest.mark.parametrize(
+    ("observed", "met", "unmeasured", "verdicts"),
+    [
+        (0.99, True, False, []),
+        (0.97, None, False, []),
+        (0.90, None, False, ["inconclusive"]),
+        (0.50, False, False, ["fail"]),
+        (0.97, None, True, ["error"]),
+    ],
+)
+def test_an_objective_fails_only_when_it_is_surely_missed(observed, met, unmeasured, verdicts):
+    interval = ConfidenceInterval(observed - 0.1, min(1.0, observed + 0.1))
+    result = SloResult("success_rate", 0.95, observed, interval, met, unmeasured)
+
+    assert [reason.verdict for reason in slo_reasons([result])] == verdicts
+
+
+@pytest.mark.parametrize(
+    ("objective", "observed", "target_value", "words"),
+    [
+        ("latency_p95_ms", 5000.0, 4000.0, "5,000 ms against 4,000 ms"),
+        ("cost_per_call_usd", 0.5, 0.01, "$0.5000 against $0.0100"),
+    ],
+)
+def test_an_objective_speaks_in_its_own_unit(objective, observed, target_value, words):
+    result = SloResult(objective, target_value, observed, None, False)
+
+    assert words in slo_reasons([result])[0].text
+
+
+@pytest.mark.parametrize(
+    ("passed", "settled", "verdicts"),
+    [(9, 10, []), (8, 10, ["fail"]), (8, 9, ["error"]), (8, 8, ["error"]), (7, 8, ["error"])],
+)
+def test_tolerance_counts_fixtures_that_were_not_measured_both_ways(passed, settled, verdicts):
+    reasons = tolerance_reasons(0.9, arm(passed, settled), fixtures(10))
+
+    assert [reason.verdict for reason in reasons] == verdicts
+
+
+def test_without_a_tolerance_there_is_no_reason():
+    assert tolerance_reasons(None, arm(0, 10), fixtures(10)) == []
+
+
+SPENT = ErrorBudget("28d", 100, 5.0, 9, -4.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "comparison", "freeze", "fails"),
+    [
+        (SPENT, paired(), True, True),
+        (SPENT, None, True, True),
+        (SPENT, paired(fixed=9), True, False),
+        (SPENT, paired(fixed=9, unknown=9), True, True),
+        (SPENT, paired(), False, False),
+        (ErrorBudget("28d", 100, 5.0, 2, 3.0), paired(), True, False),
+        (ErrorBudget("28d", 0, 0.0, 0, 0.0), paired(), True, False),
+        (None, paired(), True, False),
+    ],
+)
+def test_a_spent_budget_lets_only_better_changes_through(budget, comparison, freeze, fails):
+    reasons = budget_reasons(budget, comparison, Policy(freeze=freeze))
+
+    assert [reason.code for reason in reasons] == (["budget"] if fails else [])
+
+
+@pytest.mark.parametrize(
+    ("prompt_still_there", "allowed", "verdict"),
+    [(True, False, "fail"), (True, True, "pass"), (False, False, "pass")],
+)
+def test_a_removed_contract_fails_while_its_prompt_stays(prompt_still_there, allowed, verdict):
+    contract = AffectedContract("c", "contracts/c.yaml", None, None, (), prompt_still_there)
+
+    found = removed(contract, Policy(allow=Allow(contract_removal=allowed)))
+
+    assert (found.verdict, found.reasons[0].code) == (verdict, "removed")
+
+
+@pytest.mark.parametrize(("required", "verdict"), [(True, "fail"), (False, "pass")])
+def test_a_changed_prompt_without_a_contract(required, verdict):
+    (reason,) = uncovered_reasons(["prompts/x.md"], Policy(require_contract=required))
+
+    assert (reason.code, reason.verdict) == ("uncovered", verdict)
+    assert "prompts/x.md" in reason.text
+
+
+def test_a_weakened_contract_is_named_and_judged_by_the_base_one():
+    (reason,) = weakened_reasons(["fixture a removed"], Policy())
+
+    assert reason.verdict == "pass"
+    assert "base" in reason.text
+    assert weakened_reasons([], Policy()) == []
+
+
+def test_what_the_base_contract_is_content_with_is_not_repeated():
+    reasons = [
+        *paired_reasons(paired(), best_p=1.0, margin=0.05),
+        *paired_reasons(paired(broke=9, p_value=0.002), best_p=0.002, margin=0.05),
+    ]
+
+    (kept,) = under_base(reasons)
+
+    assert kept.code == "regression"
+    assert kept.text.startswith("Under the base contract: ")
