@@ -40,11 +40,13 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
     """Worst contract first; of each, what broke before what explains it."""
     ranked = by_severity(result.contracts)
     several = len(ranked) > 1
-    for contract in ranked:
-        _add_fixtures(page, contract, depth, several)
     shown: set[tuple[str, str]] = set()
     for contract in ranked:
-        _add_diff(page, contract, depth, shown)
+        if not page.full:
+            _add_fixtures(page, contract, depth, several)
+    for contract in ranked:
+        if not page.full:
+            _add_diff(page, contract, depth, shown)
     _add_decision(page, ranked)
 
 
@@ -141,7 +143,7 @@ def _finding(fixture: FixtureResult, arm: Arm, *, cell: bool) -> str:
     checks = {failure.check for failure in found}
     others = f" (+{len(checks) - 1} more)" if len(checks) > 1 else ""
     span = code_cell if cell else code
-    message = f": {prose(first.message, 200)}" if first.message else ""
+    message = f": {prose(first.message, 120 if cell else 400)}" if first.message else ""
     return f"{span(first.check, 60)}{others}{message}"
 
 

@@ -120,7 +120,7 @@ def what_happened(contract: ContractResult) -> str:
 
 def seeable_effect(paired: PairedResult) -> float | None:
     """The smallest drop the run could have seen, which every result without a finding must say."""
-    found = paired.p_value is None or _is_significant(paired)
+    found = paired.p_value is None or is_significant(paired)
     return None if found else paired.minimum_detectable_effect
 
 
@@ -157,7 +157,7 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
     if not (paired.broke or paired.fixed or paired.unknown):
         return f"did **not change** on any of {figures.count(paired.fixtures, 'fixture')}."
     found = "shows **no sure change**"
-    if _is_significant(paired):
+    if is_significant(paired):
         found = "got **worse**"
     elif paired.interval is not None and paired.interval.low > 0:
         found = "got **better**"
@@ -175,7 +175,7 @@ def _passed(arm: ArmResult) -> str:
 
 
 def _chance(paired: PairedResult) -> str:
-    explained = ": more than chance" if _is_significant(paired) else ", which can be chance"
+    explained = ": more than chance" if is_significant(paired) else ", which can be chance"
     if paired.interval is not None and paired.interval.low > 0:
         explained = ""
     return f", p {figures.p_value(paired.p_value, paired.alpha)}{explained}"
@@ -233,7 +233,8 @@ def _action(result: GateResult, contract: ContractResult) -> str:
     return next((_ACTIONS[code] for code in codes if code in _ACTIONS), "")
 
 
-def _is_significant(paired: PairedResult) -> bool:
+def is_significant(paired: PairedResult) -> bool:
+    """Whether head is worse beyond what chance explains."""
     return paired.p_value is not None and paired.p_value < paired.alpha
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 _GAP = "\n\n"
+_LEAST = 200
 
 
 def byte_length(text: str) -> int:
@@ -22,6 +23,11 @@ class Page:
         self._left = limit
         self._parts: list[str] = []
         self.cut = False
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing worth preparing would fit any more."""
+        return self._left < _LEAST
 
     def add(self, text: str) -> bool:
         """Whether the block fitted."""

@@ -8,6 +8,7 @@ from gatekeeper.reports.headline import (
     ICONS,
     OBJECTIVES,
     by_severity,
+    is_significant,
     objective_value,
     said_in_lead,
     seeable_effect,
@@ -143,7 +144,7 @@ def _drop(contract: ContractResult) -> str:
     if paired is None or paired.difference is None:
         return figures.NONE
     difference = figures.points(paired.difference)
-    bold = f"**{difference}**" if contract.verdict == "fail" else difference
+    bold = f"**{difference}**" if is_significant(paired) else difference
     interval = figures.points_interval(paired.interval)
     return f"{bold}<br>{interval}" if interval else bold
 
@@ -154,7 +155,7 @@ def _sure(paired: PairedResult | None) -> str:
         return figures.NONE
     p = figures.p_value(paired.p_value, paired.alpha).removeprefix("= ").replace("<", "&lt;")
     effect = seeable_effect(paired)
-    return p if effect is None else f"{p}<br>sees ≥ {figures.size_in_points(effect)}"
+    return p if effect is None else f"{p}<br>sees ≥\u00a0{figures.size_in_points(effect)}"
 
 
 def _objective(slo: SloResult) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import comb
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.model import Message
@@ -129,6 +130,11 @@ BUDGET = ErrorBudget(
 )
 
 
+def _mcnemar(broke: int, fixed: int) -> float:
+    discordant = broke + fixed
+    return sum(comb(discordant, k) / 2**discordant for k in range(broke, discordant + 1))
+
+
 def failing_contract(
     name: str = "speech-tag", broken: int = 9, fixtures: int = 40
 ) -> ContractResult:
@@ -136,6 +142,7 @@ def failing_contract(
     found += [fixture(broken, "fixed"), fixture(broken + 1, "failing")]
     found += [fixture(n, "same") for n in range(broken + 2, fixtures)]
     passed = fixtures - 2
+    p = _mcnemar(broken, 1)
     return ContractResult(
         name=name,
         path=f"contracts/{name}.yaml",
@@ -144,7 +151,7 @@ def failing_contract(
             Reason(
                 "regression",
                 f"Worse than base: {broken} of {fixtures} fixtures broke, 1 were fixed "
-                "(p = 0.011, exact McNemar).",
+                f"(p = {p:.2g}, exact McNemar).",
                 "fail",
             ),
             Reason(
@@ -156,7 +163,7 @@ def failing_contract(
         affected_by=(AffectedBy("prompts/speech-tag.prompty", "modified"),),
         base=arm(passed, fixtures),
         head=arm(passed - broken + 1, fixtures, prompt=HEAD_PROMPT),
-        paired=paired(fixtures, broken, 1, 0.0107421875),
+        paired=paired(fixtures, broken, 1, p),
         slo=(
             SloResult("success_rate", 0.95, 0.775, ConfidenceInterval(0.72, 0.83), False),
             SloResult("latency_p95_ms", 4000, 812.4, None, True),
@@ -341,8 +348,8 @@ UNCOVERED = result(
     calls=Calls(), verdict="fail", exit_code=1, uncovered=("prompts/greeting.md",), cost_usd=None
 )
 MANY = result(
-    *(failing_contract(f"tagger-{n}", 3 + n % 5) for n in range(30)),
-    *(passing_contract(f"extractor-{n}") for n in range(470)),
+    *(failing_contract(f"tagger-{n}", 6 + n % 5) for n in range(10)),
+    *(passing_contract(f"extractor-{n}") for n in range(390)),
 )
 HUGE = result(failing_contract("speech-tag", 3000, 4000))
 RUN = result(
