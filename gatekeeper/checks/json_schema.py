@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from gatekeeper.checks.check import (
@@ -25,6 +26,9 @@ from gatekeeper.checks.schema import compile_schema, load_schema
 
 _SHOWN = 200
 
+# A long list can have an error in every item; one is shown.
+_LOOKED_AT = 50
+
 
 def _prepare(params: Parameters, files: Files) -> SampleJudge:
     schema, path = _schema(params["schema"], files)
@@ -34,7 +38,7 @@ def _prepare(params: Parameters, files: Files) -> SampleJudge:
         from jsonschema.exceptions import best_match
 
         try:
-            errors = list(validator.iter_errors(value))
+            errors = list(islice(validator.iter_errors(value), _LOOKED_AT))
         except TimeoutError as timeout:
             return undetermined(str(timeout))
         except RecursionError:
@@ -44,7 +48,8 @@ def _prepare(params: Parameters, files: Files) -> SampleJudge:
         if not errors:
             return PASSED
         worst = best_match(errors)
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        count = "many" if len(errors) == _LOOKED_AT else len(errors) - 1
+        more = f" (and {count} more)" if len(errors) > 1 else ""
         return failed(f"{worst.json_path}: {shorten(worst.message, _SHOWN)}{more}")
 
     return on_json(inspect)

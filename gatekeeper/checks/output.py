@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -29,6 +29,9 @@ STRIP: Parameters = {
 
 _SHOWN = 80
 
+# Deeper than any answer worth reading, and far from the interpreter's own limit.
+_MAX_DEPTH = 200
+
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
@@ -40,13 +43,14 @@ class NotJson:
 def parse_json(text: str) -> Any | NotJson:
     """Read strict JSON (RFC 8259): no NaN, nothing after the value, no comments."""
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
         return NotJson(f"not JSON: {_place(error)}")
     except RecursionError:
-        return NotJson("not readable as JSON: nested too deeply")
+        return _TOO_DEEP
     except ValueError as error:
         return NotJson(f"not JSON: {error}")
+    return _TOO_DEEP if _is_deep(text, value) else value
 
 
 def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleJudge:
@@ -109,9 +113,9 @@ def same_json(left: Any, right: Any) -> bool:
 def quote(value: Any, shown: int = _SHOWN) -> str:
     """A value for a message: on one line, quoted when it is text, cut when it is long."""
     if not isinstance(value, str):
-        return shorten(as_text(value), shown)
+        return _encodable(shorten(as_text(value), shown))
     cut = value if len(value) <= shown else value[:shown] + "…"
-    return json.dumps(cut, ensure_ascii=False)
+    return _encodable(json.dumps(cut, ensure_ascii=False))
 
 
 def shorten(text: str, shown: int = _SHOWN) -> str:
@@ -120,6 +124,25 @@ def shorten(text: str, shown: int = _SHOWN) -> str:
         return text
     head = shown // 2
     return f"{text[:head]} … {text[head - shown :]}"
+
+
+_TOO_DEEP = NotJson(f"not readable as JSON: nested deeper than {_MAX_DEPTH} levels")
+
+
+def _is_deep(text: str, value: Any) -> bool:
+    if text.count("[") + text.count("{") <= _MAX_DEPTH:
+        return False
+    level, depth = [value], 0
+    while level and depth < _MAX_DEPTH:
+        level = [part for whole in level for part in _parts(whole) if isinstance(part, list | dict)]
+        depth += 1
+    return bool(level)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _place(error: json.JSONDecodeError) -> str:
@@ -132,6 +155,11 @@ def _place(error: json.JSONDecodeError) -> str:
     if error.msg == "Extra data":
         return f"more text after the value: {around} at {error.lineno}:{error.colno}"
     return f"{error.msg.lower()} at {error.lineno}:{error.colno}: {around}"
+
+
+def _encodable(text: str) -> str:
+    """Half a surrogate pair, which JSON escapes can name, would break every report."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _refuse(constant: str) -> NoReturn:

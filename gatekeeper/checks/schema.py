@@ -5,7 +5,7 @@ Everything an author can get wrong in a schema is found here, before any model i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -252,13 +252,15 @@ def _require_end(validator: Validator) -> None:
 
 
 def _time_limited(dialect: Dialect, patterns: _Patterns) -> Dialect:
-    """The dialect with the keywords that apply patterns replaced by ones with a time limit."""
+    """The dialect with the keywords replaced that some outputs would make run for ever:
+    those that apply patterns, and `uniqueItems`, which compares every pair of items."""
     from jsonschema.validators import extend
 
     keywords = {
         "pattern": partial(_pattern, patterns),
         "patternProperties": partial(_pattern_properties, patterns),
         "additionalProperties": partial(_additional_properties, patterns),
+        "uniqueItems": _unique_items,
     }
     extended: Dialect = extend(dialect, keywords)  # type: ignore[no-untyped-call]
     return extended
@@ -307,6 +309,30 @@ def _additional_properties(
             yield from validator.descend(instance[name], allowed, path=name)
     elif not allowed and extras:
         yield ValidationError(f"unexpected fields: {', '.join(map(repr, extras))}")
+
+
+def _unique_items(validator: Validator, unique: Any, instance: Any, _schema: Any) -> Errors:
+    from jsonschema import ValidationError
+
+    if not unique or not validator.is_type(instance, "array"):
+        return
+    seen: dict[Hashable, int] = {}
+    for index, item in enumerate(instance):
+        first = seen.setdefault(_hashable(item), index)
+        if first != index:
+            yield ValidationError(f"the items {first} and {index} are the same")
+            return
+
+
+def _hashable(value: Any) -> Hashable:
+    """Equal exactly when the JSON values are: 1 is 1.0 and not true."""
+    if isinstance(value, dict):
+        return frozenset((name, _hashable(part)) for name, part in value.items())
+    if isinstance(value, list):
+        return tuple(map(_hashable, value))
+    # Bytes equal nothing that is read from JSON, as True does 1.
+    hashable: Hashable = b"true" if value is True else b"false" if value is False else value
+    return hashable
 
 
 def _format_checker(dialect: Dialect) -> jsonschema.FormatChecker:

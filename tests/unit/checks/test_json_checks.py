@@ -22,7 +22,18 @@ OBJECT = {
 
 
 class TestValid:
-    @pytest.mark.parametrize("output", ['{"a": 1}', " [1]\n", "null", '"text"', "-0.5e3", "9" * 9])
+    @pytest.mark.parametrize(
+        "output",
+        [
+            '{"a": 1}',
+            " [1]\n",
+            "null",
+            '"text"',
+            "-0.5e3",
+            "[" * 200 + "]" * 200,
+            "[[]," * 150 + "0" + "]" * 150,
+        ],
+    )
     def test_accepts_json(self, apply, output):
         assert apply("json_valid", output).passed
 
@@ -40,7 +51,8 @@ class TestValid:
             ("[-Infinity]", "not JSON: -Infinity is not a JSON number"),
             ("1e999", "not JSON: the number 1e999 is out of range"),
             ("9" * 5000, "not JSON: "),
-            ("[" * 100_000, "nested too deeply"),
+            ("[" * 100_000, "nested deeper than 200 levels"),
+            ("[" * 201 + "]" * 201, "nested deeper than 200 levels"),
         ],
     )
     def test_refuses_and_says_where(self, apply, output, message):
@@ -196,8 +208,30 @@ class TestSchema:
         tree = {"type": "object", "additionalProperties": {"$ref": "#"}}
         assert apply("json_schema", '{"a": {"b": {}}}', schema=tree).passed
         assert not apply("json_schema", '{"a": {"b": 1}}', schema=tree).passed
-        deep = '{"a":' * 400 + "{}" + "}" * 400
-        assert "nested too deeply" in apply("json_schema", deep, schema=tree).message
+        deep = '{"a":' * 190 + "{}" + "}" * 190
+        deepened = {"additionalProperties": {"allOf": [{"allOf": [{"$ref": "#"}]}]}}
+        assert "nested too deeply" in apply("json_schema", deep, schema=deepened).message
+
+    @pytest.mark.parametrize(
+        ("output", "message"),
+        [
+            ('[1, true, "1", [1], {"a": 1}, {}, [], null, [[1]]]', ""),
+            ("[0, false, 0.0]", "$: the items 0 and 2 are the same"),
+            ('[{"a": [1], "b": 2}, {"b": 2.0, "a": [1]}]', "$: the items 0 and 1 are the same"),
+            ('"aa"', ""),
+        ],
+    )
+    def test_unique_items(self, apply, output, message):
+        finding = apply("json_schema", output, schema={"uniqueItems": True})
+        assert (finding.passed, finding.message) == (not message, message)
+        assert apply("json_schema", output, schema={"uniqueItems": False}).passed
+
+    def test_long_lists_take_no_time(self, apply):
+        schema = {"uniqueItems": True, "items": {"type": "string"}}
+        started = time.monotonic()
+        finding = apply("json_schema", json.dumps([{"a": n} for n in range(5000)]), schema=schema)
+        assert time.monotonic() - started < 3
+        assert finding.message.endswith("(and many more)")
 
     def test_a_number_too_large_for_the_arithmetic(self, apply):
         finding = apply("json_schema", "1" + "0" * 400, schema={"multipleOf": 0.1})

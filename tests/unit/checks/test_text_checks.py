@@ -212,6 +212,12 @@ class TestRegex:
 
 
 class TestQuoting:
+    def test_half_a_surrogate_pair_does_not_break_reports(self, apply):
+        for output in ("\ud800", '["\\ud800"]'):
+            assert "\\ud800" in apply("equals", output, value="x").message
+        message = apply("equals", '{"a": ["\\ud800"]}', value="x", field="a").message
+        assert message.encode() == b'`a`: expected "x"; got ["\\ud800"]'
+
     @given(st.text())
     def test_a_quote_is_one_short_line(self, text):
         assert "\n" not in quote(text)
