@@ -103,31 +103,18 @@ def _judge(settings: Settings, activity: Activity) -> Answer:
 
 def _measure(settings: Settings, activity: Activity, repository: Repository) -> GateResult:
     # Heavy: reached only once the repository and the event are known to be usable.
-    from gatekeeper import gate
-    from gatekeeper.reports.terminal import TerminalProgress
+    from gatekeeper.gate import plan_check, plan_run
     from gatekeeper.session import measure
 
     history = settings.workspace / settings.history if settings.history else None
     if isinstance(activity, RunFull):
         revision = repository.revision(activity.ref)
         names = activity.contracts or settings.contracts
-        policy = load_policy(revision)
-        with TerminalProgress() as progress:
-            return measure(
-                lambda around: gate.run(revision, policy, around, names),
-                (revision,),
-                history=history,
-                progress=progress,
-            )
+        work = plan_run(revision, load_policy(revision), names)
+        return measure(work, (revision,), history=history)
     change, judged = _change(repository, activity)
-    policy = load_policy(change.base)
-    with TerminalProgress() as progress:
-        result = measure(
-            lambda around: gate.check(change, policy, around, settings.contracts),
-            (change.head, change.base),
-            history=history,
-            progress=progress,
-        )
+    work = plan_check(change, load_policy(change.base), settings.contracts)
+    result = measure(work, (change.head, change.base), history=history)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return replace(result, head_sha=judged)
 

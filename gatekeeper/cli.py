@@ -48,46 +48,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def check(arguments: argparse.Namespace) -> int:
     """The pull-request gate."""
-    from gatekeeper import gate
-    from gatekeeper.reports.progress import TerminalProgress
+    from gatekeeper.gate import plan_check
     from gatekeeper.session import measure
 
     with Repository.open(arguments.repo) as repository:
         change = _change(repository, arguments)
-        policy = load_policy(change.base)
-        with TerminalProgress() as progress:
-            result = measure(
-                lambda around: gate.check(change, policy, around, arguments.contract),
-                (change.head, change.base),
-                history=arguments.history,
-                replay=arguments.replay,
-                progress=progress,
-            )
-        return _report(result, arguments.out)
+        work = plan_check(change, load_policy(change.base), arguments.contract)
+        revisions = (change.head, change.base)
+        result = measure(work, revisions, history=arguments.history, replay=arguments.replay)
+    return _report(result, arguments.out)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """The full suite on one revision; appends to the history where one is named."""
-    from gatekeeper import gate
+    from gatekeeper.gate import plan_run
     from gatekeeper.history.file import append_history
-    from gatekeeper.reports.progress import TerminalProgress
     from gatekeeper.session import measure
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
-        policy = load_policy(revision)
-        with TerminalProgress() as progress:
-            result = measure(
-                lambda around: gate.run(revision, policy, around, arguments.contract),
-                (revision,),
-                history=arguments.history,
-                replay=arguments.replay,
-                progress=progress,
-            )
-        code = _report(result, arguments.out)
-        if arguments.history:
-            append_history(arguments.history, result)
-        return code
+        work = plan_run(revision, load_policy(revision), arguments.contract)
+        result = measure(work, (revision,), history=arguments.history, replay=arguments.replay)
+    code = _report(result, arguments.out)
+    if arguments.history:
+        append_history(arguments.history, result)
+    return code
 
 
 def affected(arguments: argparse.Namespace) -> int:

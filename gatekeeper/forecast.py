@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.evidence.job import Job
-from gatekeeper.gate import plan, wanted
+from gatekeeper.gate import plan_check
 from gatekeeper.sampling.run import distinct_requests
 from gatekeeper.stats.power import minimum_detectable_effect
 
@@ -64,22 +62,20 @@ def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price)
 
     Raises ContractError and UsageError as the check itself would.
     """
-    affected = find_affected(change, policy, SHAPES)
-    jobs = {job.contract.name: job for job in plan(affected, policy, names)}
+    work = plan_check(change, policy, names)
     return Forecast(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
-        contracts=tuple(
-            _forecast_job(jobs[contract.name], price)
-            if contract.name in jobs
-            else ContractForecast(
-                contract.name, contract.path, contract.affected_by, None, 0, 0, 0.0, None, True
-            )
-            for contract in wanted(affected, names)
+        contracts=(
+            *(_forecast_job(job, price) for job in work.jobs),
+            *(
+                ContractForecast(c.name, c.path, c.affected_by, None, 0, 0, 0.0, None, removed=True)
+                for c in work.removed
+            ),
         ),
-        uncovered=affected.uncovered,
-        unaffected=affected.unaffected,
-        notices=affected.notices,
+        uncovered=work.affected.uncovered,
+        unaffected=work.affected.unaffected,
+        notices=work.affected.notices,
     )
 
 

@@ -5,25 +5,55 @@ Read this file first. Nothing is printed or written on the way; the edges are pa
 
 from __future__ import annotations
 
-import asyncio
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import Affected, AffectedContract, every_contract, find_affected
+from gatekeeper.contract.affected import (
+    Affected,
+    AffectedContract,
+    every_contract,
+    find_affected,
+    named,
+)
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.trial import Outcome, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.evidence.collect import ContractWatch, Progress, Watches
-from gatekeeper.evidence.job import Job, plan_job
+from gatekeeper.evidence.collect import Progress, Watches
+from gatekeeper.evidence.job import Job, plan_job, watches_of
 from gatekeeper.result import Calls, ContractResult, GateResult
 from gatekeeper.sampling.client import ModelClient
-from gatekeeper.sampling.retry import RetryPolicy
-from gatekeeper.sampling.run import Run, distinct_requests, run_trials
 from gatekeeper.slo.budget import Event
 from gatekeeper.verdict import conclude, exit_code, removed, uncovered_reasons, worst
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from gatekeeper.sampling.retry import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run will do, planned whole before the first model call.
+
+    `affected` holds every affected contract; `jobs` those that run, `removed` those that
+    head no longer has, both narrowed to the contracts that were asked for.
+    """
+
+    kind: Literal["check", "run"]
+    base_sha: str | None
+    head_sha: str
+    policy: Policy
+    affected: Affected
+    jobs: tuple[Job, ...]
+    removed: tuple[AffectedContract, ...]
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return tuple(trial for job in self.jobs for trial in job.trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,121 +72,90 @@ class Surroundings:
     retry: RetryPolicy | None = None
 
 
-async def check(
-    change: Change, policy: Policy, around: Surroundings, names: Sequence[str] = ()
-) -> GateResult:
+def plan_check(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
     """The pull-request gate: base against head for every contract that the change touches.
 
     `names` narrows it to those contracts. Raises ContractError and UsageError.
     """
     affected = find_affected(change, policy, SHAPES)
-    return await _measure(
-        "check", change.base.sha, change.head.sha, affected, policy, around, names
-    )
+    return _plan("check", change.base.sha, change.head.sha, policy, affected, names)
 
 
-async def run(
-    revision: Revision, policy: Policy, around: Surroundings, names: Sequence[str] = ()
-) -> GateResult:
+def plan_run(revision: Revision, policy: Policy, names: Sequence[str] = ()) -> Work:
     """The full suite on one revision: every contract against its own objectives."""
     suite = every_contract(revision, policy, SHAPES)
-    return await _measure("run", None, revision.sha, suite, policy, around, names)
+    return _plan("run", None, revision.sha, policy, suite, names)
 
 
-def plan(affected: Affected, policy: Policy, names: Sequence[str] = ()) -> tuple[Job, ...]:
-    """The work of the affected contracts that exist at head."""
-    return tuple(plan_job(c, policy) for c in wanted(affected, names) if c.head)
+async def measure(work: Work, around: Surroundings) -> GateResult:
+    """Sample the models, weigh the evidence, decide. Raises UsageError for an unusable model."""
+    # Here and not above: a change that needs no model is answered without the machinery.
+    from gatekeeper.sampling.run import distinct_requests, run_trials
 
-
-async def _measure(
-    kind: str,
-    base_sha: str | None,
-    head_sha: str,
-    affected: Affected,
-    policy: Policy,
-    around: Surroundings,
-    names: Sequence[str],
-) -> GateResult:
     started = datetime.now(UTC)
-    jobs = plan(affected, policy, names)
-    watches = _watches(jobs)
-    trials = [trial for job in jobs for trial in job.trials]
+    watches = watches_of(work.jobs)
     if around.progress:
-        around.progress.started(len(distinct_requests(trials)))
+        around.progress.started(len(distinct_requests(work.trials)))
     sampled = await run_trials(
-        trials,
+        work.trials,
         around.client,
         Watches(watches, around.progress),
-        policy.limits,
+        work.policy.limits,
         retry=around.retry,
         stop=around.stop,
     )
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
-    contracts = [
-        *conclude(jobs, watches, sampled, around.history, policy, started),
-        *(removed(c, policy) for c in wanted(affected, names) if c.head is None),
-    ]
-    return _result(
-        kind, base_sha, head_sha, started, contracts, watches, sampled, affected, policy, around
-    )
+    contracts = conclude(work.jobs, watches, sampled, around.history, work.policy, started)
+    calls = Calls(made=sampled.made, saved=sampled.saved, failed=sampled.failed)
+    outcomes = tuple(outcome for watch in watches.values() for outcome in watch.outcomes)
+    return _result(work, contracts, around.notices, started, calls, sampled.cost_usd, outcomes)
 
 
-def _watches(jobs: Sequence[Job]) -> dict[str, ContractWatch]:
-    """One watch a contract, each at the level that Holm's first step would test it at."""
-    pairs = sum(job.paired for job in jobs)
-    return {
-        job.contract.name: ContractWatch(
-            job.contract,
-            job.judge,
-            job.same_input,
-            paired=job.paired,
-            alpha=job.contract.gate.alpha / max(pairs, 1),
-        )
-        for job in jobs
-    }
+def answer_without_calls(work: Work) -> GateResult:
+    """The result of work that has no trial: nothing affected, or contracts removed."""
+    return _result(work, [], (), datetime.now(UTC), Calls(), 0.0)
 
 
-def wanted(affected: Affected, names: Sequence[str]) -> list[AffectedContract]:
-    """The affected contracts, or those named. Raises UsageError for a name that is nobody's."""
-    known = {contract.name for contract in affected.contracts} | set(affected.others)
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(known))}"
-            )
-            raise UsageError(f"--contract {name}: no contract has that name; {hint}")
-    return [c for c in affected.contracts if not names or c.name in names]
+def _plan(
+    kind: Literal["check", "run"],
+    base_sha: str | None,
+    head_sha: str,
+    policy: Policy,
+    affected: Affected,
+    names: Sequence[str],
+) -> Work:
+    wanted = named(affected, names)
+    jobs = tuple(plan_job(contract, policy) for contract in wanted if contract.head)
+    gone = tuple(contract for contract in wanted if contract.head is None)
+    return Work(kind, base_sha, head_sha, policy, affected, jobs, gone)
 
 
 def _result(
-    kind: str,
-    base_sha: str | None,
-    head_sha: str,
-    started: datetime,
+    work: Work,
     contracts: Sequence[ContractResult],
-    watches: Mapping[str, ContractWatch],
-    sampled: Run,
-    affected: Affected,
-    policy: Policy,
-    around: Surroundings,
+    notices: tuple[str, ...],
+    started: datetime,
+    calls: Calls,
+    cost_usd: float | None,
+    outcomes: tuple[Outcome, ...] = (),
 ) -> GateResult:
-    uncovered = uncovered_reasons(affected.uncovered, policy)
-    verdict = worst([*(c.verdict for c in contracts), *(r.verdict for r in uncovered)])
+    gone = [removed(contract, work.policy) for contract in work.removed]
+    uncovered = uncovered_reasons(work.affected.uncovered, work.policy)
+    verdict = worst([*(c.verdict for c in (*contracts, *gone)), *(r.verdict for r in uncovered)])
     return GateResult(
-        kind="check" if kind == "check" else "run",
+        kind=work.kind,
         verdict=verdict,
-        exit_code=exit_code(verdict, policy),
-        base_sha=base_sha,
-        head_sha=head_sha,
+        exit_code=exit_code(verdict, work.policy),
+        base_sha=work.base_sha,
+        head_sha=work.head_sha,
         started=started,
         seconds=(datetime.now(UTC) - started).total_seconds(),
-        contracts=tuple(contracts),
-        calls=Calls(made=sampled.made, saved=sampled.saved, failed=sampled.failed),
-        cost_usd=sampled.cost_usd,
-        uncovered=affected.uncovered,
-        unaffected=affected.unaffected,
-        notices=(*affected.notices, *around.notices),
-        outcomes=tuple(outcome for watch in watches.values() for outcome in watch.outcomes),
+        contracts=(*contracts, *gone),
+        calls=calls,
+        cost_usd=cost_usd,
+        uncovered=work.affected.uncovered,
+        unaffected=work.affected.unaffected,
+        notices=(*work.affected.notices, *notices),
+        outcomes=outcomes,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.policy import Policy
@@ -22,9 +23,11 @@ from gatekeeper.result import (
     Stopped,
     Verdict,
 )
-from gatekeeper.sampling.run import Run
 from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
 from gatekeeper.stats.mcnemar import mcnemar_exact
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.run import Run
 
 # The worst first: a certain failure stands even where other things could not be measured.
 SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")

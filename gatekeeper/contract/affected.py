@@ -6,6 +6,7 @@ its closure changed; what it then means, not how it is written, decides.
 
 from __future__ import annotations
 
+import difflib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.model import CheckShape, Contract
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.references import References, Sketch
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.errors import ContractError, Problem, UsageError
 
 Shapes = Mapping[str, CheckShape]
 
@@ -79,6 +80,22 @@ def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affect
 def find_affected(change: Change, policy: Policy, shapes: Shapes) -> Affected:
     """The contracts that the change affects. Raises ContractError where one is broken at head."""
     return _Comparison(change, policy, shapes).affected()
+
+
+def named(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract, ...]:
+    """The affected contracts of those names; all where none is given.
+
+    Raises UsageError for a name that no contract of the repository has.
+    """
+    known = {contract.name for contract in affected.contracts} | set(affected.others)
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = (
+                f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(known))}"
+            )
+            raise UsageError(f"--contract {name}: no contract has that name; {hint}")
+    return tuple(c for c in affected.contracts if not names or c.name in names)
 
 
 def _contracts(references: References, policy: Policy) -> list[Sketch]:

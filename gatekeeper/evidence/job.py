@@ -13,7 +13,7 @@ from gatekeeper.contract.model import Contract
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Outcome, Sample, Trial
 from gatekeeper.contract.weakening import loosenings
-from gatekeeper.evidence.collect import judged_by
+from gatekeeper.evidence.collect import ContractWatch, judged_by
 from gatekeeper.evidence.objectives import slo_results
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, duplicates, fixture_results
 from gatekeeper.evidence.pairs import Pairs, count_pairs
@@ -90,6 +90,21 @@ def plan_job(affected: AffectedContract, policy: Policy) -> Job:
         judge=prepare(head),
         base_judge=prepare(judged_by_base) if judged_by_base else None,
     )
+
+
+def watches_of(jobs: Sequence[Job]) -> dict[str, ContractWatch]:
+    """One watch a contract, each at the level that Holm's first step would test it at."""
+    pairs = sum(job.paired for job in jobs)
+    return {
+        job.contract.name: ContractWatch(
+            job.contract,
+            job.judge,
+            job.same_input,
+            paired=job.paired,
+            alpha=job.contract.gate.alpha / max(pairs, 1),
+        )
+        for job in jobs
+    }
 
 
 def weigh(job: Job, contract: Contract, outcomes: Sequence[Outcome]) -> Evidence:

@@ -29,4 +29,4 @@ def write_starter(root: Path) -> Iterator[str]:
             yield f"kept     {place} (it was there already)"
         else:
             yield f"written  {place}"
-    yield "Next: set OPENAI_API_KEY, commit, change the prompt and run `gatekeeper check --worktree`."
+    yield "Next: set OPENAI_API_KEY, commit, edit the prompt, run `gatekeeper check --worktree`."
