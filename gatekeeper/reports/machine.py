@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC
-from importlib.resources import files
 from typing import Any
 
 from gatekeeper import __version__
@@ -27,6 +26,8 @@ _SCHEMA_FILE = "result.v1.json"
 
 def result_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) that every result document follows."""
+    from importlib.resources import files
+
     text = files("gatekeeper.reports").joinpath(_SCHEMA_FILE).read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

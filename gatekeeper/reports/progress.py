@@ -5,21 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
+from typing import TYPE_CHECKING, Self
 
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 _SECONDS_BETWEEN_LINES = 15.0
 
@@ -30,7 +23,7 @@ class TerminalProgress:
     def __init__(
         self, console: Console | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._given = console
         self._clock = clock
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -57,18 +50,10 @@ class TerminalProgress:
         self._began = self._last_line = self._clock()
         if not total:
             return
-        if not self._console.is_terminal:
+        if not self._console().is_terminal:
             self._line(f"{self._label}: at most {figures.count(total, 'call')}")
             return
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[state]}", markup=False),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-        )
+        self._bar = _bar(self._console())
         self._task = self._bar.add_task(self._label, total=total, state="")
         self._bar.start()
 
@@ -105,4 +90,26 @@ class TerminalProgress:
         return f"{rate}cost {figures.dollars(self._cost)}{failed}"
 
     def _line(self, text: str) -> None:
-        self._console.print(Text(text))
+        from rich.text import Text
+
+        self._console().print(Text(text))
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        self._given = self._given or Console(stderr=True, highlight=False)
+        return self._given
+
+
+def _bar(console: Console) -> Progress:
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[state]}", markup=False),
+        progress.TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )

@@ -1,42 +1,22 @@
-"""What a person at a terminal sees at the end: a table, the reasons, where the files are."""
+"""What a person at a terminal sees. rich is loaded only where there is something to lay out."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import clip, plain, visible
-from gatekeeper.reports.headline import ICONS, OBJECTIVES, by_severity, objective_value, title
-from gatekeeper.reports.headline import worst_reasons as reasons_of
+from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.progress import TerminalProgress
-from gatekeeper.result import (
-    ArmResult,
-    ContractResult,
-    FixtureResult,
-    GateResult,
-    SloResult,
-    Verdict,
-)
+from gatekeeper.result import GateResult
 
 if TYPE_CHECKING:
-    from gatekeeper.forecast import ContractForecast, Forecast
+    from rich.console import Console
+
+    from gatekeeper.forecast import Forecast
 
 __all__ = ["TerminalProgress", "print_forecast", "print_result"]
-
-_STYLES: dict[Verdict, str] = {
-    "pass": "green",
-    "fail": "bold red",
-    "inconclusive": "yellow",
-    "error": "magenta",
-}
-_MOST_BROKEN = 5
 
 
 def print_result(
@@ -44,171 +24,27 @@ def print_result(
     files: Mapping[str, Path] | None = None,
     console: Console | None = None,
 ) -> None:
-    """The result in full width on a terminal, and without colour or frames elsewhere."""
-    console = console or Console(highlight=False)
-    if result.contracts:
-        console.print(_table(result, console))
-        for contract in by_severity(result.contracts):
-            _print_contract(console, contract)
-    for path in result.uncovered:
-        console.print(_text(f"{path} has no contract.", "yellow"))
-    for notice in result.notices:
-        console.print(_text(notice, "dim"))
-    _print_spending(console, result)
-    _print_files(console, files or {})
-    verdict = Text(f"{ICONS[result.verdict]} {title(result)}", _STYLES[result.verdict])
-    if not result.contracts and result.verdict == "pass":
-        verdict.append(": no contract is affected by this change")
-    console.print(verdict)
+    """The result in colour on a terminal, and without colour or frames elsewhere."""
+    if console is None and _is_quiet(result):
+        sys.stdout.write(f"{ICONS['pass']} {title(result)}: no contract is affected\n")
+        return
+    from gatekeeper.reports.screen import show_result
+
+    show_result(result, files or {}, console or _console())
 
 
 def print_forecast(forecast: Forecast, console: Console | None = None) -> None:
     """What a check would run, why, and at what price."""
-    console = console or Console(highlight=False)
-    for contract in forecast.contracts:
-        _print_contract_forecast(console, contract)
-    for path in forecast.uncovered:
-        console.print(_text(f"{path} changed and has no contract.", "yellow"))
-    for notice in forecast.notices:
-        console.print(_text(notice, "dim"))
-    untouched = figures.count(forecast.unaffected, "contract")
-    if not forecast.contracts:
-        console.print(Text(f"No contract is affected; {untouched} unaffected. No model is called."))
-        return
-    affected = figures.count(len(forecast.contracts), "contract")
-    calls = figures.count(forecast.calls, "call")
-    console.print(
-        Text(
-            f"{affected} affected, {forecast.unaffected:,} not; at most {calls}, "
-            f"cost {figures.dollars(forecast.cost_usd)}.",
-            "bold",
-        )
-    )
+    from gatekeeper.reports.screen import show_forecast
+
+    show_forecast(forecast, console or _console())
 
 
-def _table(result: GateResult, console: Console) -> Table:
-    check = result.kind == "check"
-    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    table.add_column("contract", overflow="fold")
-    compared = ["base", "head", "difference", "p"] if check else ["passed"]
-    for name in [*compared, "SLO", "budget left"]:
-        table.add_column(name, justify="left" if name == "SLO" else "right")
-    table.add_column("verdict")
-    for contract in by_severity(result.contracts):
-        arms = [_share(contract.head)]
-        if check:
-            arms = [_share(contract.base), *arms, *_difference(contract)]
-        table.add_row(
-            _text(contract.name),
-            *arms,
-            _objectives(contract.slo),
-            _budget(contract),
-            Text(contract.verdict, _STYLES[contract.verdict]),
-        )
-    return table
+def _is_quiet(result: GateResult) -> bool:
+    return not (result.contracts or result.uncovered or result.notices) and result.verdict == "pass"
 
 
-def _print_contract(console: Console, contract: ContractResult) -> None:
-    for reason in reasons_of(contract):
-        style = _STYLES[reason.verdict]
-        line = Text(f"{ICONS[reason.verdict]} ").append(_text(contract.name, "bold"))
-        console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
-    for text in contract.weakened:
-        console.print(Text("  weakened: ", "yellow").append(_text(text)))
-    for text in contract.warnings:
-        console.print(Text("  note: ", "dim").append(_text(text)))
-    broken = [fixture for fixture in contract.fixtures if fixture.change == "broke"]
-    for fixture in broken[:_MOST_BROKEN]:
-        console.print(_broken(fixture))
-    if len(broken) > _MOST_BROKEN:
-        console.print(Text(f"  …and {len(broken) - _MOST_BROKEN:,} more broke", "dim"))
+def _console() -> Console:
+    from rich.console import Console
 
-
-def _broken(fixture: FixtureResult) -> Text:
-    line = Text("  broke ").append(_text(fixture.id, "bold"))
-    line.append(f" {fixture.base or figures.NONE} → {fixture.head or figures.NONE}")
-    failure = next((failure for failure in fixture.failures if failure.arm == "head"), None)
-    if failure is None:
-        return line
-    line.append(": ").append(_text(failure.check)).append(" ")
-    return line.append(_text(failure.message, "dim", 200))
-
-
-def _print_spending(console: Console, result: GateResult) -> None:
-    calls = result.calls
-    if not (calls.made or calls.failed or calls.saved or calls.cached):
-        return
-    text = (
-        f"{figures.calls(calls)}; "
-        f"cost {figures.dollars(result.cost_usd)}; {figures.duration(result.seconds)}"
-    )
-    console.print(Text(text, "dim"))
-
-
-def _print_files(console: Console, files: Mapping[str, Path]) -> None:
-    folders = {path.parent for path in files.values()}
-    for folder in sorted(folders):
-        names = [name for name, path in files.items() if path.parent == folder]
-        console.print(_text(f"{folder}: {', '.join(names)}", "dim"))
-
-
-def _print_contract_forecast(console: Console, contract: ContractForecast) -> None:
-    line = _text(contract.name, "bold").append(f"  {plain(contract.path)}", "dim")
-    console.print(line)
-    for affected in contract.affected_by:
-        console.print(Text(f"  {affected.change} ").append(_text(affected.path)))
-    if contract.removed:
-        console.print(Text("  removed at head: nothing to sample", "yellow"))
-        return
-    seen = contract.minimum_detectable_effect
-    sees = f", sees a drop of {figures.size_in_points(seen)}" if seen is not None else ""
-    console.print(
-        Text("  ")
-        .append(_text(contract.model or figures.UNKNOWN))
-        .append(
-            f": {figures.count(contract.fixtures, 'fixture')}, "
-            f"at most {figures.count(contract.calls, 'call')}, "
-            f"cost {figures.dollars(contract.cost_usd)}{sees}"
-        )
-    )
-
-
-def _text(text: str, style: str = "", limit: int = 600) -> Text:
-    """One line, never read as markup, with what is invisible spelled out."""
-    return Text(clip(" ".join(visible(text).split()), limit), style)
-
-
-def _share(arm: ArmResult | None) -> Text:
-    if arm is None or not arm.fixtures:
-        return Text(figures.NONE)
-    share = figures.percent(arm.fixtures_passed / arm.fixtures)
-    return Text(f"{share} ({arm.fixtures_passed:,}/{arm.fixtures:,})")
-
-
-def _difference(contract: ContractResult) -> list[Text]:
-    paired = contract.paired
-    if paired is None:
-        return [Text(figures.NONE), Text(figures.NONE)]
-    interval = figures.points_interval(paired.interval)
-    text = f"{figures.points(paired.difference)} {interval}".rstrip()
-    p = figures.p_value(paired.p_value, paired.alpha).removeprefix("= ")
-    return [Text(text), Text(p)]
-
-
-def _objectives(slo: tuple[SloResult, ...]) -> Text:
-    if not slo:
-        return Text(figures.NONE)
-    words = {False: "missed", None: "open"}
-    shown = [
-        f"{OBJECTIVES[entry.objective]} {objective_value(entry, entry.observed)} {words[entry.met]}"
-        for entry in slo
-        if entry.met is not True
-    ]
-    return Text("\n".join(shown) or "met")
-
-
-def _budget(contract: ContractResult) -> Text:
-    budget = contract.error_budget
-    if budget is None or budget.budget <= 0:
-        return Text(figures.NONE)
-    return Text(figures.percent(budget.left / budget.budget))
+    return Console(highlight=False)

@@ -71,6 +71,14 @@ def test_nothing_to_sample_is_silent() -> None:
     assert _text(console) == ""
 
 
+def test_standard_error_is_where_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with TerminalProgress() as progress:
+        progress.started(1)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "0 of 1" in captured.err
+
+
 def test_never_started_is_silent() -> None:
     console = _console(terminal=True)
     with TerminalProgress(console):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,6 +101,38 @@ def test_every_result_can_be_printed(name: str) -> None:
 
 def test_an_untouched_prompt_is_one_line() -> None:
     assert _printed(examples.QUIET) == "✅ May merge: no contract is affected by this change\n"
+
+
+def test_the_quick_answer_loads_nothing_heavy(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.path.insert(0, 'tests');"
+        "from unit.reports import examples;"
+        "from gatekeeper.reports.terminal import TerminalProgress, print_result;"
+        "from gatekeeper.reports.write import write_reports;"
+        "from pathlib import Path;"
+        "progress = TerminalProgress(); progress.started(0); progress.finished();"
+        "print_result(examples.QUIET, write_reports(examples.QUIET, Path(sys.argv[1])));"
+        "print([n for n in ('rich', 'markdown_it', 'jsonschema', 'scipy') if n in sys.modules])"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "✅ May merge: no contract is affected\n[]\n"
+
+
+def test_without_a_console_it_prints_to_standard_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_result(examples.PASS)
+    print_forecast(_Forecast())  # type: ignore[arg-type]
+    printed = capsys.readouterr().out
+    assert "May merge" in printed
+    assert "1 contract affected" in printed
 
 
 def test_uncovered_and_notices() -> None:
