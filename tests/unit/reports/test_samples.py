@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from unit.reports import examples
 
 from gatekeeper.contract.identity import request_digest
+from gatekeeper.providers.recorded import ReplayClient
 from gatekeeper.reports.samples import render_samples
 
 
@@ -40,6 +42,15 @@ def test_a_failed_call_has_no_output() -> None:
     assert line["error"] == "429 Too Many Requests"
     assert [line[key] for key in ("output_raw", "output", "latency_ms")] == [None] * 3
     assert line["checks"] == []
+
+
+def test_a_recording_answers_as_the_model_did() -> None:
+    outcomes = (examples.outcome(text=" NN\u2028"), examples.outcome(text="VB", repetition=1))
+    recording = render_samples(replace(examples.PASS, outcomes=outcomes)).encode()
+    client = ReplayClient(lambda _: recording, "samples.jsonl")
+    for outcome in outcomes:
+        request = outcome.sample.trial.request
+        assert asyncio.run(client.complete(request)) == outcome.sample.completion
 
 
 def test_nothing_sampled_is_an_empty_file() -> None:
