@@ -196,10 +196,6 @@ def _error_budget(
 
 def _warnings(job: Job) -> tuple[str, ...]:
     warnings = []
-    if job.same_input:
-        repeated = ", ".join(sorted(job.same_input)[:5])
-        text = "fixtures repeat the input of another and count once with it"
-        warnings.append(f"{len(job.same_input)} {text}: {repeated}")
     if job.unpaired:
         text = "fixtures have no base arm (new, or the base prompt cannot take them)"
         warnings.append(f"{len(job.unpaired)} {text}: {', '.join(job.unpaired[:5])}")
@@ -210,9 +206,13 @@ def paired_reasons(paired: PairedResult, *, best_p: float, margin: float) -> lis
     """What base against head says. `best_p` is the p-value if every unknown fixture broke."""
     if paired.p_value is None:
         return [Reason("error", "No fixture could be measured on both arms.", "error")]
-    counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} were fixed"
+    counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
+    if paired.unknown:
+        counts += f", {paired.unknown} unknown"
     if paired.p_value <= paired.alpha:
-        sure = f"p {_p(paired.p_value)}, exact McNemar"
+        # With unknown fixtures the value is the largest that complete data could have given.
+        bound = "≤" if paired.unknown else "="
+        sure = f"p {_p(paired.p_value, bound)}, exact McNemar"
         return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
     if best_p <= paired.alpha:
         text = f"{paired.unknown} of {paired.fixtures} fixtures could not be measured on both arms"
@@ -309,8 +309,8 @@ def evidence_reasons(evidence: Evidence, paired: PairedResult | None) -> list[Re
     return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
 
 
-def _p(value: float) -> str:
-    return "< 0.0001" if value < 0.0001 else f"= {value:.2g}"
+def _p(value: float, equals: str = "=") -> str:
+    return "< 0.0001" if value < 0.0001 else f"{equals} {value:.2g}"
 
 
 def _points(share: float) -> str:

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 from git_repository import GitRepository
 from openai_server import OpenAIServer
-
-from gatekeeper.cli import main
+from samples import check, result_of
 
 TAGS = (
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO "
@@ -47,9 +46,7 @@ def rows(shared_data: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def server(
-    rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[OpenAIServer]:
+def server(rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     outputs = {row["input"].strip(): row["outputs"] for row in rows}
 
     def answer(body: dict[str, Any]) -> str:
@@ -97,18 +94,11 @@ def discordant(rows: list[dict[str, Any]], model: str) -> tuple[int, int]:
     return sum(a and not b for a, b in good), sum(b and not a for a, b in good)
 
 
-def check(repository: GitRepository, out: Path) -> tuple[int, dict[str, Any]]:
-    code = main(
-        ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-        + ["--out", str(out)]
-    )
-    return code, json.loads((out / "result.json").read_text("utf-8"))
-
-
 def test_a_change_to_a_model_that_cannot_do_it_fails(repository, server, rows, tmp_path):
     pull_request(repository, "openai/llama3.2:1b")
 
-    code, result = check(repository, tmp_path / "out")
+    code = check(repository, tmp_path / "out")
+    result = result_of(tmp_path / "out")
 
     paired = result["contracts"][0]["paired"]
     assert code == 1
@@ -122,7 +112,8 @@ def test_a_change_to_a_model_that_cannot_do_it_fails(repository, server, rows, t
 def test_a_change_to_a_model_nearly_as_good_does_not_fail(repository, server, rows, tmp_path):
     pull_request(repository, "openai/gemma2:9b")
 
-    code, result = check(repository, tmp_path / "out")
+    code = check(repository, tmp_path / "out")
+    result = result_of(tmp_path / "out")
 
     paired = result["contracts"][0]["paired"]
     assert code == 0
@@ -135,7 +126,8 @@ def test_adaptive_sampling_gives_the_same_verdict_for_fewer_calls(
 ):
     pull_request(repository, "openai/llama3.2:1b", mode="adaptive")
 
-    code, result = check(repository, tmp_path / "out")
+    code = check(repository, tmp_path / "out")
+    result = result_of(tmp_path / "out")
 
     assert code == 1
     assert result["contracts"][0]["paired"]["stopped"] == "regressed"
@@ -143,20 +135,16 @@ def test_adaptive_sampling_gives_the_same_verdict_for_fewer_calls(
     assert result["calls"]["saved"] > 0
 
 
-def test_a_run_can_be_replayed_from_its_samples_without_a_call(
-    repository, server, rows, tmp_path
-):
+def test_a_run_can_be_replayed_from_its_samples_without_a_call(repository, server, rows, tmp_path):
     pull_request(repository, "openai/gemma2:9b")
-    _, first = check(repository, tmp_path / "first")
+    check(repository, tmp_path / "first")
+    first = result_of(tmp_path / "first")
     calls = len(server.requests)
 
     samples = tmp_path / "first" / "samples.jsonl"
-    code = main(
-        ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-        + ["--out", str(tmp_path / "second"), "--replay", str(samples)]
-    )
+    code = check(repository, tmp_path / "second", "--replay", str(samples))
 
-    second = json.loads((tmp_path / "second" / "result.json").read_text("utf-8"))
+    second = result_of(tmp_path / "second")
     assert code == 0
     assert len(server.requests) == calls
     assert second["contracts"][0]["paired"] == first["contracts"][0]["paired"]

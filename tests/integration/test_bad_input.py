@@ -1,0 +1,185 @@
+"""Bad input through the command line: a clear error, exit 2, and nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from git_repository import GitRepository
+from samples import GOOD, check, write_contract
+
+from gatekeeper.cli import main
+
+# What is written over the sound repository at head; what the error must say.
+FAULTS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "broken YAML": (
+        {"contracts/words.yaml": GOOD.replace("fixtures:", "fixtures: [")},
+        ["contracts/words.yaml:"],
+    ),
+    "unknown key": (
+        {"contracts/words.yaml": GOOD.replace("checks:", "cheks:")},
+        ["contracts/words.yaml:", "cheks", "checks"],
+    ),
+    "missing prompt": (
+        {"contracts/words.yaml": GOOD.replace("words.txt", "wordz.txt")},
+        ["contracts/words.yaml:4:", "prompts/wordz.txt"],
+    ),
+    "undefined variable": (
+        {"prompts/words.txt": "Say a word.\nIt is {{ wrod }}.\n"},
+        ["prompts/words.txt:2", "wrod"],
+    ),
+    "fixture file missing": (
+        {"contracts/words.yaml": GOOD.replace("words.csv", "worms.csv")},
+        ["contracts/words.yaml:", "worms.csv"],
+    ),
+    "fixture file empty": ({"contracts/words.csv": ""}, ["contracts/words.csv"]),
+    "duplicate fixture ids": (
+        {"contracts/words.csv": "id,word\na,tree\na,house\n"},
+        ["contracts/words.csv:3", "contracts/words.csv:2", "a"],
+    ),
+    "regex that does not compile": (
+        {"contracts/words.yaml": GOOD.replace("pattern: ok", "pattern: '(ok'")},
+        ["contracts/words.yaml:", "(ok"],
+    ),
+    "schema that is not one": (
+        {
+            "contracts/words.yaml": GOOD.replace(
+                "{type: regex, pattern: ok}", "{type: json_schema, schema: {type: wrong}}"
+            )
+        },
+        ["contracts/words.yaml:", "schema"],
+    ),
+    "unknown check": (
+        {"contracts/words.yaml": GOOD.replace("type: regex", "type: regexp")},
+        ["contracts/words.yaml:", "regexp", "regex"],
+    ),
+}
+
+
+@pytest.fixture
+def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    made = git_repository("words")
+    write_contract(made)
+    made.commit("sound")
+    made.branch("pr")
+    return made
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_at_head_is_named_with_its_place(fault, repository, tmp_path, capsys):
+    files, words = FAULTS[fault]
+    for path, text in files.items():
+        repository.write(path, text)
+    repository.commit(fault)
+    out = tmp_path / "out"
+
+    code = check(repository, out)
+
+    error = capsys.readouterr().err
+    assert code == 2, error
+    assert all(word in error for word in words), error
+    assert not out.exists()
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_validate_finds_the_same_faults(fault, repository, capsys):
+    files, words = FAULTS[fault]
+    for path, text in files.items():
+        repository.write(path, text)
+
+    code = main(["validate", "--repo", str(repository.path)])
+
+    error = capsys.readouterr().err
+    assert code == 2, error
+    assert all(word in error for word in words), error
+
+
+def test_a_sound_contract_validates(repository, capsys):
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+    assert "contracts/words.yaml: words: 6 fixtures" in capsys.readouterr().out
+
+
+def test_validate_takes_single_files(repository, monkeypatch, capsys):
+    repository.write("contracts/broken.yaml", "contract: [")
+    monkeypatch.chdir(repository.path)
+
+    assert main(["validate", "contracts/words.yaml"]) == 0
+    assert main(["validate"]) == 2
+
+
+def test_two_contracts_of_one_name_do_not_validate(repository, capsys):
+    repository.write("contracts/again.yaml", GOOD)
+
+    assert main(["validate", "--repo", str(repository.path)]) == 2
+    assert "contracts/again.yaml" in capsys.readouterr().err
+
+
+def test_a_repository_without_contracts_is_told_how_to_begin(git_repository, capsys):
+    empty = git_repository("empty")
+
+    assert main(["validate", "--repo", str(empty.path)]) == 2
+    assert "gatekeeper init" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("no-such-provider/x", ["no-such-provider/x"]),
+        ("local/no-such-model", ["local/no-such-model"]),
+        ("recorded/nowhere.jsonl", ["nowhere.jsonl"]),
+    ],
+)
+def test_an_unknown_model_is_the_authors_mistake(model, words, repository, tmp_path, capsys):
+    repository.write(
+        "contracts/words.yaml", GOOD.replace("recorded/contracts/words.samples.jsonl", model)
+    )
+    repository.commit("another model")
+    out = tmp_path / "out"
+
+    code = check(repository, out)
+
+    error = capsys.readouterr().err
+    assert code == 2, error
+    assert all(word in error for word in words), error
+    assert not out.exists()
+
+
+def test_an_unknown_ref(repository, capsys):
+    code = main(["check", "--repo", str(repository.path), "--base", "mian", "--head", "pr"])
+
+    assert code == 2
+    assert "mian" in capsys.readouterr().err
+
+
+def test_not_a_git_repository(tmp_path, capsys):
+    assert main(["check", "--repo", str(tmp_path), "--base", "main"]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_an_unknown_contract_name_is_answered_with_the_nearest(repository, tmp_path, capsys):
+    code = check(repository, tmp_path / "out", "--contract", "wrods")
+
+    assert code == 2
+    assert "'words'" in capsys.readouterr().err
+
+
+def test_a_broken_policy_at_base(repository, capsys):
+    repository.switch("main")
+    repository.write(".github/gatekeeper.yml", "limits: {cals: 3}\n")
+    repository.commit("policy")
+    repository.branch("later")
+
+    code = main(["check", "--repo", str(repository.path), "--base", "main", "--head", "later"])
+
+    error = capsys.readouterr().err
+    assert code == 2
+    assert ".github/gatekeeper.yml:1:" in error
+    assert "calls" in error
+
+
+def test_a_bad_flag_ends_in_2():
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "--nonsense"])
+
+    assert ended.value.code == 2
