@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.contract.positions import Document, KeyPath
 from gatekeeper.errors import Problem
 
 if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
 _KINDS = {
@@ -41,9 +43,7 @@ def schema_problems(
 
     `known` are keys that may also stand there, for the suggestion of the nearest one.
     """
-    from jsonschema import Draft202012Validator
-
-    errors = Draft202012Validator(schema).iter_errors(data)
+    errors = _validator(json.dumps(schema)).iter_errors(data)
     ordered = sorted(errors, key=lambda error: [str(part) for part in error.absolute_path])
     return [problem for error in ordered for problem in _explain(document, error, at, tuple(known))]
 
@@ -51,10 +51,20 @@ def schema_problems(
 def nearest(name: str, known: Iterable[str]) -> str:
     """How to mend an unknown name: the nearest known one, or all of them."""
     names = sorted(set(known))
-    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+    # Two letters swapped is the likeliest slip, and difflib ranks `mode` above `model` for `modle`.
+    swapped = [other for other in names if sorted(other) == sorted(name.lower())]
+    close = swapped or difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     if close:
         return f"did you mean `{close[0]}`?"
     return "known are " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> Draft202012Validator:
+    """Kept, as making one takes longer than using it."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(schema))
 
 
 def _explain(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -161,13 +163,44 @@ def _jsonl_rows(text: str, path: str) -> list[Row]:
         if not line.strip():
             continue
         try:
-            document = parse_json(line, path, number)
+            document = _line_document(line, path, number)
             rows.append(Row(document, (), document.data))
         except ContractError as error:
             problems.extend(error.problems)
     if problems:
         raise ContractError(problems)
     return rows
+
+
+def _line_document(line: str, path: str, number: int) -> Document:
+    """The line as data: by the standard parser, which is many times as fast as ours, and by
+    ours where that one stumbles or would let something pass."""
+    try:
+        if "\\ud" not in line.lower():
+            data = json.loads(
+                line,
+                object_pairs_hook=_object,
+                parse_float=_finite,
+                parse_constant=_finite,
+            )
+            return Document(path, data, {(): (number, 1)})
+    except (ValueError, RecursionError):
+        pass
+    return parse_json(line, path, number)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("a key written twice")
+    return data
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def _csv_rows(text: str, path: str) -> Iterator[Row]:

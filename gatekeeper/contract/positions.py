@@ -23,6 +23,7 @@ Place = tuple[int, int]
 
 MAX_VALUES = 250_000
 MAX_DEPTH = 100
+_SAFE_DEPTH = 1_000
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
@@ -107,7 +108,8 @@ def parse_json(text: str, path: str, first_line: int = 1) -> Document:
 def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
     """Raises ContractError where the text is not one YAML document of plain data."""
     try:
-        _refuse_depth_and_documents(text, path, first_line)
+        if _may_be_deep(text):
+            _refuse_depth(text, path, first_line)
         node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise ContractError([_syntax_problem(error, text, path, first_line)]) from None
@@ -118,30 +120,23 @@ def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
     return Document(path, data, walk.places, walk.keys, walk.text_lines)
 
 
-def _refuse_depth_and_documents(text: str, path: str, first_line: int) -> None:
+def _may_be_deep(text: str) -> bool:
+    """Whether the text could nest thousands of levels: each takes a bracket, or a column."""
+    longest = max(map(len, text.split("\n")))
+    return text.count("[") + text.count("{") + 2 * longest > _SAFE_DEPTH
+
+
+def _refuse_depth(text: str, path: str, first_line: int) -> None:
     """libyaml's composer recurses in C: 100,000 open brackets would end the process."""
-    depth = documents = 0
+    depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        elif isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-        if depth <= MAX_DEPTH and documents <= 1:
-            continue
-        mark: Any = event.start_mark
-        line, column = mark.line + first_line, mark.column + 1
         if depth > MAX_DEPTH:
-            raise ContractError([_too_deep(path, line, column)])
-        problem = Problem(
-            path,
-            "a second YAML document starts here",
-            "keep one document to a file, without `---` between",
-            line,
-            column,
-        )
-        raise ContractError([problem])
+            mark: Any = event.start_mark
+            raise ContractError([_too_deep(path, mark.line + first_line, mark.column + 1)])
 
 
 def _too_deep(path: str, line: int, column: int) -> Problem:
@@ -158,6 +153,8 @@ def _syntax_problem(error: yaml.YAMLError, text: str, path: str, first_line: int
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     fix = "correct the YAML; text with `:`, `#`, `{` or a leading quote needs quotes"
+    if "another document" in what:
+        what, fix = "a second YAML document", "keep one to a file, without `---` between"
     if mark is not None:
         return Problem(path, f"not YAML: {what}", fix, mark.line + first_line, mark.column + 1)
     offset = min(max(int(getattr(error, "position", 0) or 0), 0), len(text))

@@ -41,15 +41,18 @@ def render_value(value: Any, fixture: Fixture, position: Position | None = None)
 
 
 def template_problems(prompt: Prompt) -> list[Problem]:
-    """The syntax errors of every message and include, found without rendering."""
-    from jinja2 import TemplateError
+    """What is wrong with the syntax of each message and include, found without rendering."""
+    from gatekeeper.contract.templates import compiled
 
     environment = _environment(prompt)
+    sources = [(template, template.content, prompt.path) for template in prompt.messages]
+    whole = MessageTemplate("user", "", 1)
+    sources += [(whole, text, path) for path, text in prompt.includes.items()]
     problems = []
-    for template in prompt.messages:
+    for template, text, path in sources:
         try:
-            environment.parse(template.content, prompt.path, prompt.path)
-        except TemplateError as error:
+            compiled(environment, text, path)
+        except Exception as error:  # besides Jinja2's own, Python's compiler has limits
             problems.append(_problem(error, prompt, template, {}))
     return problems
 

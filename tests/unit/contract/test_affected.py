@@ -1,0 +1,284 @@
+"""Which contracts a change affects, why, and which it leaves alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from gatekeeper.contract.affected import Affected, contract_paths, every_contract, find_affected
+from gatekeeper.contract.change import AffectedBy, Change, Entry, MemoryRevision
+from gatekeeper.contract.model import CheckShape
+from gatekeeper.contract.policy import Policy
+from gatekeeper.errors import ContractError
+
+SHAPES = {
+    "equals": CheckShape({"type": "object", "properties": {"value": {}}, "required": ["value"]}),
+    "json_schema": CheckShape({"type": "object", "properties": {"schema": {}}}, ("schema",)),
+}
+
+
+def contract(name: str, prompt: str = "", extra: str = "") -> str:
+    return (
+        f"contract: 1\nname: {name}\nprompt: {prompt or f'../prompts/{name}.md'}\nmodel: m\n"
+        f"fixtures: [{{file: {name}.jsonl}}]\n"
+        f"checks: [{{type: equals, value: 1}}, {{type: json_schema, schema: /s.json}}]\n{extra}"
+    )
+
+
+FILES = {
+    "contracts/a.yaml": contract("a"),
+    "contracts/a.jsonl": '{"x": 1}',
+    "contracts/deep/b.yaml": contract("b", "/prompts/b.md"),
+    "contracts/deep/b.jsonl": '{"x": 1, "checks": [{"type": "json_schema", "schema": "/row.json"}]}',
+    "prompts/a.md": "A {{ x }} {% include 'part.md' %}",
+    "prompts/b.md": "B {{ x }}",
+    "prompts/part.md": "{% import '/macros.txt' as m %}part",
+    "macros.txt": "m",
+    "s.json": '{"$ref": "t.json"}',
+    "t.json": "{}",
+    "row.json": "{}",
+    "README.md": "r",
+}
+
+
+def revision(files: dict[str, str]) -> MemoryRevision:
+    return MemoryRevision({path: text.encode() for path, text in files.items()})
+
+
+def after(
+    changes: dict[str, str | None], renames: dict[str, str] | None = None, **policy: object
+) -> Affected:
+    head = {path: text for path, text in {**FILES, **changes}.items() if text is not None}
+    change = Change(revision(FILES), revision(head), renames or {})
+    return find_affected(change, Policy(**policy), SHAPES)  # type: ignore[arg-type]
+
+
+def names(affected: Affected) -> list[str]:
+    return [result.name for result in affected.contracts]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"README.md": "x", "src/new.py": "y"}, []),
+        ({"prompts/a.md": "A! {{ x }}"}, ["a"]),
+        ({"prompts/part.md": "other"}, ["a"]),
+        ({"macros.txt": "n"}, ["a"]),
+        ({"t.json": '{"type": "string"}'}, ["a", "b"]),
+        ({"t.json": "{ }", "s.json": '{ "$ref": "t.json" }'}, []),
+        ({"row.json": "true"}, ["b"]),
+        ({"contracts/a.jsonl": '{"x": 2}'}, ["a"]),
+        ({"contracts/a.jsonl": '{"x":   1}\n'}, []),
+        ({"contracts/a.yaml": "# note\n" + contract("a", extra="description: d\n")}, []),
+        ({"contracts/a.yaml": contract("a", extra="params: {n: 1}\n")}, ["a"]),
+        (
+            {"contracts/c.yaml": contract("c", "/prompts/b.md"), "contracts/c.jsonl": '{"x": 1}'},
+            ["c"],
+        ),
+    ],
+)
+def test_meaning_in_the_closure_decides(
+    changes: dict[str, str | None], expected: list[str]
+) -> None:
+    affected = after(changes)
+    assert names(affected) == expected
+    assert affected.unaffected == len(affected.others)
+    head_names = {"a", "b"} | ({"c"} if "contracts/c.yaml" in changes else set())
+    assert set(affected.others) == head_names - set(expected)
+
+
+def test_reasons_are_the_paths_that_changed_in_meaning() -> None:
+    (result,) = after({"prompts/part.md": "other", "contracts/a.jsonl": '{"x":  1}'}).contracts
+    assert result.affected_by == (AffectedBy("macros.txt", "deleted"),)[:0] + (
+        AffectedBy("prompts/part.md", "modified"),
+    )
+    assert result.base is not None
+    assert result.head is not None
+    assert result.prompt_still_there
+
+
+def test_a_new_contract_has_no_base() -> None:
+    new = {"contracts/c.yaml": contract("c"), "contracts/c.jsonl": '{"x": 1}', "prompts/c.md": "c"}
+    (result,) = after({**new}).contracts
+    assert (result.name, result.base) == ("c", None)
+    assert {(a.path, a.change) for a in result.affected_by} == {(path, "added") for path in new}
+
+
+def test_a_removed_contract_says_whether_its_prompt_stays() -> None:
+    (result,) = after({"contracts/a.yaml": None}).contracts
+    assert (result.head, result.prompt_still_there) == (None, True)
+    assert result.base is not None
+    assert result.affected_by == (AffectedBy("contracts/a.yaml", "deleted"),)
+    (gone,) = after({"contracts/a.yaml": None, "prompts/a.md": None}).contracts
+    assert not gone.prompt_still_there
+    moved = {"contracts/a.yaml": None, "prompts/a.md": None, "prompts/z.md": FILES["prompts/a.md"]}
+    (kept,) = after({**moved}, {"prompts/a.md": "prompts/z.md"}).contracts
+    assert kept.prompt_still_there
+
+
+def test_a_removed_contract_that_never_loaded() -> None:
+    base = {
+        **FILES,
+        "contracts/a.yaml": contract("a", extra="oops: 1\n"),
+        "contracts/x.yaml": "a: [",
+    }
+    head = {path: text for path, text in FILES.items() if path != "contracts/a.yaml"}
+    affected = find_affected(Change(revision(base), revision(head)), Policy(), SHAPES)
+    (result,) = affected.contracts
+    assert (result.name, result.base, result.head, result.prompt_still_there) == (
+        "a",
+        None,
+        None,
+        True,
+    )
+
+
+def test_moves_alone_run_nothing() -> None:
+    moved = {"contracts/a.yaml": None, "contracts/new/a.yaml": contract("a", "/prompts/n.md").replace("a.jsonl", "../a.jsonl"),
+             "prompts/a.md": None, "prompts/n.md": FILES["prompts/a.md"]}  # fmt: skip
+    renames = {"contracts/a.yaml": "contracts/new/a.yaml", "prompts/a.md": "prompts/n.md"}
+    affected = after({**moved}, renames)
+    assert (names(affected), affected.others) == ([], ("a", "b"))
+    changed = after({**moved, "prompts/n.md": "N {{ x }}"}, renames)
+    assert changed.contracts[0].affected_by[-1] == AffectedBy("prompts/n.md", "renamed")
+    assert changed.contracts[0].base is not None
+
+
+def test_another_prompt_that_was_there_already_is_a_change_of_the_contract() -> None:
+    (result,) = after({"contracts/a.yaml": contract("a", "../prompts/b.md")}).contracts
+    assert result.affected_by == (AffectedBy("contracts/a.yaml", "modified"),)
+
+
+def test_a_new_name_for_the_same_prompt_is_the_same_contract() -> None:
+    text = contract("a", extra="params: {n: 1}\n").replace("name: a", "name: z")
+    affected = after({"contracts/a.yaml": text})
+    (result,) = affected.contracts
+    assert (result.name, result.base and result.base.name) == ("z", "a")
+    assert "is called z now" in affected.notices[0]
+    other = contract("a", "../prompts/b.md").replace("name: a", "name: z")
+    assert [(r.name, r.head is None) for r in after({"contracts/a.yaml": other}).contracts] == [
+        ("a", True),
+        ("z", False),
+    ]
+
+
+def test_a_contract_broken_at_base_alone_is_new_with_a_notice() -> None:
+    for broken in (contract("a", extra="oops: 1\n"), "a: ["):
+        base = revision({**FILES, "contracts/a.yaml": broken})
+        affected = find_affected(Change(base, revision(FILES)), Policy(), SHAPES)
+        (result,) = affected.contracts
+        assert (result.name, result.base) == ("a", None)
+        assert "could not be loaded" in affected.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"contracts/a.yaml": "a: ["}, "contracts/a.yaml:2"),
+        ({"prompts/a.md": None}, "there is no file `prompts/a.md`"),
+        ({"prompts/part.md": None}, "there is no file `prompts/part.md`"),
+        ({"contracts/z.yaml": contract("a").replace("a.jsonl", "a.jsonl")}, "`a` is taken by contracts/a.yaml"),
+        ({"contracts/z.yaml": "x: 1"}, "`contract` is missing"),
+        ({"contracts/z.yaml": "- x"}, "is not a mapping"),
+        ({"contracts/deep/b.jsonl": '{"x": 1, "checks": [{"type": "json_schema", "schema": "../../../r"}]}'}, "out of"),
+    ],
+)  # fmt: skip
+def test_what_is_broken_at_head_is_an_error(changes: dict[str, str | None], what: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        after(changes)
+    assert what in str(caught.value)
+
+
+def test_a_contract_broken_on_both_sides_is_an_error_all_the_same() -> None:
+    both = revision({**FILES, "contracts/a.yaml": "a: ["})
+    with pytest.raises(ContractError):
+        find_affected(Change(both, both), Policy(), SHAPES)
+
+
+def test_uncovered_prompts_are_the_changed_ones_that_nobody_refers_to() -> None:
+    changes = {
+        "prompts/new.md": "n",
+        "prompts/part.md": "p",
+        "prompts/x/y.txt": "z",
+        "other/n.md": "n",
+    }
+    assert after({**changes}).uncovered == ("prompts/new.md", "prompts/x/y.txt")
+    assert after({**changes}, prompts=("other/*",)).uncovered == ("other/n.md",)
+    removed = after({"contracts/a.yaml": None, "prompts/a.md": "changed"})
+    assert removed.uncovered == ("prompts/a.md",)
+    base = {**FILES, "prompts/old.md": "o"}
+    head = {**FILES, "prompts/moved.md": "o"}
+    change = Change(revision(base), revision(head), {"prompts/old.md": "prompts/moved.md"})
+    assert find_affected(change, Policy(), SHAPES).uncovered == ()
+
+
+def test_links_are_no_uncovered_prompts() -> None:
+    class Linked(MemoryRevision):
+        entries = {**revision(FILES).entries, "prompts/l.md": Entry("1", "symlink")}  # type: ignore[assignment]
+
+    head = Linked(revision(FILES).files)
+    assert find_affected(Change(revision(FILES), head), Policy(), SHAPES).uncovered == ()
+
+
+def test_files_that_contracts_refer_to_are_no_contracts() -> None:
+    files = {
+        **FILES,
+        "contracts/a.yaml": contract("a")
+        .replace("a.jsonl", "rows.yaml")
+        .replace("/s.json", "s.yaml"),
+        "contracts/rows.yaml": "- x: 1\n",
+        "contracts/s.yaml": "type: string\n",
+    }
+    known = ("contracts/a.yaml", "contracts/deep/b.yaml")
+    assert contract_paths(revision(files), Policy(), SHAPES) == known
+    assert contract_paths(revision(FILES), Policy(contracts="contracts/*.yaml")) == known[:1]
+    head = {**files, "contracts/rows.yaml": "- x: 2\n"}
+    affected = find_affected(Change(revision(files), revision(head)), Policy(), SHAPES)
+    assert names(affected) == ["a"]
+    assert affected.contracts[0].head is not None
+
+
+def test_every_contract_of_one_revision() -> None:
+    suite = every_contract(revision(FILES), Policy(), SHAPES)
+    assert [(c.name, c.base) for c in suite.contracts] == [("a", None), ("b", None)]
+    with pytest.raises(ContractError, match="is taken by"):
+        every_contract(
+            revision({**FILES, "contracts/z.yaml": FILES["contracts/a.yaml"]}), Policy(), SHAPES
+        )
+    with pytest.raises(ContractError, match="not YAML"):
+        every_contract(revision({**FILES, "contracts/z.yaml": "a: ["}), Policy(), SHAPES)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "included"),
+    [
+        ("prompts/a.yaml", "- role: user\n  content: \"{% include \\\"part.md\\\" %}\"\n", True),
+        ("prompts/a.yaml", "- role: user\n  content: '{% include ''part.md'' %}'\n", True),
+        ("prompts/a.json", '[{"role": "user", "content": "{% include \\"part.md\\" %}"}]', True),
+        ("prompts/a.md", "{% raw %}{% include 'part.md' %}{% endraw %}", False),
+        ("prompts/a.md", "{% raw %}{% include 'gone\\n.md' %}{% endraw %}", False),
+        ("prompts/a.md", "{% raw %}{% include '../../x' %}{% endraw %}", False),
+        ("prompts/a.md", "{%- if x -%}{%+ include \"/prompts/part.md\" ignore missing -%}{% endif %}", True),
+    ],
+)  # fmt: skip
+def test_includes_are_found_however_they_are_written(path: str, text: str, included: bool) -> None:
+    base = {**FILES, path: text, "contracts/a.yaml": contract("a", f"/{path}")}
+    head = {**base, "prompts/part.md": "changed"}
+    affected = find_affected(Change(revision(base), revision(head)), Policy(), SHAPES)
+    assert names(affected) == (["a"] if included else [])
+
+
+def test_nothing_heavy_is_imported_where_nothing_is_affected() -> None:
+    code = (
+        "import sys; from gatekeeper.contract.change import *;"
+        "from gatekeeper.contract.affected import *; from gatekeeper.contract.policy import Policy;"
+        f"r = MemoryRevision({ {path: text.encode() for path, text in FILES.items()}!r});"
+        "h = MemoryRevision({**r.files, 'README.md': b'new'});"
+        "a = find_affected(Change(r, h), Policy(), {});"
+        "assert a.unaffected == 2, a;"
+        "sys.exit(bool({'jsonschema', 'jinja2', 'scipy', 'litellm', 'git'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

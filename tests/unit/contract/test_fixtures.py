@@ -1,0 +1,129 @@
+"""Fixture files of every kind, and where their faults are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.contract.fixtures import fixture_from, identified, read_rows
+from gatekeeper.contract.model import CheckSpec, Fixture
+from gatekeeper.contract.positions import Document, KeyPath
+from gatekeeper.errors import ContractError, Problem
+
+
+def no_checks(_d: Document, _k: KeyPath, _v: object, _p: list[Problem]) -> tuple[CheckSpec, ...]:
+    return (CheckSpec("equals", "e", {}),)
+
+
+def load(text: str, path: str) -> tuple[Fixture, ...]:
+    problems: list[Problem] = []
+    made = [fixture_from(row, no_checks, problems) for row in read_rows(text, path)]
+    fixtures = identified([fixture for fixture in made if fixture], problems)
+    if problems:
+        raise ContractError(problems)
+    return fixtures
+
+
+ROWS = [
+    {"id": "a", "vars": {"text": 'x, "y"\nz'}, "expected": "no", "category": "c"},
+    {"text": "plain", "expected": "yes"},
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("f.jsonl", "\n".join(json.dumps(row) for row in ROWS) + "\n\n"),
+        ("f.json", json.dumps(ROWS, indent=1)),
+        ("f.yaml", json.dumps(ROWS)),
+        ("f.yml", "- {id: a, vars: {text: \"x, \\\"y\\\"\\nz\"}, expected: no, category: c}\n"
+                  "- text: plain\n  expected: yes\n"),
+        ("f.CSV", 'id,text,expected,category\na,"x, ""y""\nz",no,c\n\n,plain,yes,\n'),
+    ],
+)  # fmt: skip
+def test_the_same_rows_in_every_format(path: str, text: str) -> None:
+    first, second = load(text, path)
+    assert (first.id, first.vars, first.expected) == ("a", ROWS[0]["vars"], "no")
+    assert first.category == "c"
+    assert (second.vars, second.expected) == ({"text": "plain"}, "yes")
+    assert second.id.startswith("f-")
+    assert second.position is not None
+    assert (second.position.path, bool(second.position.line)) == (path, True)
+
+
+def test_csv_lines_are_those_of_the_file() -> None:
+    rows = read_rows('text\n"a\nb"\nc\n', "f.csv")
+    assert [row.document.position().line for row in rows] == [2, 4]
+
+
+def test_csv_cells_may_hold_json() -> None:
+    (fixture,) = load('id,vars,metadata,checks\n7,"{""a"": [1]}",,\n', "f.csv")
+    assert (fixture.id, fixture.vars, fixture.checks) == ("7", {"a": [1]}, ())
+
+
+def test_made_ids_depend_on_content_alone() -> None:
+    (one,) = load('{"b": 1, "a": 2}', "f.jsonl")
+    first, again, other = load('[{"a": 2, "b": 1}, {"a": 2, "b": 1}, {"a": 3}]', "g.json")
+    assert (first.id, again.id) == (one.id, f"{one.id}-2")
+    assert other.id not in (first.id, again.id)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "place", "what"),
+    [
+        ("f.jsonl", '{"a": 1}\n{"a": 2\n', "f.jsonl:2", "not JSON"),
+        ("f.jsonl", '{"a": 1, "a": 2}', "f.jsonl:1", "written twice"),
+        ("f.jsonl", '{"a": NaN}', "f.jsonl:1", "not JSON"),
+        ("f.jsonl", '{"a": 1e999}', "f.jsonl:1", "too large"),
+        ("f.jsonl", '{"a": "\\uD800"}', "f.jsonl:1", "surrogate"),
+        ("f.jsonl", "[" * 5000, "f.jsonl:1", "nested deeper"),
+        ("f.jsonl", "\n", "f.jsonl:1", "no fixture"),
+        ("f.json", "[]", "f.json:1", "no fixture"),
+        ("f.json", "", "f.json:1", "no fixture"),
+        ("f.yaml", "a: 1", "f.yaml:1", "not a list"),
+        ("f.yaml", "- 3", "f.yaml:1", "not a mapping"),
+        ("f.yaml", "- a: 1\n- {}", "f.yaml:2", "an empty row"),
+        ("f.yaml", "- vars: 3", "f.yaml:1", "`vars` is not a mapping"),
+        ("f.yaml", "- vars: {a: 1}\n  b: 2", "f.yaml:2", "beside `vars`"),
+        ("f.yaml", "- a: 1\n  metadata: 3", "f.yaml:2", "`metadata`"),
+        ("f.yaml", "- a: 1\n  id: [x]", "f.yaml:2", "`id`"),
+        ("f.yaml", "- a: 1\n  category: true", "f.yaml:2", "`category`"),
+        ("f.yaml", "- {id: x, a: 1}\n- {id: x, a: 2}", "f.yaml:2", "`x` is taken by f.yaml:1"),
+        ("f.csv", "a,b\n1\n", "f.csv:2", "1 cells under 2 columns"),
+        ("f.csv", "a,a\n1,2\n", "f.csv:1", "two have the same"),
+        ("f.csv", "a\n", "f.csv:1", "no fixture"),
+        ("f.csv", 'a\n"x', "f.csv:2", "not CSV"),
+        ("f.csv", "a,vars\n1,{x}\n", "f.csv:2", "not JSON"),
+        ("f.txt", "x", "f.txt", "not a kind"),
+    ],
+)
+def test_faults_name_file_and_line(path: str, text: str, place: str, what: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        load(text, path)
+    message = str(caught.value)
+    assert message.startswith(place)
+    assert what in message
+
+
+@given(st.text(max_size=40) | st.text('{}[]":,ab1\n- ', max_size=40))
+def test_no_text_does_more_than_raise_contract_error(text: str) -> None:
+    for path in ("f.jsonl", "f.json", "f.yaml", "f.csv"):
+        try:
+            fixtures = load(text, path)
+        except ContractError:
+            continue
+        assert len({fixture.id for fixture in fixtures}) == len(fixtures) > 0
+
+
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=10)
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["x", "y"]), CELL, min_size=1), min_size=1, max_size=5)
+)
+def test_json_lines_round_trip(rows: list[dict[str, str]]) -> None:
+    text = "\n".join(json.dumps(row) for row in rows)
+    assert [fixture.vars for fixture in load(text, "f.jsonl")] == rows

@@ -1,0 +1,107 @@
+"""The policy file, its defaults and its faults."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.contract.change import Entry, MemoryRevision
+from gatekeeper.contract.policy import POLICY_PATH, Allow, Limits, Policy, load_policy
+from gatekeeper.contract.published import policy_schema
+from gatekeeper.contract.shape import conforms
+from gatekeeper.errors import ContractError
+
+
+def load(text: str) -> Policy:
+    return load_policy(MemoryRevision({POLICY_PATH: text.encode()}))
+
+
+def test_no_file_and_an_empty_one_mean_the_defaults() -> None:
+    assert load_policy(MemoryRevision({})) == load("# nothing\n") == load("{}") == Policy()
+
+
+def test_every_key_is_read() -> None:
+    policy = load(
+        "contracts: c/*.yml\nprompts: [a/**, b]\nrequire_contract: true\non_inconclusive: fail\n"
+        "allow: {contract_removal: true, weakening: true}\n"
+        "limits: {cost_usd: null, calls: 5.0, minutes: 1, concurrency: 2, requests_per_minute: 9}\n"
+        "error_budget: {freeze: false}\nwaivers: {permission: admin}\nhistory: {branch: h}\n"
+    )
+    assert policy == Policy(
+        contracts="c/*.yml",
+        prompts=("a/**", "b"),
+        require_contract=True,
+        on_inconclusive="fail",
+        allow=Allow(contract_removal=True, weakening=True),
+        limits=Limits(None, 5, 1, 2, 9),
+        freeze=False,
+        waiver_permission="admin",
+        history_branch="h",
+    )
+    assert isinstance(policy.limits.calls, int)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ("limit: {}", "1:1: limit", "did you mean `limits`?"),
+        ("require_contract: yes", "1:19: require_contract", '"yes" is not true or false'),
+        ("a: 1\nlimits:\n  cost: 1\n", "1:1: a", "unknown key"),
+        ("limits:\n  cost_usd: -1\n", "2:13: limits.cost_usd", "not at least 0"),
+        ("limits: {minutes: 0}", "1:19: limits.minutes", "not more than 0"),
+        ("limits: {concurrency: 1.5}", "1:23: limits.concurrency", "whole number"),
+        ("prompts: a", "1:10: prompts", "is not a list"),
+        ("contracts: ''", "1:12: contracts", "is empty"),
+        ("waivers: {permission: root}", "1:23: waivers.permission", "not one of read"),
+        ("- a", "1:1:", "is not a mapping"),
+        ("a: [", "2:1:", "not YAML"),
+    ],
+)
+def test_faults_have_a_place(text: str, place: str, what: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        load(text)
+    assert str(caught.value).startswith(f"{POLICY_PATH}:{place}")
+    assert what in str(caught.value)
+
+
+def test_a_policy_that_is_no_text() -> None:
+    class Link(MemoryRevision):
+        entries = {POLICY_PATH: Entry("1", "symlink")}  # type: ignore[assignment]
+
+    with pytest.raises(ContractError, match="symbolic link"):
+        load_policy(Link({}))
+
+
+def test_a_sound_policy_is_read_without_jsonschema() -> None:
+    code = (
+        "import sys; from gatekeeper.contract.change import MemoryRevision as M;"
+        "from gatekeeper.contract.policy import *;"
+        "load_policy(M({POLICY_PATH: b'limits: {calls: 5}'}));"
+        "sys.exit('jsonschema' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+VALUE = (
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(-1, 2) | st.sampled_from(["", "pass", "read"])
+    | st.lists(st.sampled_from(["a", "", 1]), max_size=2)
+)  # fmt: skip
+SECTIONS = {
+    name: st.dictionaries(st.sampled_from([*part.get("properties", {}), "zz"]), VALUE, max_size=2)
+    for name, part in policy_schema()["properties"].items()
+}
+
+
+@given(
+    st.fixed_dictionaries({}, optional={name: VALUE | part for name, part in SECTIONS.items()})
+    | VALUE
+)
+def test_our_reading_of_the_schema_is_that_of_jsonschema(data: object) -> None:
+    assert conforms(data, policy_schema()) == jsonschema.Draft202012Validator(
+        policy_schema()
+    ).is_valid(data)
