@@ -39,11 +39,14 @@ ROWS = [
         ("f.jsonl", "\n".join(json.dumps(row) for row in ROWS) + "\n\n"),
         ("f.json", json.dumps(ROWS, indent=1)),
         ("f.yaml", json.dumps(ROWS)),
-        ("f.yml", "- {id: a, vars: {text: \"x, \\\"y\\\"\\nz\"}, expected: no, category: c}\n"
-                  "- text: plain\n  expected: yes\n"),
+        (
+            "f.yml",
+            '- {id: a, vars: {text: "x, \\"y\\"\\nz"}, expected: no, category: c}\n'
+            "- text: plain\n  expected: yes\n",
+        ),
         ("f.CSV", 'id,text,expected,category\na,"x, ""y""\nz",no,c\n\n,plain,yes,\n'),
     ],
-)  # fmt: skip
+)
 def test_the_same_rows_in_every_format(path: str, text: str) -> None:
     first, second = load(text, path)
     assert (first.id, first.vars, first.expected) == ("a", ROWS[0]["vars"], "no")

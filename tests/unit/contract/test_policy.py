@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import ClassVar
 
 import jsonschema
 import pytest
@@ -71,7 +72,7 @@ def test_faults_have_a_place(text: str, place: str, what: str) -> None:
 
 def test_a_policy_that_is_no_text() -> None:
     class Link(MemoryRevision):
-        entries = {POLICY_PATH: Entry("1", "symlink")}  # type: ignore[assignment]
+        entries: ClassVar = {POLICY_PATH: Entry("1", "symlink")}  # type: ignore[assignment]
 
     with pytest.raises(ContractError, match="symbolic link"):
         load_policy(Link({}))
@@ -88,9 +89,13 @@ def test_a_sound_policy_is_read_without_jsonschema() -> None:
 
 
 VALUE = (
-    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(-1, 2) | st.sampled_from(["", "pass", "read"])
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 3)
+    | st.floats(-1, 2)
+    | st.sampled_from(["", "pass", "read"])
     | st.lists(st.sampled_from(["a", "", 1]), max_size=2)
-)  # fmt: skip
+)
 SECTIONS = {
     name: st.dictionaries(st.sampled_from([*part.get("properties", {}), "zz"]), VALUE, max_size=2)
     for name, part in policy_schema()["properties"].items()

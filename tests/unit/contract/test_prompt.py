@@ -146,7 +146,7 @@ def test_faults_name_the_line(path: str, text: str, line: int, what: str) -> Non
 
 def test_includes_are_read_through_includes() -> None:
     files = {
-        "p/a.md": "{% include 'x/b.md' %}{% from '/m.md' import f %}{% include ['c.md', \"x/b.md\"] %}",
+        "p/a.md": "{% include 'x/b.md' %}{% from '/m.md' import f %}{% include ['c.md', \"x/b.md\"] %}",  # noqa: E501
         "p/x/b.md": "{% include '../c.md' %}",
         "p/c.md": "c",
         "m.md": "{% macro f() %}{% endmacro %}",
@@ -161,12 +161,16 @@ def test_includes_are_read_through_includes() -> None:
         ({"p.md": "a\n{% include 'gone.md' %}"}, "p.md:2", "there is no file"),
         ({"p.md": "{% include '../up.md' %}"}, "p.md:1", "out of the repository"),
         ({"p.md": "{% include name %}"}, "p.md:1", "only known when rendering"),
-        ({"p.md": "{% include 'b.md' %}", "b.md": "\n{% include 'p.md' %}"}, "b.md:2", "includes itself"),
+        (
+            {"p.md": "{% include 'b.md' %}", "b.md": "\n{% include 'p.md' %}"},
+            "b.md:2",
+            "includes itself",
+        ),
         ({"p.md": "{% include 'b.md' %}", "b.md": "\n{% if %}"}, "b.md:2", "not a template"),
         ({"p.md": "a\n{% for %}"}, "p.md:2", "not a template"),
         ({"p.md": "{{ x | nofilter }}"}, "p.md:1", "nofilter"),
     ],
-)  # fmt: skip
+)
 def test_faults_of_templates_and_includes(files: dict[str, str], place: str, what: str) -> None:
     with pytest.raises(ContractError) as caught:
         load(files, "p.md")

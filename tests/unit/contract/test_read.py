@@ -24,10 +24,13 @@ class Revision:
 @pytest.mark.parametrize(
     ("reference", "path"),
     [
-        ("b.txt", "a/b.txt"), ("../b.txt", "b.txt"), ("/c d/b.txt", "c d/b.txt"),
-        ("./x/../b.txt", "a/b.txt"), ("//x", "x"),
+        ("b.txt", "a/b.txt"),
+        ("../b.txt", "b.txt"),
+        ("/c d/b.txt", "c d/b.txt"),
+        ("./x/../b.txt", "a/b.txt"),
+        ("//x", "x"),
     ],
-)  # fmt: skip
+)
 def test_paths_are_relative_to_the_file_or_the_root(reference: str, path: str) -> None:
     assert locate(reference, "a/contract.yaml") == path
 
@@ -55,9 +58,13 @@ def test_other_encodings_name_byte_and_line() -> None:
 def test_links_submodules_and_pointers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     revision = Revision({"l": Entry("1", "symlink"), "s": Entry("2", "submodule"), "f": Entry("3")})
     for path, what in [
-        ("l", "symbolic link"), ("s", "submodule"), ("l/x", "inside the symbolic link"),
-        ("s/x/y", "inside the submodule"), ("f", "no file"), ("f/x", "no file"),
-    ]:  # fmt: skip
+        ("l", "symbolic link"),
+        ("s", "submodule"),
+        ("l/x", "inside the symbolic link"),
+        ("s/x/y", "inside the submodule"),
+        ("f", "no file"),
+        ("f/x", "no file"),
+    ]:
         with pytest.raises(UnreadableError, match=what):
             read_text(revision, path)
     pointer = MemoryRevision({"a": b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n"})

@@ -91,20 +91,20 @@ def test_every_message_is_looked_at() -> None:
     [
         "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
         "{% for i in range(99999) %}{% if range(99999) | sum %}{% endif %}{% endfor %}",
-        "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(40) }}",
+        "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(40) }}",  # noqa: E501
         "{{ 'x' * 10 ** 9 }}",
         "{{ [1] * 10 ** 9 }}",
         "{{ 10 ** 10 ** 10 }}",
         "{{ 1 << 10 ** 9 }}",
-        "{% set ns = namespace(a=2) %}{% for i in range(90) %}{% set ns.a = ns.a * ns.a %}{% endfor %}",
+        "{% set ns = namespace(a=2) %}{% for i in range(90) %}{% set ns.a = ns.a * ns.a %}{% endfor %}",  # noqa: E501
         "{{ 'a' | center(10 ** 9) }}",
         "{{ 'a'.ljust(10 ** 9) }}",
         "{{ '{:999999999}'.format(1) }}",
         "{{ '%999999999d' % 1 }}",
         "{{ '%999999999d' | format(1) }}",
-        "{% set ns = namespace(a='xy') %}{% for i in range(99) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}",
-        "{% set ns = namespace(a='xy') %}{% for i in range(99) %}{% set ns.a = ns.a + ns.a %}{% endfor %}",
-        "{% set ns = namespace(a=[1]) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}{% endfor %}{{ ns.a }}",
+        "{% set ns = namespace(a='xy') %}{% for i in range(99) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}",  # noqa: E501
+        "{% set ns = namespace(a='xy') %}{% for i in range(99) %}{% set ns.a = ns.a + ns.a %}{% endfor %}",  # noqa: E501
+        "{% set ns = namespace(a=[1]) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}{% endfor %}{{ ns.a }}",  # noqa: E501
         "{{ 'a'.replace('a', 'b' * 900000).replace('b', 'c' * 900000) }}",
         "{{ ('a' * 9999) | replace('a', 'b' * 9999) }}",
         "{{ range(99999) | join('a' * 9999) }}",
@@ -124,13 +124,20 @@ def test_bombs_and_chance_are_refused_quickly(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("{{ expected }}", {"a": 1}), ("{{ n }}", 3), ("{{- n + 1 -}}", 4), (" {{ n }}", " 3"),
-        ("{{ n }}{{ n }}", "33"), ("{{ items | map('string') }}", ["1", "{'k': 2}"]),
+        ("{{ expected }}", {"a": 1}),
+        ("{{ n }}", 3),
+        ("{{- n + 1 -}}", 4),
+        (" {{ n }}", " 3"),
+        ("{{ n }}{{ n }}", "33"),
+        ("{{ items | map('string') }}", ["1", "{'k': 2}"]),
         (["{{ n }}", {"k": "{{ expected.a }}"}, 7, None], [3, {"k": 1}, 7, None]),
-        (r"^\w{2}$", r"^\w{2}$"), (r"{#\d+}", r"{#\d+}"), ("{% if n %}y{% endif %}", "y"),
-        ("{{ {'a': n} }}", {"a": 3}), ("{% raw %}{{{% endraw %}", "{{"),
+        (r"^\w{2}$", r"^\w{2}$"),
+        (r"{#\d+}", r"{#\d+}"),
+        ("{% if n %}y{% endif %}", "y"),
+        ("{{ {'a': n} }}", {"a": 3}),
+        ("{% raw %}{{{% endraw %}", "{{"),
     ],
-)  # fmt: skip
+)
 def test_values_keep_their_type(value: object, expected: object) -> None:
     assert render_value(value, FIXTURE, None) == expected
 

@@ -51,38 +51,74 @@ def length(**params: object) -> Contract:
     ("head", "told"),
     [
         (replace(BASE, fixtures=FIXTURES[1:]), ["fixture `a` removed"]),
-        (replace(BASE, fixtures=(replace(FIXTURES[0], vars={"x": 9}), FIXTURES[1])),
-         ["fixture `a`: its variables changed"]),
-        (replace(BASE, fixtures=(replace(FIXTURES[0], expected="z", checks=()), FIXTURES[1])),
-         ['fixture `a`: `expected` changed from "y" to "z"', "fixture `a`: check `own` removed"]),
+        (
+            replace(BASE, fixtures=(replace(FIXTURES[0], vars={"x": 9}), FIXTURES[1])),
+            ["fixture `a`: its variables changed"],
+        ),
+        (
+            replace(BASE, fixtures=(replace(FIXTURES[0], expected="z", checks=()), FIXTURES[1])),
+            ['fixture `a`: `expected` changed from "y" to "z"', "fixture `a`: check `own` removed"],
+        ),
         (checks(LENGTH, FIELDS), ["check `schema` removed"]),
-        (checks(replace(LENGTH, severity="warn"), FIELDS, SCHEMA),
-         ["check `short`: severity lowered from error to warn"]),
+        (
+            checks(replace(LENGTH, severity="warn"), FIELDS, SCHEMA),
+            ["check `short`: severity lowered from error to warn"],
+        ),
         (length(max=20, min=2), ["check `short`: `max` loosened from 10 to 20"]),
         (length(max=10, min=1), ["check `short`: `min` loosened from 2 to 1"]),
         (length(max=10), ["check `short`: `min` removed, was 2"]),
         (length(max="{{ n }}", min=2), ['check `short`: `max` changed from 10 to "{{ n }}"']),
         (length(max=10, min=2, unit="words"), ['check `short`: `unit` added: "words"']),
-        (checks(LENGTH, replace(FIELDS, name="x", params={"fields": ["a"]}), SCHEMA),
-         ['check `fields`: `fields` loosened from ["a", "b"] to ["a"]']),
-        (checks(LENGTH, FIELDS, replace(SCHEMA, files={"s.json": "true", "t.json": "{}"})),
-         ['check `schema`: `schema` changed from "s.json" to "s.json"']),
-        (checks(LENGTH, FIELDS, replace(SCHEMA, files={"s.json": "{}", "t.json": "true"})),
-         ["check `schema`: a file that its schema refers to changed"]),
-        (replace(BASE, slo=Objectives(0.8, 2000, None, "1d")),
-         ["slo.success_rate lowered from 0.9 to 0.8", "slo.latency_p95_ms raised from 1000 to 2000",
-          "slo.cost_per_call_usd removed, was 0.01", "slo.window changed from 28d to 1d"]),
-        (replace(BASE, gate=GatePolicy(0.01, 0.1, None)),
-         ["gate.alpha lowered from 0.05 to 0.01", "gate.margin raised from 0.05 to 0.1",
-          "gate.tolerance removed, was 0.8"]),
-        (replace(BASE, sampling=SamplingPolicy(2, "adaptive", "any")),
-         ["sampling.samples lowered from 5 to 2", "sampling.aggregate loosened from majority to any"]),
-        (replace(BASE, sampling=SamplingPolicy(5, "fixed", "first")),
-         ["sampling.aggregate changed from majority to first"]),
-        (replace(BASE, mode="enforce", repair=RepairPolicy(("strip", "lower"), 3)),
-         ["repair step `lower` added", "repair.max_steps raised from 2 to 3", "mode changed from auto to enforce"]),
+        (
+            checks(LENGTH, replace(FIELDS, name="x", params={"fields": ["a"]}), SCHEMA),
+            ['check `fields`: `fields` loosened from ["a", "b"] to ["a"]'],
+        ),
+        (
+            checks(LENGTH, FIELDS, replace(SCHEMA, files={"s.json": "true", "t.json": "{}"})),
+            ['check `schema`: `schema` changed from "s.json" to "s.json"'],
+        ),
+        (
+            checks(LENGTH, FIELDS, replace(SCHEMA, files={"s.json": "{}", "t.json": "true"})),
+            ["check `schema`: a file that its schema refers to changed"],
+        ),
+        (
+            replace(BASE, slo=Objectives(0.8, 2000, None, "1d")),
+            [
+                "slo.success_rate lowered from 0.9 to 0.8",
+                "slo.latency_p95_ms raised from 1000 to 2000",
+                "slo.cost_per_call_usd removed, was 0.01",
+                "slo.window changed from 28d to 1d",
+            ],
+        ),
+        (
+            replace(BASE, gate=GatePolicy(0.01, 0.1, None)),
+            [
+                "gate.alpha lowered from 0.05 to 0.01",
+                "gate.margin raised from 0.05 to 0.1",
+                "gate.tolerance removed, was 0.8",
+            ],
+        ),
+        (
+            replace(BASE, sampling=SamplingPolicy(2, "adaptive", "any")),
+            [
+                "sampling.samples lowered from 5 to 2",
+                "sampling.aggregate loosened from majority to any",
+            ],
+        ),
+        (
+            replace(BASE, sampling=SamplingPolicy(5, "fixed", "first")),
+            ["sampling.aggregate changed from majority to first"],
+        ),
+        (
+            replace(BASE, mode="enforce", repair=RepairPolicy(("strip", "lower"), 3)),
+            [
+                "repair step `lower` added",
+                "repair.max_steps raised from 2 to 3",
+                "mode changed from auto to enforce",
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_loosenings(head: Contract, told: list[str]) -> None:
     assert list(loosenings(BASE, head)) == told
 
