@@ -154,7 +154,11 @@ def _is_text(request: Request) -> bool:
 
 def _completion(answer: Mapping[str, Any]) -> Completion:
     choice = answer["choices"][0]
-    text = choice["text"] if "text" in choice else choice["message"].get("content")
+    if "text" in choice:
+        # The space that belongs between the prompt and its continuation comes back here.
+        text = choice["text"].lstrip()
+    else:
+        text = choice["message"].get("content")
     usage, timings = answer.get("usage") or {}, answer.get("timings")
     return Completion(
         text=text or "",
