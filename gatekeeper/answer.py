@@ -12,8 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError
 from gatekeeper.github.api import PullRequestApi
 from gatekeeper.github.event import Activity, CheckMergeGroup, CheckPullRequest
@@ -66,6 +64,7 @@ class Answer:
 
 def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
     """Write the reports to `out` and say the verdict in the log; the rest is the answer."""
+    newsworthy = bool(result.contracts or result.uncovered or result.verdict != "pass")
     comment = clean(render_comment(result, marker_id=settings.id), settings)
     files = write_reports(result, out)
     sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
@@ -73,9 +72,7 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
         _redact_file(path, settings)
     _put(files["comment.md"], sent)
     _give_to_owner(settings)
-    log = io.StringIO()
-    print_result(result, None, Console(file=log, width=120, highlight=False))
-    say(clean(log.getvalue(), settings))
+    say(clean(_log(result, newsworthy), settings))
     folder = settings.out.as_posix()
     return Answer(
         verdict=result.verdict,
@@ -83,7 +80,7 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
         title=title(result),
         comment=comment,
         summary=clean(render_summary(result), settings),
-        newsworthy=bool(result.contracts or result.uncovered or result.verdict != "pass"),
+        newsworthy=newsworthy,
         annotations=_findings(result, settings),
         outputs={
             "verdict": result.verdict,
@@ -96,6 +93,17 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
             "cost-usd": "" if result.cost_usd is None else f"{result.cost_usd:.6f}",
         },
     )
+
+
+def _log(result: GateResult, newsworthy: bool) -> str:
+    if not newsworthy:
+        return f"{title(result)}: no contract is affected by this change"
+    # Heavy, and of no use where there is nothing to lay out.
+    from rich.console import Console
+
+    text = io.StringIO()
+    print_result(result, None, Console(file=text, width=120, highlight=False))
+    return text.getvalue()
 
 
 def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:

@@ -20,6 +20,16 @@ from container_lab import LAB, Lab
 from github_fake import FakeGithub
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of the image take minutes: they run when asked for by their marker."""
+    if "container" in config.option.markexpr:
+        return
+    asked_for = pytest.mark.skip(reason="builds and runs the image: ask for it with `-m container`")
+    for item in items:
+        if item.get_closest_marker("container"):
+            item.add_marker(asked_for)
+
+
 @pytest.fixture(scope="session")
 def lab() -> Lab:
     if not LAB.is_file():
