@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from typing import ClassVar
 
 import pytest
@@ -294,3 +295,47 @@ def test_nothing_heavy_is_imported_where_nothing_is_affected() -> None:
         "sys.exit(bool({'jsonschema', 'jinja2', 'scipy', 'litellm', 'git'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_hundreds_of_contracts_in_a_large_tree_take_no_time() -> None:
+    files = {f"src/{n % 100}/{n}.py": "x" for n in range(20_000)}
+    for n in range(500):
+        files[f"contracts/c{n}.yaml"] = contract(f"c{n}")
+        files[f"contracts/c{n}.jsonl"] = '{"x": 1}\n' * 20
+        files[f"prompts/c{n}.md"] = "C {{ x }}"
+    base = revision({**files, "s.json": "{}"})
+    head = revision({**files, "s.json": "{}", "prompts/c7.md": "D {{ x }}"})
+    change = Change(base, head)
+    assert len(base.entries) == len(head.entries)
+    started = time.process_time()
+    affected = find_affected(change, Policy(), SHAPES)
+    assert time.process_time() - started < 2
+    assert (names(affected), affected.unaffected) == (["c7"], 499)
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        "[{type: json_schema, schema: {$ref: '/t.json'}}]",
+        "[{type: json_schema, schema: /s.json}]",
+    ],
+)
+def test_schemas_in_place_and_in_fixtures_are_followed(checks: str) -> None:
+    inline = f"fixtures: [{{x: 1, checks: {checks}}}]"
+    text = (
+        contract("a")
+        .replace("fixtures: [{file: a.jsonl}]", inline)
+        .replace(", {type: json_schema, schema: /s.json}", "")
+    )
+    base = {**FILES, "contracts/a.yaml": text}
+    head = {**base, "t.json": "true"}
+    affected = find_affected(Change(revision(base), revision(head)), Policy(), SHAPES)
+    assert "a" in names(affected)
+
+
+@pytest.mark.parametrize("reference", ["../../x.json", "https://x.org/s.json", "gone.json"])
+def test_a_reference_that_leads_nowhere_is_an_error_wherever_it_stands(reference: str) -> None:
+    with pytest.raises(ContractError):
+        after({"t.json": f'{{"$ref": "{reference}"}}'})
+    with pytest.raises(ContractError):
+        after({"contracts/a.yaml": contract("a").replace("/s.json", f"'{reference}'")})
