@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.answer import (
+    COULD_NOT_MEASURE,
     Answer,
     answer_to,
     answer_to_error,
@@ -78,6 +79,9 @@ def act(settings: Settings, activity: Activity, api: PullRequestApi) -> int:
         fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
         answer = answer_to_error(error, fault, settings)
     deliver(answer, settings, activity, api)
+    fork = isinstance(activity, CheckPullRequest) and not activity.same_repository
+    if fork and answer.exit_code == COULD_NOT_MEASURE and settings.event_name == "pull_request":
+        say("Pull requests from forks get no secrets, so models that need a key cannot be called.")
     return answer.exit_code
 
 

@@ -159,10 +159,14 @@ def test_a_link_in_place_of_the_reports_is_not_followed(act: Act, tmp_path: Path
     assert list(outside.iterdir()) == []
 
 
-def test_a_stale_merge_commit_is_not_judged(act: Act, github: FakeGithub, tmp_path: Path) -> None:
+@pytest.mark.parametrize("known", ["base", None])
+def test_a_stale_merge_commit_is_not_judged(
+    act: Act, github: FakeGithub, tmp_path: Path, known: str | None
+) -> None:
     change = PullRequest.make(tmp_path, {PROMPT: HARMLESS})
-    # The checkout is of the base alone: the change must be found by history.
-    assert act(change, changed={"GITHUB_SHA": change.base}) == 0
+    # Not the merge of this head, or gone: the change must be found by history.
+    sha = change.base if known else "e" * 40
+    assert act(change, changed={"GITHUB_SHA": sha}) == 0
     assert "May merge" in github.comments[7][0].body
 
 
@@ -189,6 +193,20 @@ def test_a_dispatch_runs_the_suite(
     assert act(change, changed=changed) == 0
     assert github.requests == []
     assert len(model.requests) == 24
+
+
+def test_a_fork_without_a_key_could_not_be_measured_and_is_told_why(
+    act: Act,
+    github: FakeGithub,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    github.read_only = True
+    change = PullRequest.make(tmp_path, {PROMPT: HARMLESS})
+    event = tmp_path / "fork.json"
+    event.write_text(json.dumps(change.event(fork=True)))
+    assert act(change, changed={"GITHUB_EVENT_PATH": str(event), "OPENAI_API_KEY": ""}) == 3
+    assert "forks get no secrets" in capsys.readouterr().out
 
 
 def test_an_event_of_another_kind_is_explained(
