@@ -10,6 +10,7 @@ the one announced.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,9 @@ GIT_ENVIRONMENT = {
     "GIT_COMMITTER_NAME": "Gatekeeper demo",
     "GIT_COMMITTER_EMAIL": "demo@example.invalid",
 }
+
+FOLD = re.compile(r"^<details><summary>(.*?)</summary>.*?^</details>\n+", re.DOTALL | re.MULTILINE)
+TAG = re.compile(r"</?(?:code|sub)>")
 
 Edit = Callable[[str], str]
 
@@ -78,10 +82,10 @@ def without_example_turns(text: str) -> str:
 PULL_REQUESTS = (
     PullRequest(
         "harmless",
-        "Say what kind of review and where to look",
+        "Polish the wording",
         {
             SENTIMENT: reworded("each review", "each product review"),
-            ORDERS: reworded("as JSON", "from the message as JSON"),
+            ORDERS: reworded("Hello, I bought", "Hi, I bought"),
         },
         exit_code=0,
     ),
@@ -149,16 +153,14 @@ def judge(pull_request: PullRequest, console: Console) -> int:
 
 
 def show_comment(path: Path, console: Console) -> None:
-    """Laid out in a terminal; as it is, for a log or a pipe."""
+    """The comment as GitHub shows it at first sight: every fold closed."""
     if not path.exists():
         console.print("There is no comment: the gate ended before it had a verdict.")
         return
-    comment = path.read_text(encoding="utf-8")
-    console.rule("the comment", style="dim")
-    if console.is_terminal:
-        console.print(Markdown(comment))
-    else:
-        print(comment)
+    closed = FOLD.sub(r"▸ \1\n\n", path.read_text(encoding="utf-8"))
+    console.rule("comment.md, with its details folded", style="dim")
+    console.print(Markdown(TAG.sub("", closed.replace("<br>", " · "))))
+    console.rule(style="dim")
 
 
 def conclusion(pull_request: PullRequest, code: int) -> str:
