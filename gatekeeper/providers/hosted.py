@@ -87,14 +87,12 @@ class _Session:
         import httpx
         from litellm.llms.custom_httpx import http_handler
 
-        def client() -> httpx.AsyncClient:
-            return httpx.AsyncClient(
-                verify=http_handler.get_ssl_configuration(),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-                timeout=_TIMEOUT_SECONDS,
-            )
-
         self.litellm = litellm
+        client = httpx.AsyncClient(
+            verify=http_handler.get_ssl_configuration(),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            timeout=_TIMEOUT_SECONDS,
+        )
         self._wire = Wire(client)
         # litellm makes the transport of every asynchronous client here, also of OpenAI's.
         self._handler = http_handler.AsyncHTTPHandler

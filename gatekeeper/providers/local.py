@@ -154,11 +154,8 @@ def _is_text(request: Request) -> bool:
 
 def _completion(answer: Mapping[str, Any]) -> Completion:
     choice = answer["choices"][0]
-    if "text" in choice:
-        # The space that belongs between the prompt and its continuation comes back here.
-        text = choice["text"].lstrip()
-    else:
-        text = choice["message"].get("content")
+    # The space that belongs between the prompt and its continuation comes back with a text.
+    text = choice["text"].lstrip() if "text" in choice else choice["message"].get("content")
     usage, timings = answer.get("usage") or {}, answer.get("timings")
     return Completion(
         text=text or "",

@@ -1,16 +1,17 @@
-"""HTTP on a thread of its own, so that a latency is the request's and nobody else's.
+"""An HTTP transport that knows how long each request itself took.
 
-Through litellm, 64 concurrent calls keep an event loop busy for hundreds of milliseconds:
-an answer lies in the socket while other requests are being built, and a clock on that loop
-would measure the queue. Here a second loop does nothing but send and receive, and the
-clock is read there: from the first byte of the request sent (after a connection was had)
-until the answer is completely read.
+Through litellm, 64 concurrent calls keep a process busy: an answer lies in the socket for
+hundreds of milliseconds while other requests are being built, and any clock read by this
+process measures that queue too. The kernel knows better: it remembers when it last sent and
+last received data on a connection, so the difference of the two, read once the answer is
+complete, is the request's own time (`TCP_INFO`, tcp(7)). Where there is no such thing, the
+clock has to do.
 """
 
 from __future__ import annotations
 
-import asyncio
-import threading
+import socket
+import struct
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -19,10 +20,18 @@ from typing import Any
 
 import httpx
 
+# struct tcp_info of linux/tcp.h: eight bytes, then 32-bit fields, of which the tenth and the
+# twelfth are tcpi_last_data_sent and tcpi_last_data_recv, both in milliseconds ago.
+_LAST_DATA_SENT_AND_RECEIVED = struct.Struct("@44xI4xI")
+_TCP_INFO_BYTES = 104
+
+# The kernel counts in ticks of up to 10 ms; within one, the clock is the finer instrument.
+_TICK_MS = 10.0
+
 
 @dataclass(slots=True)
 class Exchange:
-    """What happened on the wire for one call; the last request of several counts."""
+    """What happened on the wire for one call; of several requests the last one counts."""
 
     latency_ms: float | None = None
     status: int | None = None
@@ -33,82 +42,70 @@ current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", d
 
 
 class Wire(httpx.AsyncBaseTransport):
-    """A transport for httpx clients of any event loop. Answers are read completely."""
+    """Sends over `client`, reads answers completely, and notes them in `current_exchange`.
+
+    A whole client and not a bare transport, because it heeds the environment's proxies.
+    """
 
     def __init__(
-        self,
-        make_client: Callable[[], httpx.AsyncClient],
-        clock: Callable[[], float] = time.perf_counter,
+        self, client: httpx.AsyncClient, clock: Callable[[], float] = time.perf_counter
     ) -> None:
+        self._client = client
         self._clock = clock
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="wire", daemon=True)
-        self._thread.start()
-        # A whole client and not a bare transport: it knows the environment's proxies.
-        self._client = make_client()
-        self._closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         exchange = current_exchange.get() or Exchange()
-        content = await request.aread()
-        sent = httpx.Request(
-            request.method,
-            request.url,
-            headers=request.headers,
-            content=content,
-            extensions=request.extensions,
-        )
-        future = asyncio.run_coroutine_threadsafe(self._transfer(sent, exchange), self._loop)
-        return await asyncio.wrap_future(future)
-
-    async def aclose(self) -> None:
-        """Nothing: clients come and go, the owner calls `shut_down`."""
-
-    async def shut_down(self) -> None:
-        """Close the connections and end the thread."""
-        if self._closed:
-            return
-        self._closed = True
-        closing = asyncio.run_coroutine_threadsafe(self._close_inner(), self._loop)
-        await asyncio.wrap_future(closing)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        await asyncio.to_thread(self._thread.join)
-        self._loop.close()
-
-    async def _close_inner(self) -> None:
-        transfers = asyncio.all_tasks() - {asyncio.current_task()}
-        for transfer in transfers:
-            transfer.cancel()
-        await asyncio.gather(*transfers, return_exceptions=True)
-        await self._client.aclose()
-
-    async def _transfer(self, request: httpx.Request, exchange: Exchange) -> httpx.Response:
         started = self._clock()
 
         async def trace(event: str, _info: dict[str, Any]) -> None:
-            # Emitted by httpcore; not by other transports, for which the start is good enough.
             nonlocal started
-            if event.endswith("send_request_headers.started"):
+            if event.endswith("send_request_headers.started"):  # a connection was had
                 started = self._clock()
 
         request.extensions = {**request.extensions, "trace": trace}
         response = await self._client.send(request, stream=True, follow_redirects=False)
         try:
             # The bytes as they came: the client that asked undoes any content encoding.
-            body = b"".join([part async for part in response.aiter_raw()])
+            # Not aiter_raw, which gives the connection back before it was asked for its times.
+            assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101
+            body = b"".join([part async for part in response.stream])
+            elapsed_ms = (self._clock() - started) * 1000
+            exchange.latency_ms = own_time_ms(elapsed_ms, _socket_of(response))
         finally:
             await response.aclose()
-        exchange.latency_ms = (self._clock() - started) * 1000
         exchange.status = response.status_code
         exchange.retry_after = response.headers.get("retry-after")
         return httpx.Response(
             response.status_code,
             headers=response.headers,
             stream=httpx.ByteStream(body),
-            request=request,
             extensions={
                 name: value
                 for name, value in response.extensions.items()
                 if name in ("http_version", "reason_phrase")
             },
         )
+
+    async def aclose(self) -> None:
+        """Nothing: litellm's clients come and go, the owner calls `shut_down`."""
+
+    async def shut_down(self) -> None:
+        await self._client.aclose()
+
+
+def own_time_ms(elapsed_ms: float, connection: socket.socket | None) -> float:
+    """From the last data sent to the last received; `elapsed_ms` where that is not known."""
+    if connection is None or not hasattr(socket, "TCP_INFO"):
+        return elapsed_ms
+    try:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    except OSError:
+        return elapsed_ms
+    sent_ago, received_ago = _LAST_DATA_SENT_AND_RECEIVED.unpack_from(info)
+    own = float(sent_ago - received_ago)
+    return own if 0 <= own < elapsed_ms - _TICK_MS else elapsed_ms
+
+
+def _socket_of(response: httpx.Response) -> Any:
+    stream = response.extensions.get("network_stream")
+    return stream.get_extra_info("socket") if stream is not None else None
