@@ -72,7 +72,7 @@ class Meter:
 
     def out_of_time(self) -> str:
         """What the time limit says when it is reached."""
-        return f"the time limit of {self._limits.minutes:g} minutes is reached"
+        return f"the time limit of {self._limits.minutes or 0:g} minutes is reached"
 
     def _expected_cost(self) -> float:
         """What everything made so far and one more call will have cost, as far as is known."""

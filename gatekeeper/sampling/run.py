@@ -140,7 +140,7 @@ class _Runner:
             )
             if stop.is_set() and not work.done():
                 self._end("interrupted", "interrupted")
-            elif not work.done():
+            elif not work.done() and not self._halt.is_set():
                 self._end("limit", self._meter.out_of_time())
         finally:
             await self._cancel_all([work, *signals])

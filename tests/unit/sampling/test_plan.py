@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gatekeeper.contract.model import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    Message,
+    MessageTemplate,
+    Prompt,
+    SamplingPolicy,
+    Target,
+)
+from gatekeeper.errors import ContractError
+from gatekeeper.sampling.plan import plan_trials
+
+SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}}
+
+
+def target(text: str, model: str = "openai/m", **params: Any) -> Target:
+    return Target(Prompt("prompts/p.txt", (MessageTemplate("user", text, 1),), text), model, params)
+
+
+def contract(fixtures: list[Fixture], text: str = "Head {{ word }}", **changes: Any) -> Contract:
+    plain = Contract("tags", "contracts/tags.yaml", target(text), tuple(fixtures), ())
+    return replace(plain, **changes)
+
+
+def words(count: int) -> list[Fixture]:
+    return [Fixture(f"f{number}", {"word": f"w{number}"}) for number in range(count)]
+
+
+def test_repetitions_are_outermost_and_the_arms_next_to_each_other() -> None:
+    policy = SamplingPolicy(samples=2, seed=7)
+    plan = plan_trials(contract(words(3), sampling=policy), target("Base {{ word }}"), {})
+    assert [t.repetition for t in plan.trials] == [0] * 6 + [1] * 6
+    assert [t.arm for t in plan.trials] == ["base", "head"] * 6
+    pairs = list(zip(plan.trials[::2], plan.trials[1::2], strict=True))
+    assert all(base.fixture == head.fixture for base, head in pairs)
+    assert Counter(t.fixture for t in plan.trials) == {"f0": 4, "f1": 4, "f2": 4}
+
+
+def test_the_fixture_order_is_drawn_from_the_seed() -> None:
+    def order(seed: int | None) -> list[str]:
+        plan = plan_trials(contract(words(30), sampling=SamplingPolicy(seed=seed)), None, {})
+        return [trial.fixture for trial in plan.trials]
+
+    in_file = [fixture.id for fixture in words(30)]
+    assert order(1) == order(1)
+    assert order(1) != order(2) != in_file
+    assert order(None) == order(None) != in_file
+    assert sorted(order(None)) == sorted(in_file)
+
+
+def test_a_repetition_has_the_same_seed_on_both_arms() -> None:
+    policy = SamplingPolicy(samples=2, seed=40)
+    plan = plan_trials(contract(words(1), sampling=policy), target("Base {{ word }}"), {})
+    assert [(t.arm, t.request.seed) for t in plan.trials] == [
+        ("base", 40),
+        ("head", 40),
+        ("base", 41),
+        ("head", 41),
+    ]
+
+
+def test_without_a_seed_none_is_sent() -> None:
+    plan = plan_trials(contract(words(1), sampling=SamplingPolicy(seed=None)), None, {})
+    assert [trial.request.seed for trial in plan.trials] == [None]
+
+
+def test_each_arm_runs_its_own_prompt_model_and_params() -> None:
+    base = target("Base {{ word }}", "openai/old", temperature=1)
+    first, second = plan_trials(contract(words(1)), base, {}).trials
+    assert first.request.messages == (Message("user", "Base w0"),)
+    assert (first.request.model, first.request.params) == ("openai/old", {"temperature": 1})
+    assert second.request.messages == (Message("user", "Head w0"),)
+    assert (second.request.model, second.request.params) == ("openai/m", {})
+
+
+def test_a_base_prompt_that_needs_more_borrows_the_base_fixture() -> None:
+    older = {"f0": Fixture("f0", {"old": "before"})}
+    plan = plan_trials(contract(words(1)), target("Base {{ old }}"), older)
+    assert plan.trials[0].request.messages == (Message("user", "Base before"),)
+    assert plan.unpaired == ()
+
+
+def test_a_fixture_that_the_base_prompt_cannot_render_has_no_base_trial() -> None:
+    older = {"f0": Fixture("f0", {"other": "x"}), "f1": Fixture("f1", {"old": "y"})}
+    plan = plan_trials(contract(words(3)), target("Base {{ old }}"), older)
+    assert plan.unpaired == ("f0", "f2")
+    assert {t.fixture for t in plan.trials if t.arm == "base"} == {"f1"}
+    assert {t.fixture for t in plan.trials if t.arm == "head"} == {"f0", "f1", "f2"}
+
+
+def test_without_a_base_nothing_is_unpaired() -> None:
+    plan = plan_trials(contract(words(2)), None, {})
+    assert plan.unpaired == ()
+    assert {trial.arm for trial in plan.trials} == {"head"}
+
+
+def test_a_problem_of_many_fixtures_is_told_once_with_their_number() -> None:
+    fixtures = [*words(100), Fixture("whole", {"word": "x", "missing": "y"})]
+    with pytest.raises(ContractError) as caught:
+        plan_trials(contract(fixtures, "{{ word }} {{ missing }}"), None, {})
+    (problem,) = caught.value.problems
+    assert "100 of 101 fixtures, the first is 'f0'" in problem.what
+    assert problem.path == "prompts/p.txt"
+
+
+def test_a_problem_of_one_fixture_names_it() -> None:
+    with pytest.raises(ContractError, match="with fixture 'empty'"):
+        plan_trials(contract([*words(1), Fixture("empty", {})]), None, {})
+
+
+def check(schema: Any, **files: str) -> CheckSpec:
+    return CheckSpec("json_schema", "schema", {"schema": schema}, files=files)
+
+
+def response_formats(subject: Contract, base: Target | None = None) -> list[Any]:
+    return [t.request.params.get("response_format") for t in plan_trials(subject, base, {}).trials]
+
+
+def test_enforce_sends_the_first_schema_to_both_arms() -> None:
+    checks = (CheckSpec("equals", "e", {"value": 1}), check(SCHEMA), check({"type": "array"}))
+    subject = contract(words(1), mode="enforce", checks=checks)
+    sent = {"type": "json_schema", "json_schema": {"name": "output", "schema": SCHEMA}}
+    assert response_formats(subject, target("{{ word }}")) == [sent, sent]
+
+
+def test_enforce_sends_a_schema_file() -> None:
+    files = {"contracts/s.json": '{"type": "object"}'}
+    subject = contract(words(1), mode="enforce", checks=(check("contracts/s.json", **files),))
+    (sent,) = response_formats(subject)
+    assert sent["json_schema"]["schema"] == {"type": "object"}
+
+
+def test_a_response_format_of_the_params_wins() -> None:
+    subject = contract(
+        words(1),
+        mode="enforce",
+        checks=(check(SCHEMA),),
+        target=target("{{ word }}", response_format={"type": "json_object"}),
+    )
+    assert response_formats(subject) == [{"type": "json_object"}]
+
+
+@pytest.mark.parametrize("mode", ["observe", "assist", "auto"])
+def test_other_modes_send_no_schema(mode: Any) -> None:
+    assert response_formats(contract(words(1), mode=mode, checks=(check(SCHEMA),))) == [None]
+
+
+def test_enforce_without_a_schema_sends_none() -> None:
+    assert response_formats(contract(words(1), mode="enforce")) == [None]
+
+
+def test_a_schema_that_refers_elsewhere_cannot_be_enforced() -> None:
+    schema = {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "other.json"}], "$defs": {"a": {}}}
+    with pytest.raises(ContractError, match=r"refers to 'other\.json'"):
+        response_formats(contract(words(1), mode="enforce", checks=(check(schema),)))
