@@ -9,6 +9,7 @@ the one announced.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -164,10 +165,13 @@ def show_comment(path: Path, console: Console) -> None:
 
 
 def conclusion(pull_request: PullRequest, code: int) -> str:
-    words = {0: "passed", 1: "failed", 2: "is at fault", 3: "could not be measured"}
-    line = f"`{pull_request.branch}` {words.get(code, 'ended oddly')} (exit {code})"
+    """One line: the verdict as the gate recorded it, and whether it is the one announced."""
+    result = DEMO / pull_request.branch / "result.json"
+    verdict = json.loads(result.read_text(encoding="utf-8"))["verdict"] if result.exists() else None
+    ends = {"pass": "passed", "fail": "failed", "inconclusive": "passed, though inconclusive"}
+    line = f"`{pull_request.branch}` {ends.get(verdict, 'could not be judged')} (exit {code})"
     if code != pull_request.exit_code:
-        line += f", but should have ended with exit {pull_request.exit_code}"
+        return f"{line}, but should have ended with exit {pull_request.exit_code}."
     return f"{line}: {pull_request.title}."
 
 
