@@ -19,7 +19,7 @@ _RETRYABLE = frozenset({408, 409, 425, 429})
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SECRET_LOOK = re.compile(
     r"\b(?:sk|pk|gsk|hf|xai|AIza|ghp|ghs|github_pat)[-_]?[A-Za-z0-9_\-]{12,}"
-    r"|(?<=Bearer )\S+|(?<=key=)[^\s&]+"
+    r"|(?<=Bearer )[^\s,;]+|(?<=key=)[^\s&]+"
 )
 _SHORTEST_SECRET = 8
 _WRAPPERS = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)(?::| -)\s*)+")

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.failures import call_failed, plain, seconds_to_wait
+from gatekeeper.providers.wire import Exchange
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class Timeout(Exception):
+    """Stands for litellm.Timeout: failures are told apart by the names of their types."""
+
+
+def with_status(status: int, text: str = "said the server") -> CallFailed:
+    return call_failed("openai/m", Exception(text), Exchange(status=status, retry_after="5"))
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 405, 410])
+def test_a_refusal_is_fatal_and_not_the_authors(status: int) -> None:
+    failure = with_status(status)
+    assert (failure.fatal, failure.author, failure.retryable) == (True, False, False)
+    assert str(failure) == f"openai/m: HTTP {status}: said the server"
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
+def test_what_may_pass_is_worth_another_try(status: int) -> None:
+    failure = with_status(status)
+    assert (failure.fatal, failure.retryable, failure.retry_after) == (False, True, 5)
+
+
+def test_a_spent_quota_does_not_come_back_by_waiting() -> None:
+    assert with_status(429, "insufficient_quota: check your plan").fatal
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [(404, "no such page"), (400, "The model `x` does not exist"), (400, "invalid model ID")],
+)
+def test_an_unknown_model_is_the_authors(status: int, text: str) -> None:
+    failure = with_status(status, text)
+    assert failure.fatal
+    assert failure.author
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_refused_request_is_neither_fatal_nor_retried(status: int) -> None:
+    failure = with_status(status, "context length exceeded")
+    assert (failure.fatal, failure.retryable) == (False, False)
+
+
+def test_rubbish_with_status_200_is_worth_another_try() -> None:
+    failure = with_status(200, "Expecting value: line 1 column 1")
+    assert failure.retryable
+    assert "cannot be read" in str(failure)
+
+
+def test_no_answer_in_time() -> None:
+    failure = call_failed("openai/m", Timeout("x"), Exchange(), ("OPENAI_API_KEY",))
+    assert (str(failure), failure.retryable) == ("openai/m: no answer in time", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "fatal", "author", "retryable"),
+    [
+        ("UnsupportedParamsError", True, True, False),
+        ("AuthenticationError", True, False, False),
+        ("BadRequestError", False, False, False),
+        ("APIConnectionError", False, False, True),
+    ],
+)
+def test_failures_without_an_answer(name: str, fatal: bool, author: bool, retryable: bool) -> None:
+    failure = call_failed("openai/m", type(name, (Exception,), {})("why"), Exchange())
+    assert (failure.fatal, failure.author, failure.retryable) == (fatal, author, retryable)
+    assert "why" in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("-1", None),
+        ("inf", None),
+        ("nan", None),
+        ("soon", None),
+        ("Fri, 02 Jan 2026 03:05:05 GMT", 60.0),
+        ("Fri, 02 Jan 2026 03:05:05 -0000", 60.0),
+        ("Fri, 02 Jan 2026 03:00:00 GMT", 0.0),
+    ],
+)
+def test_retry_after_has_two_forms(header: str | None, seconds: float | None) -> None:
+    assert seconds_to_wait(header, NOW) == seconds
+
+
+@given(st.text())
+def test_any_retry_after_is_a_wait_or_nothing(header: str) -> None:
+    seconds = seconds_to_wait(header, NOW)
+    assert seconds is None or seconds >= 0
+
+
+def test_litellms_wrapping_and_tracebacks_are_left_out() -> None:
+    text = "litellm.RateLimitError: RateLimitError: OpenAIException - Slow\n down"
+    assert plain(text + " Traceback (most recent call last): …") == "Slow down"
+
+
+def test_long_texts_are_cut() -> None:
+    assert len(plain("x" * 1000)) == 301
+
+
+def test_secrets_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "correct-horse-battery")
+    monkeypatch.setenv("SHORT_KEY", "a")
+    text = "key correct-horse-battery, sk-abcdefghijklmnop1234, Bearer abc.def, ?key=zzz&a=1"
+    assert plain(text) == "key ***, ***, Bearer ***, ?key=***&a=1"

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from integration.openai_server import (
+    Fault,
+    OpenAIServer,
+    Reply,
+    close_connection,
+    gone,
+    hang,
+    rate_limited,
+    rubbish,
+    server_error,
+    unauthorized,
+)
+
+from gatekeeper.contract.model import Message
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.hosted import HostedClient
+from gatekeeper.providers.prices import estimated_cost
+
+pytestmark = pytest.mark.filterwarnings(
+    # litellm and what it imports are not ours to fix.
+    "ignore::DeprecationWarning",
+    "ignore::pydantic.warnings.PydanticDeprecatedSince20",
+    "ignore:.*coroutine.*was never awaited:RuntimeWarning",
+)
+
+KEY = "sk-test-0123456789abcdef"
+
+
+def request(model: str = "openai/gpt-4o-mini", seed: int | None = 7, **params: Any) -> Request:
+    messages = (Message("system", "Be short."), Message("user", "Hello"))
+    return Request(model, messages, params, seed, 0)
+
+
+def complete(*requests: Request) -> list[Completion | BaseException]:
+    async def main() -> list[Completion | BaseException]:
+        client = HostedClient()
+        try:
+            calls = (client.complete(each) for each in requests)
+            return await asyncio.gather(*calls, return_exceptions=True)
+        finally:
+            await client.aclose()
+            await client.aclose()
+
+    return asyncio.run(main())
+
+
+def failure(subject: Request) -> CallFailed:
+    (outcome,) = complete(subject)
+    assert isinstance(outcome, CallFailed), outcome
+    return outcome
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], OpenAIServer]]:
+    servers: list[OpenAIServer] = []
+
+    def start(answer: Any) -> OpenAIServer:
+        server = OpenAIServer(answer if callable(answer) else lambda _: answer).__enter__()
+        servers.append(server)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        return server
+
+    yield start
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+Serve = Callable[[Any], OpenAIServer]
+
+
+def test_an_answer_with_its_tokens_cost_and_own_time(serve: Serve) -> None:
+    server = serve(Reply("Hi", prompt_tokens=1000, completion_tokens=100))
+    (completion,) = complete(request(temperature=0.5, max_tokens=5))
+    assert isinstance(completion, Completion)
+    assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == (
+        "Hi",
+        1000,
+        100,
+    )
+    assert completion.cost_usd == pytest.approx(1000 * 0.15e-6 + 100 * 0.6e-6)
+    assert completion.latency_ms is not None
+    assert completion.latency_ms > 0
+    (sent,) = server.requests
+    assert sent == {
+        "model": "gpt-4o-mini",
+        "messages": [
+            {"role": "system", "content": "Be short."},
+            {"role": "user", "content": "Hello"},
+        ],
+        "temperature": 0.5,
+        "max_tokens": 5,
+        "seed": 7,
+    }
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+def test_without_a_seed_none_is_sent(serve: Serve) -> None:
+    server = serve("Hi")
+    complete(request(seed=None))
+    assert "seed" not in server.requests[0]
+
+
+def test_many_calls_at_once(serve: Serve) -> None:
+    server = serve("Hi")
+    outcomes = complete(*(request() for _ in range(20)))
+    assert {outcome.text for outcome in outcomes if isinstance(outcome, Completion)} == {"Hi"}
+    assert len(server.requests) == 20
+
+
+def test_an_unknown_price_and_no_usage_are_unknown(
+    serve: Serve, capfd: pytest.CaptureFixture[str]
+) -> None:
+    serve(lambda body: Reply("Hi") if "llama" in body["model"] else Reply("Hi", None, None))
+    unpriced, unmetered = complete(request("openai/llama3.2:1b"), request())
+    assert isinstance(unpriced, Completion)
+    assert (unpriced.prompt_tokens, unpriced.cost_usd) == (10, None)
+    assert isinstance(unmetered, Completion)
+    assert (unmetered.prompt_tokens, unmetered.completion_tokens, unmetered.cost_usd) == (
+        None,
+        None,
+        None,
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("fault", "retryable", "fatal", "retry_after"),
+    [
+        (rate_limited("3"), True, False, 3.0),
+        (rate_limited(None), True, False, None),
+        (server_error(503), True, False, None),
+        (gone(), False, True, None),
+        (close_connection(), True, False, None),
+        (rubbish(), True, False, None),
+        (rubbish('{"choices": []}'), True, False, None),
+        (rubbish('{"error": "x"}'), True, False, None),
+        (Reply(None), True, False, None),
+    ],
+)
+def test_faults_are_tried_once_and_told_apart(
+    serve: Serve, fault: Fault, retryable: bool, fatal: bool, retry_after: float | None
+) -> None:
+    server = serve(fault)
+    failed = failure(request())
+    assert (failed.retryable, failed.fatal, failed.retry_after) == (retryable, fatal, retry_after)
+    assert len(server.requests) == 1
+
+
+def test_a_refused_key_is_fatal_and_not_shown(
+    serve: Serve, capfd: pytest.CaptureFixture[str]
+) -> None:
+    serve(unauthorized(f"Incorrect API key provided: {KEY}"))
+    failed = failure(request())
+    assert failed.fatal
+    assert str(failed) == "openai/gpt-4o-mini: HTTP 401: Incorrect API key provided: ***"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_missing_key_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    failed = failure(request())
+    assert (failed.fatal, failed.author) == (True, False)
+    assert str(failed) == "openai/gpt-4o-mini: no API key; set OPENAI_API_KEY"
+
+
+def test_a_model_of_no_provider_is_the_authors(capfd: pytest.CaptureFixture[str]) -> None:
+    failed = failure(request("no-such/model"))
+    assert (failed.fatal, failed.author) == (True, True)
+    assert "write it as provider/model" in str(failed)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", ["api_base", "api_key", "extra_headers", "n", "stream"])
+def test_a_contract_cannot_redirect_a_call(serve: Serve, name: str) -> None:
+    server = serve("Hi")
+    failed = failure(request(**{name: "http://127.0.0.1:1"}))
+    assert (failed.fatal, failed.author) == (True, True)
+    assert repr(name) in str(failed)
+    assert server.requests == []
+
+
+def test_a_model_cannot_be_an_address() -> None:
+    assert failure(request("huggingface/https://example.org")).author
+
+
+def test_a_hung_call_can_be_cancelled(serve: Serve) -> None:
+    server = serve(hang())
+
+    async def main() -> None:
+        client = HostedClient()
+        call = asyncio.create_task(client.complete(request()))
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await client.aclose()
+
+    asyncio.run(main())
+
+
+def test_closing_what_was_never_used_is_fine() -> None:
+    asyncio.run(HostedClient().aclose())
+
+
+def test_estimated_costs() -> None:
+    assert estimated_cost(request("local/smollm2")) == 0.0
+    assert estimated_cost(request("recorded/samples.jsonl")) == 0.0
+    assert estimated_cost(request("openai/llama3.2:1b")) is None
+    # "Be short." and "Hello" are 14 characters, 4 tokens.
+    assert estimated_cost(request(max_tokens=10)) == pytest.approx(4 * 0.15e-6 + 10 * 0.6e-6)
+
+
+def test_importing_the_providers_loads_no_litellm() -> None:
+    import subprocess
+
+    program = (
+        "import sys, gatekeeper.providers as p; p.ModelRouter(lambda path: b'');"
+        "print([m for m in ('litellm', 'httpx', 'openai', 'xllamacpp') if m in sys.modules])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[]\n"

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.model import Message
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.recorded import ReplayClient
+
+MODEL = "recorded/past/samples.jsonl"
+
+
+def request(text: str = "Hi", model: str = MODEL, repetition: int = 0, **params: Any) -> Request:
+    return Request(model, (Message("user", text),), params, 42, repetition)
+
+
+def row(text: str = "Hi", model: str = "openai/a", repetition: int = 0, **changes: Any) -> str:
+    return json.dumps(
+        {
+            "request": request_digest((Message("user", text),), {}),
+            "repetition": repetition,
+            "model": model,
+            "output_raw": f"{model} on {text}",
+            "latency_ms": 12.5,
+            "prompt_tokens": 3,
+            "completion_tokens": 2,
+            "cost_usd": 0.25,
+            "error": None,
+        }
+        | changes
+    )
+
+
+def replay(subject: Request, *lines: str, path: str | None = None) -> Completion:
+    read: list[str] = []
+
+    def reader(name: str) -> bytes:
+        read.append(name)
+        return "\n".join([*lines, ""]).encode()
+
+    async def main() -> Completion:
+        client = ReplayClient(reader, path)
+        try:
+            first = await client.complete(subject)
+            assert await client.complete(subject) == first
+            return first
+        finally:
+            await client.aclose()
+
+    try:
+        return asyncio.run(main())
+    finally:
+        assert set(read) == {path or "past/samples.jsonl"}
+
+
+def failure(subject: Request, *lines: str, path: str | None = None) -> CallFailed:
+    with pytest.raises(CallFailed) as caught:
+        replay(subject, *lines, path=path)
+    return caught.value
+
+
+def test_a_sample_is_found_by_request_and_repetition() -> None:
+    lines = [row(), row(repetition=1, output_raw="again"), row("Bye"), ""]
+    assert replay(request(), *lines) == Completion("openai/a on Hi", 12.5, 3, 2, 0.25)
+    assert replay(request(repetition=1), *lines).text == "again"
+
+
+def test_what_was_not_known_stays_unknown() -> None:
+    unknown = dict.fromkeys(("latency_ms", "prompt_tokens", "completion_tokens", "cost_usd"))
+    assert replay(request(), row(**unknown)) == Completion("openai/a on Hi")
+
+
+def test_a_changed_request_is_not_recorded() -> None:
+    for changed in (request("Hello"), request(temperature=1)):
+        failed = failure(changed, row())
+        assert (failed.fatal, failed.retryable) == (False, False)
+        assert "no sample has these messages and parameters; record it" in str(failed)
+
+
+def test_too_few_repetitions() -> None:
+    failed = failure(request(repetition=2), row(), row(repetition=1))
+    assert not failed.fatal
+    assert "2 samples of this request are, number 3 is not" in str(failed)
+
+
+def test_a_recorded_failure_fails_again() -> None:
+    failed = failure(request(), row(output_raw=None, error="HTTP 500"))
+    assert str(failed) == "recorded in past/samples.jsonl as failed: HTTP 500"
+    assert "no reason given" in str(failure(request(), row(output_raw=None)))
+
+
+def test_the_first_answer_stands_for_fixtures_that_ask_the_same() -> None:
+    failed = row(output_raw=None, error="HTTP 500")
+    assert replay(request(), failed, row(), row(output_raw="other")).text == "openai/a on Hi"
+
+
+def test_a_replay_of_everything_tells_models_apart() -> None:
+    lines = [row(), row(model="openai/b")]
+    for model in ("openai/a", "openai/b"):
+        assert replay(request(model=model), *lines, path="f").text == f"{model} on Hi"
+    failed = failure(request(model="openai/c"), *lines, path="f")
+    assert "not recorded in f for openai/c, only for openai/a, openai/b" in str(failed)
+
+
+def test_a_recording_of_several_models_is_ambiguous_as_a_model() -> None:
+    failed = failure(request(), row(), row(model="openai/b"))
+    assert (failed.fatal, failed.author) == (True, True)
+    assert "several models (openai/a, openai/b)" in str(failed)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "Expecting"),
+        ("[]", "must be integers"),
+        ('"text"', "must be integers"),
+        ("7", "not subscriptable"),
+        (row(repetition="x"), "invalid literal"),
+        (row(repetition=None), "int()"),
+        (row(request=7), "request is not text"),
+        (row(model=None), "model is not text"),
+        (row(output_raw=7), "output_raw is not text"),
+        (row(latency_ms="fast"), "latency_ms is not a number"),
+        (row(cost_usd=True), "cost_usd is not a number"),
+        (json.dumps({"request": "x"}), "no 'repetition'"),
+    ],
+)
+def test_a_corrupt_line_is_named(line: str, why: str) -> None:
+    failed = failure(request(), row(), line)
+    assert (failed.fatal, failed.author) == (True, True)
+    assert str(failed).startswith("recording past/samples.jsonl:2: not a line of samples.jsonl")
+    assert why in str(failed)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (FileNotFoundError("x"), "there is no such file; record one with any run"),
+        (IsADirectoryError(21, "Is a directory"), "it cannot be read: Is a directory"),
+        (OSError("odd"), "it cannot be read: odd"),
+    ],
+)
+def test_a_recording_that_cannot_be_read(error: OSError, why: str) -> None:
+    def reader(_: str) -> bytes:
+        raise error
+
+    with pytest.raises(CallFailed) as caught:
+        asyncio.run(ReplayClient(reader).complete(request()))
+    assert (caught.value.fatal, caught.value.author) == (True, True)
+    assert f"recording past/samples.jsonl: {why}" in str(caught.value)
+
+
+def test_a_recording_that_is_not_text() -> None:
+    with pytest.raises(CallFailed, match="not UTF-8"):
+        asyncio.run(ReplayClient(lambda _: b"\xff").complete(request()))

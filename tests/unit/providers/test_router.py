@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gatekeeper.contract.model import Message
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers import ModelRouter, hosted, local
+
+
+def request(model: str) -> Request:
+    return Request(model, (Message("user", "Hi"),), {}, None, 0)
+
+
+@dataclass
+class Spy:
+    """Stands for a client, and remembers what became of it."""
+
+    name: str
+    made: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+    def __call__(self) -> Spy:
+        self.made.append(self.name)
+        return self
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion(f"{self.name}: {request.model}")
+
+    async def aclose(self) -> None:
+        self.closed.append(self.name)
+
+
+def no_file(path: str) -> bytes:
+    raise FileNotFoundError(path)
+
+
+def test_a_client_is_picked_by_prefix_and_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    api, embedded = Spy("hosted"), Spy("local")
+    monkeypatch.setattr(hosted, "HostedClient", api)
+    monkeypatch.setattr(local, "LocalClient", embedded)
+
+    async def main() -> list[str]:
+        router = ModelRouter(no_file)
+        assert (api.made, embedded.made) == ([], [])
+        models = ("openai/a", "local/x", "gpt-4o", "localhost/x")
+        texts = [(await router.complete(request(model))).text for model in models]
+        with pytest.raises(CallFailed, match=r"recording a\.jsonl: there is no such file"):
+            await router.complete(request("recorded/a.jsonl"))
+        assert router.slots("openai/a") is None
+        await router.aclose()
+        await router.aclose()
+        return texts
+
+    assert asyncio.run(main()) == [
+        "hosted: openai/a",
+        "local: local/x",
+        "hosted: gpt-4o",
+        "hosted: localhost/x",
+    ]
+    assert (api.made, api.closed) == (["hosted"], ["hosted"])
+    assert (embedded.made, embedded.closed) == (["local"], ["local"])
+
+
+def test_the_embedded_model_takes_few_requests_at_a_time() -> None:
+    async def main() -> int | None:
+        router = ModelRouter(no_file)
+        slots = router.slots("local/smollm2")
+        await router.aclose()
+        return slots
+
+    assert asyncio.run(main()) == 2
+
+
+def test_a_replay_answers_for_every_model(tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text("", encoding="utf-8")
+    router = ModelRouter(no_file, replay=file)
+    for model in ("openai/a", "local/smollm2", "recorded/x"):
+        with pytest.raises(CallFailed, match=r"not recorded in .*samples\.jsonl"):
+            asyncio.run(router.complete(request(model)))
