@@ -84,10 +84,7 @@ PULL_REQUESTS = (
     PullRequest(
         "harmless",
         "Polish the wording",
-        {
-            SENTIMENT: reworded("each review", "each product review"),
-            ORDERS: reworded("Hello, I bought", "Hi, I bought"),
-        },
+        {SENTIMENT: reworded("each review", "each product review")},
         exit_code=0,
     ),
     PullRequest(
