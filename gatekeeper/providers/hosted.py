@@ -60,7 +60,9 @@ class HostedClient:
         exchange = Exchange()
         token = current_exchange.set(exchange)
         try:
-            response = await session.litellm.acompletion(**_arguments(session.litellm, request))
+            arguments = _arguments(session.litellm, request)
+            call = asyncio.ensure_future(session.litellm.acompletion(**arguments))
+            response = await _answer(call, exchange)
         except Exception as error:
             missing = () if exchange.status else _missing_keys(session.litellm, request.model)
             raise call_failed(request.model, error, exchange, missing) from error
@@ -110,6 +112,24 @@ class _Session:
         # Clients are cached with their transport: the next session must not find these.
         self.litellm.in_memory_llm_clients_cache.flush_cache()
         await GLOBAL_LOGGING_WORKER.stop()
+
+
+async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
+    """What the call returns. When cancelled, the call ends before this does.
+
+    litellm prepares a call in a thread; cancelled there, it would leave a coroutine behind
+    that nobody awaits. So it goes on to the wire, which refuses it.
+    """
+    try:
+        return await asyncio.shield(call)
+    except asyncio.CancelledError:
+        exchange.refused = True
+        if exchange.sent:
+            call.cancel()
+        await asyncio.wait([call])
+        if not call.cancelled():
+            call.exception()
+        raise
 
 
 def _refuse(request: Request) -> None:

@@ -31,8 +31,13 @@ _TICK_MS = 10.0
 
 @dataclass(slots=True)
 class Exchange:
-    """What happened on the wire for one call; of several requests the last one counts."""
+    """What happened on the wire for one call; of several requests the last one counts.
 
+    `sent` says that a request was handed to the wire, `refused` that the wire takes no more.
+    """
+
+    sent: bool = False
+    refused: bool = False
     latency_ms: float | None = None
     status: int | None = None
     retry_after: str | None = None
@@ -55,6 +60,9 @@ class Wire(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         exchange = current_exchange.get() or Exchange()
+        if exchange.refused:
+            raise httpx.RequestError("the call is not wanted any more", request=request)
+        exchange.sent = True
         started = self._clock()
 
         async def trace(event: str, _info: dict[str, Any]) -> None:

@@ -25,13 +25,6 @@ from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.prices import estimated_cost
 
-pytestmark = pytest.mark.filterwarnings(
-    # litellm and what it imports are not ours to fix.
-    "ignore::DeprecationWarning",
-    "ignore::pydantic.warnings.PydanticDeprecatedSince20",
-    "ignore:.*coroutine.*was never awaited:RuntimeWarning",
-)
-
 KEY = "sk-test-0123456789abcdef"
 
 

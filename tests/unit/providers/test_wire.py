@@ -71,7 +71,7 @@ def test_what_happened_is_noted_and_the_answer_passed_on() -> None:
 
     response, exchange = asyncio.run(main())
     assert (response.status_code, response.content) == (503, b"answer")
-    assert exchange == Exchange(latency_ms=250.0, status=503, retry_after="9")
+    assert exchange == Exchange(sent=True, latency_ms=250.0, status=503, retry_after="9")
 
 
 def test_nobody_needs_to_watch() -> None:
@@ -84,3 +84,23 @@ def test_nobody_needs_to_watch() -> None:
         return response.status_code
 
     assert asyncio.run(main()) == 200
+
+
+def test_a_call_that_is_not_wanted_any_more_is_not_sent() -> None:
+    async def main() -> int:
+        requests = 0
+
+        def answer(_: httpx.Request) -> httpx.Response:
+            nonlocal requests
+            requests += 1
+            return httpx.Response(200)
+
+        wire = Wire(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+        token = current_exchange.set(Exchange(refused=True))
+        with pytest.raises(httpx.RequestError, match="not wanted"):
+            await wire.handle_async_request(httpx.Request("POST", "http://127.0.0.1/"))
+        current_exchange.reset(token)
+        await wire.shut_down()
+        return requests
+
+    assert asyncio.run(main()) == 0
