@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint bench lock clean
+.PHONY: setup demo test test-container lint bench bench-smoke lock clean
 
 setup: $(VENV)/.ready
 
@@ -21,11 +21,24 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(ARGS)
 
+# Builds the image and runs the action; needs the tools that tests/end_to_end names.
+test-container: setup
+	$(BIN)/python -m pytest -m container tests/end_to_end $(ARGS)
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/latency.py
+
+# Shows that the benchmarks run; their figures mean something only on an idle machine.
+bench-smoke: setup
+	$(BIN)/python benchmarks/startup.py --files 50 --repeat 1 --limit 60
+	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
 
 lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \

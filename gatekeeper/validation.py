@@ -22,7 +22,7 @@ def validate_contracts(
     `paths` are contract files from the repository root; none means all that the policy names.
     Raises UsageError where there is no contract at all.
     """
-    paths = paths or contract_paths(revision, policy)
+    paths = paths or contract_paths(revision, policy, SHAPES)
     if not paths:
         raise UsageError(
             f"no contract matches {policy.contracts}; `gatekeeper init` writes a first one"

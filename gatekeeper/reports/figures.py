@@ -46,17 +46,21 @@ def points_interval(interval: ConfidenceInterval | None) -> str:
     return f"[{_signed(interval.low)},{_JOINED}{_signed(interval.high)}]"
 
 
-def p_value(p: float | None, alpha: float | None = None) -> str:
-    """`= 0.031` or `< 0.0001`, with enough digits to stand on its own side of alpha."""
+def p_value(p: float | None, alpha: float | None = None, *, at_most: bool = False) -> str:
+    """`= 0.031` or `< 0.0001`, with enough digits to stand on its own side of alpha.
+
+    With `at_most` the value is a bound: `≤ 0.031`.
+    """
     if p is None or not math.isfinite(p):
         return NONE
     if p < _SMALLEST_P:
         return f"< {_SMALLEST_P}"
     digits = 2 if p >= 0.1 else 3 if p >= 0.01 else 4
-    while alpha is not None and digits < 9 and (round(p, digits) < alpha) != (p < alpha):
+    while alpha is not None and digits < 9 and (round(p, digits) <= alpha) != (p <= alpha):
         digits += 1
     number = f"{p:.{digits}f}"
-    return "= 1" if float(number) == 1 else f"= {number}"
+    sign = "≤" if at_most else "="
+    return f"{sign} 1" if float(number) == 1 else f"{sign} {number}"
 
 
 def dollars(amount: float | None) -> str:

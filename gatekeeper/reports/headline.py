@@ -118,6 +118,11 @@ def what_happened(contract: ContractResult) -> str:
     return f"{name} {_comparison(contract, contract.paired)}{_seeable(contract.paired)}"
 
 
+def p_value(paired: PairedResult) -> str:
+    """How sure: a bound where fixtures are unknown, which may be anything."""
+    return figures.p_value(paired.p_value, paired.alpha, at_most=paired.unknown > 0)
+
+
 def seeable_effect(paired: PairedResult) -> float | None:
     """The smallest drop the run could have seen, which every result without a finding must say."""
     found = paired.p_value is None or is_significant(paired)
@@ -167,7 +172,12 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
     interval = figures.points_interval(paired.interval)
     size = f"**{figures.points(paired.difference)}** {interval}".rstrip()
     sure = "" if paired.p_value is None else _chance(paired)
-    return f"{found}:{shares} {size}{sure}. {paired.broke:,} broke, {paired.fixed:,} fixed."
+    counts = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
+    if paired.unknown and paired.stopped == "regressed":
+        counts += f"; {paired.unknown:,} more could not change the answer and were spared"
+    elif paired.unknown:
+        counts += f", {paired.unknown:,} unknown"
+    return f"{found}:{shares} {size}{sure}. {counts}."
 
 
 def _passed(arm: ArmResult) -> str:
@@ -178,7 +188,7 @@ def _chance(paired: PairedResult) -> str:
     explained = ": more than chance" if is_significant(paired) else ", which can be chance"
     if paired.interval is not None and paired.interval.low > 0:
         explained = ""
-    return f", p {figures.p_value(paired.p_value, paired.alpha)}{explained}"
+    return f", p {p_value(paired)}{explained}"
 
 
 def _subject(result: GateResult) -> str:
@@ -235,7 +245,7 @@ def _action(result: GateResult, contract: ContractResult) -> str:
 
 def is_significant(paired: PairedResult) -> bool:
     """Whether head is worse beyond what chance explains."""
-    return paired.p_value is not None and paired.p_value < paired.alpha
+    return paired.p_value is not None and paired.p_value <= paired.alpha
 
 
 def _difference(paired: PairedResult | None) -> float:

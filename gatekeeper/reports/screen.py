@@ -13,7 +13,14 @@ from rich.text import Text
 
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import clip, plain, visible
-from gatekeeper.reports.headline import ICONS, OBJECTIVES, by_severity, objective_value, title
+from gatekeeper.reports.headline import (
+    ICONS,
+    OBJECTIVES,
+    by_severity,
+    objective_value,
+    p_value,
+    title,
+)
 from gatekeeper.reports.headline import worst_reasons as reasons_of
 from gatekeeper.result import (
     ArmResult,
@@ -182,7 +189,7 @@ def _difference(contract: ContractResult) -> list[Text]:
         return [Text(figures.NONE), Text(figures.NONE)]
     interval = figures.points_interval(paired.interval)
     text = f"{figures.points(paired.difference)} {interval}".rstrip()
-    p = figures.p_value(paired.p_value, paired.alpha).removeprefix("= ")
+    p = p_value(paired).removeprefix("= ")
     return [Text(text), Text(p)]
 
 

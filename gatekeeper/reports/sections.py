@@ -10,6 +10,7 @@ from gatekeeper.reports.headline import (
     by_severity,
     is_significant,
     objective_value,
+    p_value,
     said_in_lead,
     seeable_effect,
     worst_reasons,
@@ -153,7 +154,7 @@ def _sure(paired: PairedResult | None) -> str:
     """The p-value; where it finds nothing, also how large a drop it could have found."""
     if paired is None:
         return figures.NONE
-    p = figures.p_value(paired.p_value, paired.alpha).removeprefix("= ").replace("<", "&lt;")
+    p = p_value(paired).removeprefix("= ").replace("<", "&lt;")
     effect = seeable_effect(paired)
     return p if effect is None else f"{p}<br>sees ≥\u00a0{figures.size_in_points(effect)}"
 

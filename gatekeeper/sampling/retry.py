@@ -37,7 +37,9 @@ async def call_with_retries(
 ) -> Completion:
     """The attempt's answer. Raises the CallFailed of the last attempt."""
     backoff = wait_exponential_jitter(
-        initial=policy.first_wait_seconds, max=policy.longest_wait_seconds
+        multiplier=policy.first_wait_seconds,
+        max=policy.longest_wait_seconds,
+        jitter=policy.first_wait_seconds,
     )
 
     def wait(state: RetryCallState) -> float:

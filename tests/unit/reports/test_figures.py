@@ -75,13 +75,19 @@ def test_interval() -> None:
         (0.0312, 0.05, "= 0.031"),
         (0.314, 0.05, "= 0.31"),
         (1.0, 0.05, "= 1"),
-        (0.04996, 0.05, "= 0.04996"),
-        (0.05004, 0.05, "= 0.050"),
+        (0.04996, 0.05, "= 0.050"),
+        (0.05004, 0.05, "= 0.05004"),
         (0.0500, None, "= 0.050"),
     ],
 )
 def test_p_value(p: float | None, alpha: float | None, text: str) -> None:
     assert figures.p_value(p, alpha) == text
+
+
+def test_a_p_value_that_is_a_bound_says_so() -> None:
+    assert figures.p_value(0.0312, 0.05, at_most=True) == "≤ 0.031"
+    assert figures.p_value(1.0, 0.05, at_most=True) == "≤ 1"
+    assert figures.p_value(1e-9, 0.05, at_most=True) == "< 0.0001"
 
 
 @given(st.floats(0.0001, 1), st.sampled_from([0.01, 0.05, 0.1]))
