@@ -107,7 +107,9 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
     contracts = conclude(work.jobs, watches, sampled, around.history, work.policy, started)
-    calls = Calls(made=sampled.made, saved=sampled.saved, failed=sampled.failed)
+    calls = Calls(
+        made=sampled.made, saved=sampled.saved, failed=sampled.failed, surplus=sampled.surplus
+    )
     outcomes = tuple(outcome for watch in watches.values() for outcome in watch.outcomes)
     return _result(work, contracts, around.notices, started, calls, sampled.cost_usd, outcomes)
 

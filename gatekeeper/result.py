@@ -169,13 +169,15 @@ class ContractResult:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`made` reached a model; `cached` were answered from the cache; `saved` were planned
-    and not needed (identical requests of both arms, early stopping); `failed` had no answer."""
+    """`made` reached a model, retries included; `cached` were answered from the cache; `saved`
+    were planned and not needed (identical requests of both arms, early stopping); `failed` had
+    no answer; `surplus` were under way when the answer was sure: paid for, but not evidence."""
 
     made: int = 0
     cached: int = 0
     saved: int = 0
     failed: int = 0
+    surplus: int = 0
 
 
 @dataclass(frozen=True, slots=True)

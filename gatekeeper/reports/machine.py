@@ -50,6 +50,7 @@ def result_document(result: GateResult) -> dict[str, Any]:
             "made": result.calls.made,
             "cached": result.calls.cached,
             "saved": result.calls.saved,
+            "surplus": result.calls.surplus,
             "failed": result.calls.failed,
         },
         "cost_usd": result.cost_usd,

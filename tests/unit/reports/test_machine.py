@@ -37,7 +37,8 @@ def test_the_promised_keys() -> None:
     assert document["verdict"] == "fail"
     assert document["exit_code"] == 1
     assert document["base"] == {"sha": examples.FAIL.base_sha}
-    assert document["calls"] == {"made": 400, "cached": 0, "saved": 120, "failed": 0}
+    calls = {"made": 400, "cached": 0, "saved": 120, "failed": 0, "surplus": 0}
+    assert document["calls"] == calls
     contract = document["contracts"][0]
     assert contract["reasons"][0]["code"] == "regression"
     assert contract["affected_by"] == [{"path": "prompts/speech-tag.prompty", "change": "modified"}]
@@ -93,7 +94,7 @@ def test_a_time_always_has_a_zone() -> None:
         {"verdict": "maybe"},
         {"exit_code": 7},
         {"schema": 2},
-        {"calls": {"made": -1, "cached": 0, "saved": 0, "failed": 0}},
+        {"calls": {"made": -1, "cached": 0, "saved": 0, "failed": 0, "surplus": 0}},
         {"cost_usd": "free"},
         {"head": {}},
         {"contracts": [{}]},

@@ -71,7 +71,7 @@ def test_the_end_of_a_failed_run() -> None:
     assert "❌ speech-tag regression: Worse than base" in text
     assert "broke nn-000 5/5 → 1/5: is a tag the output does not match" in text
     assert "…and 4 more broke" in text
-    assert "success rate 77.5 % missed" in text
+    assert "success rate missed" in text
     assert "400 calls made, 120 saved; cost 0.0084 USD; 42 s" in text
     assert "out: result.json" in text
     assert text.endswith("❌ Do not merge\n")
