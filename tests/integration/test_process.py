@@ -1,0 +1,135 @@
+"""The command as a process of its own: signals, imports, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import openai_server as faults
+import pytest
+from git_repository import GitRepository
+from openai_server import Fault, OpenAIServer
+from samples import GOOD, WORDS, check, csv, result_of, write_contract
+
+import gatekeeper.cli
+from gatekeeper.cli import main
+
+HEAVY = ("litellm", "openai", "scipy", "numpy", "github", "xllamacpp", "rich", "jsonschema")
+
+
+@pytest.fixture
+def hosted(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    """A contract on an OpenAI model, and a pull request that rewords its prompt."""
+    made = git_repository("hosted")
+    contract = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/test-model")
+    made.write("contracts/words.yaml", contract)
+    made.write("contracts/words.csv", csv(WORDS))
+    made.write("prompts/words.txt", "Say {{ word }}")
+    made.commit("sound")
+    made.branch("pr")
+    made.commit("reword", {"prompts/words.txt": "Please say {{ word }}"})
+    return made
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_with_what_was_gathered(number, hosted, tmp_path):
+    answered = 4
+    asked = threading.Semaphore(0)
+    count = 0
+
+    def answer(body: dict[str, Any]) -> str | Fault:
+        nonlocal count
+        count += 1
+        asked.release()
+        return "ok" if count <= answered else faults.hang()
+
+    command = [sys.executable, "-m", "gatekeeper", "check", "--repo", str(hosted.path)]
+    with OpenAIServer(answer) as server:
+        environment = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test-key"}
+        with subprocess.Popen(
+            [*command, "--base", "main", "--head", "pr", "--out", str(tmp_path / "out")],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            for _ in range(2 * len(WORDS)):
+                assert asked.acquire(timeout=60)
+            process.send_signal(number)
+            _, error = process.communicate(timeout=60)
+
+    result = result_of(tmp_path / "out")
+    assert process.returncode == 3, error.decode()
+    assert result["verdict"] == "error"
+    assert "interrupted" in [r["code"] for r in result["contracts"][0]["reasons"]]
+    samples = (tmp_path / "out/samples.jsonl").read_text("utf-8").splitlines()
+    assert len(samples) >= 1
+    assert all(json.loads(line)["output"] == "ok" for line in samples)
+    assert b"Traceback" not in error
+
+
+def test_a_change_without_prompts_is_answered_without_the_heavy_packages(git_repository, tmp_path):
+    made: GitRepository = git_repository("words")
+    write_contract(made)
+    made.commit("sound")
+    made.branch("pr")
+    made.commit("docs", {"README.md": "hello\n"})
+    program = (
+        "import sys; from gatekeeper.cli import main; code = main(sys.argv[1:]);"
+        f"print(code, [name for name in {HEAVY} if name in sys.modules])"
+    )
+
+    arms = ["check", "--repo", str(made.path), "--base", "main", "--head", "pr"]
+
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *arms, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.splitlines()[-1] == "0 []"
+
+
+def test_the_module_is_the_command(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "gatekeeper", "--version"], capture_output=True, text=True
+    )
+
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("gatekeeper ")
+
+
+def test_a_fault_of_our_own_could_not_measure(hosted, tmp_path, monkeypatch, capsys):
+    def fault(*_: object) -> None:
+        raise ZeroDivisionError("unforeseen")
+
+    monkeypatch.setattr(gatekeeper.cli, "load_policy", fault)
+
+    assert check(hosted, tmp_path / "out") == 3
+    error = capsys.readouterr().err
+    assert "unforeseen" in error
+    assert "fault of gatekeeper itself" in error
+
+
+def test_ctrl_c_before_the_first_call_could_not_measure(hosted, tmp_path, monkeypatch, capsys):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gatekeeper.cli, "load_policy", interrupted)
+
+    assert check(hosted, tmp_path / "out") == 3
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_the_action_is_a_command_too(monkeypatch, capsys):
+    for name in [name for name in os.environ if name.startswith(("GITHUB_", "INPUT_"))]:
+        monkeypatch.delenv(name)
+
+    assert main(["action"]) == 2
+    assert "GITHUB_" in capsys.readouterr().out
