@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-container lint bench bench-smoke lock clean
+.PHONY: setup demo test test-container lint bench bench-smoke schema lock clean
 
 setup: $(VENV)/.ready
 
@@ -39,6 +39,9 @@ bench: setup
 bench-smoke: setup
 	$(BIN)/python benchmarks/startup.py --files 50 --repeat 1 --limit 60
 	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
+
+schema: setup
+	$(BIN)/python scripts/publish_schema.py
 
 lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \

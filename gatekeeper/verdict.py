@@ -208,7 +208,7 @@ def paired_reasons(paired: PairedResult, *, best_p: float, margin: float) -> lis
         return [Reason("error", "No fixture could be measured on both arms.", "error")]
     counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
     if paired.unknown:
-        counts += f", {paired.unknown} unknown"
+        counts += f", {paired.unknown} {_unknown_because(paired)}"
     if paired.p_value <= paired.alpha:
         # With unknown fixtures the value is the largest that complete data could have given.
         bound = "≤" if paired.unknown else "="
@@ -307,6 +307,10 @@ def evidence_reasons(evidence: Evidence, paired: PairedResult | None) -> list[Re
         reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
     reasons += slo_reasons(evidence.slo)
     return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
+
+
+def _unknown_because(paired: PairedResult) -> str:
+    return "not sampled to the end" if paired.stopped == "regressed" else "unknown"
 
 
 def _p(value: float, equals: str = "=") -> str:

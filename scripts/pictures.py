@@ -1,16 +1,12 @@
-"""Takes the pictures of the comment in docs/images. Needs chromium; run it from the root."""
+"""Takes the pictures in docs/images of the comments that `make demo` left. Needs chromium."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from markdown_it import MarkdownIt
-
-from gatekeeper.reports.comment import COMMENT_LIMIT, compose
-from gatekeeper.reports.details import Depth
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -32,16 +28,13 @@ sub { color: #59636e; font-size: 12px; vertical-align: baseline }
 
 
 def main() -> None:
-    sys.path.insert(0, str(ROOT / "tests"))
-    from unit.reports import examples
-
     IMAGES.mkdir(parents=True, exist_ok=True)
-    few = Depth(broken=3, others=3, output=1_500, diff=6_000)
-    failed, passed = (
-        compose(result, limit=COMMENT_LIMIT, depth=few) for result in (examples.FAIL, examples.PASS)
-    )
-    take("comment-fail", failed, height=893, folds_open=1)
-    take("comment-pass", passed, height=385, folds_open=0)
+    take("comment-fail", comment_of("broken"), height=830, folds_open=0)
+    take("comment-pass", comment_of("harmless"), height=385, folds_open=0)
+
+
+def comment_of(branch: str) -> str:
+    return (ROOT / ".gatekeeper" / "demo" / branch / "comment.md").read_text("utf-8")
 
 
 def take(name: str, comment: str, *, height: int, folds_open: int) -> None:
