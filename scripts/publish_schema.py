@@ -1,4 +1,4 @@
-"""Writes docs/contract.v1.json: the contract format with every check, for editors (`make schema`)."""
+"""Writes docs/contract.v1.json, the contract format with every check, for editors."""
 
 from __future__ import annotations
 
