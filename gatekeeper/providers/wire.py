@@ -111,7 +111,9 @@ def own_time_ms(elapsed_ms: float, connection: socket.socket | None) -> float:
         return elapsed_ms
     sent_ago, received_ago = _LAST_DATA_SENT_AND_RECEIVED.unpack_from(info)
     own = float(sent_ago - received_ago)
-    return own if 0 <= own < elapsed_ms - _TICK_MS else elapsed_ms
+    if not 0 <= own < elapsed_ms - _TICK_MS:
+        return elapsed_ms
+    return max(own, 1.0)  # the kernel counts whole milliseconds; no answer takes none
 
 
 def _socket_of(response: httpx.Response) -> Any:
