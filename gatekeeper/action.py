@@ -117,7 +117,7 @@ def _measure(settings: Settings, activity: Activity, repository: Repository) -> 
         work = plan_run(revision, load_policy(revision), names)
         return measure(work, (revision,), history=history)
     change, judged = _change(repository, activity)
-    work = plan_check(change, load_policy(change.base), settings.contracts)
+    work = plan_check(change, load_policy(change.policy_revision), settings.contracts)
     result = measure(work, (change.head, change.base), history=history)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return replace(result, head_sha=judged)

@@ -60,11 +60,21 @@ class MemoryRevision:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A pull request as two revisions. `renames` maps a path at base to its path at head."""
+    """A pull request as two revisions. `renames` maps a path at base to its path at head.
+
+    `tip` is the tip of the branch merged into, where the policy is read; None means base.
+    """
 
     base: Revision
     head: Revision
     renames: Mapping[str, str] = field(default_factory=dict)
+    tip: Revision | None = None
+
+    @property
+    def policy_revision(self) -> Revision:
+        """Where the policy is in force that judges the change. `base` may be an older commit
+        that the author chose to start from, before the policy forbade something."""
+        return self.tip or self.base
 
 
 @dataclass(frozen=True, slots=True)

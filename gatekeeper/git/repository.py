@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -153,10 +154,12 @@ class Repository:
         return read_worktree(self._git, self._objects, self._work_tree_root())
 
     def change(self, base_ref: str | None = None, head_ref: str | None = None) -> Change:
-        """What merging head into base brings: head against the merge base of the two."""
+        """What merging head into base brings: head against the merge base of the two. The tip
+        is base itself."""
         head = self.resolve(head_ref or "HEAD")
         base = self.resolve(base_ref or self.default_base())
-        return self._objects.between(self._grown_from(base, head), head)
+        change = self._objects.between(self._grown_from(base, head), head)
+        return self._with_tip(change, base)
 
     def between(self, base_ref: str, head_ref: str) -> Change:
         """Head against base as they are, wherever the two have parted."""
@@ -178,11 +181,17 @@ class Repository:
         return self._objects.between(parents[0], sha)
 
     def worktree_change(self, base_ref: str | None = None) -> Change:
-        """What the files as they stand, committed or not, bring against the merge base."""
+        """What the files as they stand, committed or not, bring against the merge base. The
+        tip is base itself."""
         root = self._work_tree_root()
         base = self.resolve(base_ref or self.default_base())
         origin = self._grown_from(base, self.resolve("HEAD"))
-        return worktree_change(self._git, self._objects, root, origin)
+        return self._with_tip(worktree_change(self._git, self._objects, root, origin), base)
+
+    def _with_tip(self, change: Change, sha: str) -> Change:
+        # The same value lists its paths once.
+        same = change.base.sha == sha
+        return replace(change, tip=change.base if same else CommitRevision(sha, self._objects))
 
     def _work_tree_root(self) -> Path:
         if self.root is None:
@@ -195,9 +204,10 @@ class Repository:
             return common
         if not self.is_shallow():
             raise UsageError(f"{base} and {head} have no common history; name another --base")
-        parents = self.parents(head)
-        if len(parents) > 1 and self.has_commit(parents[0]):
-            return parents[0]
+        # A merge's first parent is the base branch only where the base branch made the merge: in
+        # an author's own merge of it, that parent is the author's commit.
+        if self.parents(head)[:1] == (base,):
+            return base
         raise UsageError(
             f"this shallow clone does not reach the commit where {base} and {head} part; "
             f"{_FETCH_ALL}"

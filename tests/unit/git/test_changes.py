@@ -48,6 +48,24 @@ def test_head_is_compared_with_the_merge_base(git_repository: MakeRepository) ->
         assert_faithful(made, change)
 
 
+def test_the_policy_is_read_at_the_tip_of_the_base_branch(git_repository: MakeRepository) -> None:
+    made = git_repository()
+    start = made.commit("start", {"a": "a"})
+    made.branch("pr")
+    made.commit("change", {"a": "b"})
+    made.switch("main")
+    tip = made.commit("a policy", {"policy": "strict"})
+    made.switch("pr")
+    with Repository.open(made.path) as repository:
+        for change in (repository.change("main", "pr"), repository.worktree_change("main")):
+            assert change.base.sha == start
+            assert change.policy_revision.sha == tip
+            assert change.policy_revision.read("policy") == b"strict"
+        assert "policy" not in change.base.entries
+        merged = repository.between("main", "pr")
+        assert merged.policy_revision is merged.base
+
+
 def test_two_commits_as_they_are_without_a_merge_base(git_repository: MakeRepository) -> None:
     made = git_repository()
     made.commit("start", {"a": "1"})

@@ -99,14 +99,47 @@ def test_merge_base_beyond_the_cut(pull_request: PullRequest, repository: Reposi
         repository.change(pull_request.base, pull_request.head)
 
 
+def test_merge_commit_of_github_against_its_first_parent(
+    pull_request: PullRequest, repository: Repository
+) -> None:
+    repository.fetch_commit(pull_request.base)
+    change = repository.change(pull_request.base, "HEAD")
+    assert change.base.sha == pull_request.base
+    assert change.policy_revision is change.base
+
+
 def test_merge_commit_against_a_base_that_moved_on(
     pull_request: PullRequest, repository: Repository
 ) -> None:
     later = pull_request.remote.commit("main moves on again", {"other": "3"})
     repository.fetch_commit(pull_request.base)
     repository.fetch_commit(later)
-    change = repository.change(later, "HEAD")
-    assert change.base.sha == pull_request.base
+    with pytest.raises(UsageError, match=r"shallow clone does not reach.*fetch-depth: 0"):
+        repository.change(later, "HEAD")
+
+
+def test_an_authors_own_merge_does_not_carry_the_base(
+    git_repository: MakeRepository, tmp_path: Path
+) -> None:
+    """Its first parent is the author's own commit: against that one nothing would be new."""
+    made = git_repository("author")
+    made.commit("start", {"prompt.md": "one"})
+    made.branch("pr")
+    made.commit("change", {"prompt.md": "two"})
+    made.switch("main")
+    made.commit("main moves on", {"other": "2"})
+    made.switch("pr")
+    made.merge("main")
+    made.switch("main")
+    for text in "34":
+        made.commit("main moves on again", {"other": text})
+    clone = GitRepository.clone(made, tmp_path / "clone", depth=2, branch="pr")
+    clone.git("fetch", "-q", "--depth=1", "origin", "main:refs/remotes/origin/main")
+    with (
+        Repository.open(clone.path) as repository,
+        pytest.raises(UsageError, match=r"shallow clone does not reach.*fetch-depth: 0"),
+    ):
+        repository.change("origin/main", "HEAD")
 
 
 def test_unknown_base_in_a_shallow_clone_says_what_to_set(repository: Repository) -> None:
