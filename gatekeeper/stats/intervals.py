@@ -77,6 +77,33 @@ def rate_interval(passed: int, n: int, confidence: float = 0.95) -> ConfidenceIn
     return method(passed, n, confidence)
 
 
+def clustered_rate_interval(
+    passed: Sequence[int], samples: Sequence[int], confidence: float = 0.95
+) -> ConfidenceInterval | None:
+    """The interval of one rate over samples drawn in clusters, one entry a cluster, that an
+    objective is decided by; None without a sample.
+
+    Clopper-Pearson on the effective sample size: Korn, E. L. and Graubard, B. I. (1998),
+    Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data, Survey Methodology 24:193-201. With one sample a cluster it
+    is Clopper-Pearson itself.
+    """
+    require_inside("confidence", confidence)
+    if len(passed) != len(samples):
+        raise ValueError(
+            f"samples: must have one entry a cluster as passed has, {len(passed)}, "
+            f"got {len(samples)}"
+        )
+    for k, n in zip(passed, samples, strict=True):
+        require_passed("passed", k, "samples", n)
+    clusters = [(k, n) for k, n in zip(passed, samples, strict=True) if n]
+    if not clusters:
+        return None
+    total, good = sum(n for _, n in clusters), sum(k for k, _ in clusters)
+    share = _effective_size(clusters, confidence) / total
+    return _clopper_pearson(good * share, (total - good) * share, confidence)
+
+
 def quantile_bounds(
     values: Sequence[float], q: float, confidence: float = 0.95
 ) -> tuple[float | None, float | None]:
@@ -106,15 +133,6 @@ def quantile_bounds(
         float(ordered[lower]) if lower >= 0 else None,
         float(ordered[upper]) if upper < n else None,
     )
-
-
-def quantile_interval(
-    values: Sequence[float], q: float, confidence: float = 0.95
-) -> ConfidenceInterval | None:
-    """The distribution-free interval of the `q` quantile; None where either end is out of
-    reach for so few values (see `quantile_bounds`)."""
-    low, high = quantile_bounds(values, q, confidence)
-    return None if low is None or high is None else ConfidenceInterval(low, high)
 
 
 def mean_interval(
@@ -176,6 +194,41 @@ def paired_difference_interval(
     up = _combine(head_ci.high - head, base - base_ci.low, phi)
     difference = (fixed - broke) / n
     return ConfidenceInterval(max(-1.0, difference - down), min(1.0, difference + up))
+
+
+def _effective_size(clusters: Sequence[tuple[int, int]], confidence: float) -> float:
+    """How many independent samples the clusters' (passed, samples) are worth.
+
+    The variance of the ratio estimator between clusters takes the place of p(1-p)/n; its few
+    degrees of freedom shrink the size once more, as in Korn and Graubard. The result lies
+    between the size for samples that only repeat their cluster (Kish (1965), Survey Sampling,
+    chapter 5: the number of clusters, where they are of one size) and the number of samples:
+    an estimate from few clusters can fall outside either.
+    """
+    m, n = len(clusters), sum(size for _, size in clusters)
+    if m in (1, n):
+        return m
+    p = sum(passed for passed, _ in clusters) / n
+    if p in (0, 1):
+        return m  # all alike: the clustering cannot be estimated, so the worst is taken
+    from scipy.special import stdtrit
+
+    between = m / (m - 1) * math.fsum((k - p * size) ** 2 for k, size in clusters) / n**2
+    estimated = p * (1 - p) / between if between else math.inf
+    tail = (1 + confidence) / 2
+    freedom = (stdtrit(n - 1, tail) / stdtrit(m - 1, tail)) ** 2
+    copies = n**2 / sum(size**2 for _, size in clusters)
+    return float(max(copies, min(n, estimated) * freedom))
+
+
+def _clopper_pearson(good: float, bad: float, confidence: float) -> ConfidenceInterval:
+    """Exact for whole counts; the beta quantiles take others as well."""
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = 0.0 if good == 0 else float(betaincinv(good, bad + 1, tail))
+    high = 1.0 if bad == 0 else float(betaincinv(good + 1, bad, 1 - tail))
+    return ConfidenceInterval(low, high)
 
 
 def _phi(both: int, broke: int, fixed: int, neither: int) -> float:

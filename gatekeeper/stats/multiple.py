@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -28,6 +28,27 @@ def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
     order = sorted(range(m), key=p_values.__getitem__)
     steps = accumulate(((m - rank) * p_values[i] for rank, i in enumerate(order)), max)
     return _adjusted(order, list(steps), alpha)
+
+
+def holm_levels(p_values: Mapping[str, float], alphas: Mapping[str, float]) -> dict[str, float]:
+    """The level each hypothesis is tested at by Holm's procedure: it is rejected exactly when
+    its p-value is at most this. All that are named are one family.
+
+    Hypotheses may differ in alpha, so the steps follow p / alpha. With equal alphas the
+    rejected ones are those of `holm`.
+    """
+    if p_values.keys() != alphas.keys():
+        raise ValueError("alphas: must name the same hypotheses as p_values")
+    for name, p in p_values.items():
+        require_share("p_values", p)
+        require_inside("alphas", alphas[name])
+    levels: dict[str, float] = {}
+    left = len(p_values)
+    for name in sorted(p_values, key=lambda name: p_values[name] / alphas[name]):
+        levels[name] = alphas[name] / left
+        if p_values[name] <= levels[name]:
+            left -= 1
+    return levels
 
 
 def benjamini_hochberg(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:

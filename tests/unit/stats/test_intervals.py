@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import (
+    clustered_rate_interval,
     jeffreys,
     mean_interval,
     paired_difference_interval,
     quantile_bounds,
-    quantile_interval,
     rate_interval,
     wilson,
 )
@@ -135,6 +136,118 @@ def test_wilson_covers_on_average_what_it_promises(n, rate):
     assert 0.94 <= coverage <= 0.97
 
 
+# --- rates of clustered samples ----------------------------------------------------------------
+
+outcomes = st.lists(st.booleans(), min_size=1, max_size=60)
+clusters = st.lists(
+    st.integers(0, 12).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    min_size=1,
+    max_size=25,
+)
+
+
+def clustered(pairs, confidence=0.95):
+    return clustered_rate_interval([k for k, _ in pairs], [n for _, n in pairs], confidence)
+
+
+def exact(passed, n, confidence=0.95):
+    return pytest.approx(tuple(binomtest(passed, n).proportion_ci(confidence, "exact")), abs=1e-9)
+
+
+@given(outcomes, st.floats(0.5, 0.999))
+def test_one_sample_a_cluster_is_clopper_pearson(passes, confidence):
+    found = clustered([(int(passed), 1) for passed in passes], confidence)
+    assert ends(found) == exact(sum(passes), len(passes), confidence)
+
+
+@given(outcomes, st.integers(1, 40))
+def test_repeating_the_same_outcomes_tells_nothing_new(passes, repetitions):
+    found = clustered([(repetitions * passed, repetitions) for passed in passes])
+    assert ends(found) == exact(sum(passes), len(passes))
+
+
+def test_18_of_20_is_no_surer_with_40_samples_each():
+    found = clustered([(40, 40)] * 18 + [(0, 40)] * 2)
+    assert ends(found) == exact(18, 20)
+    assert ends(found) == pytest.approx((0.6830, 0.9877), abs=1e-4)
+
+
+@given(clusters, st.randoms())
+def test_a_clustered_interval_holds_the_rate_and_ignores_the_order(pairs, random):
+    assume(any(n for _, n in pairs))
+    found = clustered(pairs)
+    n, passed = sum(n for _, n in pairs), sum(k for k, _ in pairs)
+    assert 0 <= found.low <= passed / n <= found.high <= 1
+    random.shuffle(pairs)
+    assert ends(clustered(pairs)) == pytest.approx(ends(found), abs=1e-12)
+
+
+@given(clusters)
+def test_clustered_samples_never_tell_more_than_independent_ones(pairs):
+    assume(any(n for _, n in pairs))
+    found = clustered(pairs)
+    low, high = binomtest(sum(k for k, _ in pairs), sum(n for _, n in pairs)).proportion_ci()
+    assert found.low <= low + 1e-9
+    assert found.high >= high - 1e-9
+
+
+@given(clusters)
+def test_passes_and_failures_mirror_each_other(pairs):
+    assume(any(n for _, n in pairs))
+    found, mirrored = clustered(pairs), clustered([(n - k, n) for k, n in pairs])
+    assert ends(mirrored) == pytest.approx((1 - found.high, 1 - found.low), abs=1e-9)
+
+
+def test_a_cluster_without_a_sample_is_none():
+    assert clustered([]) is None
+    assert clustered([(0, 0), (0, 0)]) is None
+    assert clustered([(3, 4), (0, 0), (1, 4)]) == clustered([(3, 4), (1, 4)])
+
+
+def test_one_cluster_is_worth_one_sample():
+    assert ends(clustered([(50, 50)])) == exact(1, 1)
+    found = clustered([(25, 50)])
+    assert found.low < 0.05
+    assert found.high > 0.95
+
+
+def test_where_all_passed_each_cluster_counts_once():
+    assert ends(clustered([(40, 40), (1, 1), (7, 7)])) == exact(3, 3)
+    assert ends(clustered([(0, 40), (0, 1), (0, 7)])) == exact(0, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (([1], [1, 2]), "samples"),
+        (([2], [1]), "passed"),
+        (([-1], [1]), "passed"),
+        (([0.5], [1]), "passed"),
+        (([1], [1], 1.0), "confidence"),
+    ],
+)
+def test_clusters_name_a_wrong_argument(arguments, named):
+    with pytest.raises(ValueError, match=rf"^{named}: "):
+        clustered_rate_interval(*arguments)
+
+
+@pytest.mark.parametrize(("m", "k"), [(5, 10), (20, 5), (40, 3)])
+@pytest.mark.parametrize("likeness", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("target", [0.8, 0.95])
+def test_a_target_met_exactly_is_seldom_called_missed(m, k, likeness, target):
+    """1,000 suites of m fixtures, k samples each, whose outcomes correlate by `likeness`."""
+    rng = np.random.default_rng(11)
+    runs = 1000
+    if likeness in (0, 1):
+        own = rng.random((runs, m)) < target if likeness else np.full((runs, m), target)
+    else:
+        size = (1 - likeness) / likeness
+        own = rng.beta(target * size, (1 - target) * size, (runs, m))
+    passed = rng.binomial(k, own.astype(float))
+    missed = sum(clustered_rate_interval(row, [k] * m).high < target for row in passed.tolist())
+    assert missed <= (0.025 + 3 * math.sqrt(0.025 * 0.975 / runs)) * runs
+
+
 # --- quantiles -------------------------------------------------------------------------------
 
 
@@ -144,10 +257,9 @@ def test_quantile_ends_are_the_right_order_statistics(case):
     assert list(quantile_bounds(values, case["q"], case["confidence"])) == case["ranks"]
 
 
-def test_an_end_out_of_reach_makes_no_interval():
-    assert quantile_interval(list(range(71)), 0.95) is None
-    assert quantile_interval(list(range(72)), 0.95) == ConfidenceInterval(63, 71)
-    assert quantile_interval([], 0.95) is None
+def test_an_end_out_of_reach_is_not_known():
+    assert quantile_bounds(list(range(71)), 0.95) == (62, None)
+    assert quantile_bounds(list(range(72)), 0.95) == (63, 71)
     assert quantile_bounds([], 0.5) == (None, None)
     assert quantile_bounds([1.0], 0.5) == (None, None)
 
@@ -185,18 +297,19 @@ def test_calls_that_never_came_back_count_as_infinitely_slow():
 )
 def test_quantiles_name_a_wrong_argument(arguments, named):
     with pytest.raises(ValueError, match=rf"^{named}: "):
-        quantile_interval(*arguments)
+        quantile_bounds(*arguments)
 
 
-def test_quantile_intervals_cover_as_promised():
+def test_quantile_bounds_cover_as_promised():
     """2,000 skewed samples of 100: misses are binomial, at most 5 % expected."""
     rng = np.random.default_rng(7)
     truth = -math.log(0.1)  # the 90 % quantile of the exponential distribution
     misses = 0
     for sample in rng.exponential(size=(2000, 100)):
-        found = quantile_interval(sample.tolist(), 0.9)
-        assert found is not None
-        misses += not found.low <= truth <= found.high
+        low, high = quantile_bounds(sample.tolist(), 0.9)
+        assert low is not None
+        assert high is not None
+        misses += not low <= truth <= high
     assert 0.02 * 2000 <= misses <= (0.05 + 3 * math.sqrt(0.05 * 0.95 / 2000)) * 2000
 
 
