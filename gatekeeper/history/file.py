@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.result import ArmResult, ContractResult, GateResult
-from gatekeeper.slo.budget import Event
+from gatekeeper.slo.budget import CLOCK_SKEW, Event
 
 SCHEMA = 1
 MOST_NOTICES = 10
@@ -34,7 +34,9 @@ class History(NamedTuple):
 def append_history(path: Path | str, result: GateResult) -> int:
     """Add one line per measured contract of a `run`; returns how many.
 
-    A contract without a judged sample adds nothing: no data is not zero failures. The lines
+    A contract without a judged sample adds nothing: no data is not zero failures. Neither
+    does one whose verdict is `error`: the part of a run that came before it was interrupted
+    or reached a limit is not a sample of the whole. The lines
     go to the end of the file in one write, which concurrent writers do not tear apart, and
     are on disk when this returns. A last line cut short by an earlier crash is closed first.
     """
@@ -43,7 +45,7 @@ def append_history(path: Path | str, result: GateResult) -> int:
     lines = [
         json.dumps(_record(result, contract, contract.head), separators=(",", ":"))
         for contract in result.contracts
-        if contract.head is not None and contract.head.samples > 0
+        if contract.verdict != "error" and contract.head is not None and contract.head.samples > 0
     ]
     if not lines:
         return 0
@@ -60,10 +62,12 @@ def append_history(path: Path | str, result: GateResult) -> int:
     return len(lines)
 
 
-def read_history(path: Path | str) -> History:
+def read_history(path: Path | str, now: datetime | None = None) -> History:
     """The events of every contract, in the order of the file, and notices on what is missing.
 
-    A line that is there twice, as after a merge of two copies, counts once.
+    A line that is there twice, as after a merge of two copies, counts once. With `now`, an
+    event further ahead than a fast clock explains is left out and named; the error budget
+    does not count it either way.
     """
     try:
         content = Path(path).read_bytes()
@@ -78,7 +82,7 @@ def read_history(path: Path | str) -> History:
     wrong: list[str] = []
     for number, line in _distinct_lines(content.removeprefix(b"\xef\xbb\xbf")):
         try:
-            contract, event = _event(line)
+            contract, event = _event(line, now)
         except ValueError as error:
             wrong.append(f"{path}:{number}: {error}; this line is left out of the error budget")
         else:
@@ -132,7 +136,7 @@ def _distinct_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, stripped
 
 
-def _event(line: bytes) -> tuple[str, Event]:
+def _event(line: bytes, now: datetime | None) -> tuple[str, Event]:
     """Raises ValueError that says what is wrong with the line."""
     try:
         record = json.loads(line.decode())
@@ -149,7 +153,10 @@ def _event(line: bytes) -> tuple[str, Event]:
     if not isinstance(contract, str) or not contract:
         raise ValueError("contract: must be a name")
     time = _time(record.get("time"))
-    return contract, Event(time, _count(record, "events"), _count(record, "failed"))
+    event = Event(time, _count(record, "events"), _count(record, "failed"))
+    if now is not None and event.time > now + CLOCK_SKEW:
+        raise ValueError(f"time: {event.time.isoformat()} is in the future")
+    return contract, event
 
 
 def _count(record: Mapping[str, object], field: str) -> int:

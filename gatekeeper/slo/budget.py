@@ -21,6 +21,9 @@ from gatekeeper.slo.objectives import parse_window
 BURN_WINDOWS = ("1d", "7d")
 """Shown beside the objective's own window, where they are shorter than it."""
 
+CLOCK_SKEW = timedelta(days=1)
+"""An event up to this far ahead happened now, by a clock that is fast; a later one is wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -72,6 +75,7 @@ def error_budget(
     head_interval: tuple[float, float] | None = None,
 ) -> ErrorBudget:
     """The budget over the `window` that ends at `now`: after its start, up to and with `now`.
+    An event later than that by no more than `CLOCK_SKEW` counts as one of now.
 
     `head_interval` is the interval of head's success rate, `(low, high)`.
     """
@@ -79,7 +83,7 @@ def error_budget(
         raise ValueError(f"now: must have a time zone, got {now.isoformat()}")
     length = parse_window(window)
     allowed = _allowed(objective)
-    kept = [event for event in events if now - length < event.time <= now]
+    kept = [event for event in events if now - length < event.time <= now + CLOCK_SKEW]
     total, spent = _count(kept)
     budget = allowed * total
     shorter = [name for name in BURN_WINDOWS if parse_window(name) < length]
@@ -95,12 +99,6 @@ def error_budget(
         },
         projected_burn_rate=_projected(head_interval, allowed),
     )
-
-
-def burn_rate(failed: int, events: int, objective: float) -> float | None:
-    """How fast `failed` of `events` spends the budget; None without an event, and where the
-    objective is 1."""
-    return _burn(events, failed, _allowed(objective))
 
 
 def _allowed(objective: float) -> Decimal:

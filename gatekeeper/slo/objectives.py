@@ -51,14 +51,5 @@ def parse_window(text: str) -> timedelta:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def format_window(window: timedelta) -> str:
-    """The shortest text in days or hours that `parse_window` reads as `window`."""
-    for unit in ("d", "h"):
-        count, rest = divmod(window, _UNITS[unit])
-        if count > 0 and not rest:
-            return f"{count}{unit}"
-    raise ValueError(f"window: must be a positive whole number of hours, got {window}")
-
-
 def _meets(value: float, target: float, better: Better) -> bool:
     return value >= target if better == "higher" else value <= target

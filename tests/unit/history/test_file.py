@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -105,6 +106,18 @@ def test_a_contract_that_was_not_measured_leaves_nothing(tmp_path):
     path = tmp_path / "history.jsonl"
     assert append_history(path, run(("tag", arm(0, 0)), ("gone", None))) == 0
     assert not path.exists()
+
+
+def test_a_run_that_ended_in_an_error_is_not_the_past(tmp_path):
+    path = tmp_path / "history.jsonl"
+    result = run(("tag", arm()), ("cite", arm()), ("missed", arm()))
+    verdicts = ("error", "pass", "fail")
+    contracts = tuple(
+        replace(contract, verdict=verdict)
+        for contract, verdict in zip(result.contracts, verdicts, strict=True)
+    )
+    assert append_history(path, replace(result, contracts=contracts)) == 2
+    assert set(read_history(path).events) == {"cite", "missed"}
 
 
 def test_a_pull_request_check_is_not_history(tmp_path):
@@ -254,6 +267,17 @@ def test_a_line_that_is_there_twice_counts_once(tmp_path):
     path.write_text(f"{line()}\n{line(events=9)}\n{line()}\n")
     events, _ = read_history(path)
     assert [event.events for event in events["tag"]] == [5, 9]
+
+
+def test_what_no_clock_explains_is_named_and_left_out(tmp_path):
+    path = tmp_path / "h.jsonl"
+    ahead = [STARTED + timedelta(days=1), STARTED + timedelta(days=1, seconds=1)]
+    path.write_text("\n".join(line(time=time.isoformat()) for time in ahead))
+    events, notices = read_history(path, STARTED)
+    assert events == {"tag": (Event(ahead[0], 5, 1),)}
+    assert len(notices) == 1
+    assert notices[0].startswith(f"{path}:2: time: 2025-06-02T12:30:01+00:00 is in the future")
+    assert len(read_history(path).events["tag"]) == 2
 
 
 def test_unknown_fields_of_this_version_do_not_matter(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.slo.objectives import decide, format_window, parse_window
+from gatekeeper.slo.objectives import decide, parse_window
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -83,20 +83,3 @@ def test_windows_are_read(text, hours):
 def test_other_text_is_no_window(text):
     with pytest.raises(ValueError, match=r"^window: "):
         parse_window(text)
-
-
-@given(st.integers(1, 99999))
-def test_windows_are_written_as_they_are_read(hours):
-    window = timedelta(hours=hours)
-    assert parse_window(format_window(window)) == window
-
-
-def test_days_are_preferred():
-    assert format_window(timedelta(weeks=4)) == "28d"
-    assert format_window(timedelta(hours=36)) == "36h"
-
-
-@pytest.mark.parametrize("window", [timedelta(0), timedelta(minutes=90), timedelta(days=-1)])
-def test_a_window_is_a_positive_number_of_hours(window):
-    with pytest.raises(ValueError, match=r"^window: "):
-        format_window(window)
