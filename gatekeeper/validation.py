@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract, contract_paths
@@ -48,6 +49,18 @@ def validate_contracts(
     return lines, problems
 
 
+def repository_path(path: Path, root: Path) -> str:
+    """The path from the repository root, with forward slashes. Raises UsageError where it lies
+    outside of the repository."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        raise UsageError(
+            f"{path} is not in the repository {root.resolve()}; name a contract file in it, "
+            "or name its own repository with --repo"
+        ) from None
+
+
 def _prepare(revision: Revision, path: str, policy: Policy) -> Job:
     contract = load_contract(revision, path, SHAPES)
     return plan_job(AffectedContract(contract.name, path, None, contract, (), True), policy)
@@ -55,7 +68,11 @@ def _prepare(revision: Revision, path: str, policy: Policy) -> Job:
 
 def _line(contract: Contract, job: Job) -> str:
     checks = len(contract.checks) + sum(len(fixture.checks) for fixture in contract.fixtures)
-    again = f", {len(job.same_input)} with a repeated input" if job.same_input else ""
+    again = (
+        f", {len(job.judgings[0].same_input)} with a repeated input"
+        if job.judgings[0].same_input
+        else ""
+    )
     return (
         f"{contract.path}: {contract.name}: {len(contract.fixtures)} fixtures{again}, "
         f"{checks} checks, {contract.target.model}"

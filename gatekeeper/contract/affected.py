@@ -15,9 +15,11 @@ from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Re
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.identity import contract_digest
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.model import CheckShape, Contract
+from gatekeeper.contract.model import CheckShape, Contract, Target
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.references import References, Sketch
+from gatekeeper.contract.prompt import load_prompt
+from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.references import References, Sketch, recording_path
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 Shapes = Mapping[str, CheckShape]
@@ -27,7 +29,13 @@ Shapes = Mapping[str, CheckShape]
 class AffectedContract:
     """One contract that the change affects. `base` is None where it is new or could not be
     loaded there, `head` where it was removed. `prompt_still_there` says whether the prompt,
-    by its own path or the one it was renamed to, exists at head."""
+    by its own path or the one it was renamed to, exists at head.
+
+    `base_target` is what the base arm runs: the base contract's, or where there is none to be
+    had, the prompt as it was at base with head's model and parameters; None where there was no
+    such prompt. `left_prompt` is the path at head of the prompt that the base contract watched,
+    where it is still there and head's contract watches another.
+    """
 
     name: str
     path: str
@@ -35,6 +43,8 @@ class AffectedContract:
     head: Contract | None
     affected_by: tuple[AffectedBy, ...]
     prompt_still_there: bool
+    base_target: Target | None = None
+    left_prompt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +139,13 @@ def _shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
     ]
 
 
+def _meaning(contract: Contract) -> tuple[str, str | None]:
+    """What it would run and judge, and the answers of a model that is a recording."""
+    recording = recording_path(contract.target.model)
+    answers = contract.dependencies.get(recording) if recording else None
+    return contract_digest(contract), answers
+
+
 @dataclass
 class _Comparison:
     """Base against head. Entries are taken once: a revision may compute them."""
@@ -197,8 +214,9 @@ class _Comparison:
         for path, head in loaded.items():
             old = pairs.get(path)
             base = self._load_base(waiting.pop(old), head.name) if old else None
-            if base is None or contract_digest(base) != contract_digest(head):
-                results.append(self._result(base, head))
+            left = self._left_prompt(base, head) if base else None
+            if base is None or left or _meaning(base) != _meaning(head):
+                results.append(self._result(base, head, left))
         # A file without a name that can be read was no contract anybody could have relied on.
         removed = [self._removed(sketch) for sketch in waiting.values() if sketch.name is not None]
         return results + removed
@@ -240,11 +258,40 @@ class _Comparison:
             )
             return None
 
-    def _result(self, base: Contract | None, head: Contract) -> AffectedContract:
-        causes = self._causes(base, head) or [AffectedBy(head.path, self._kind(head.path))]
+    def _left_prompt(self, base: Contract, head: Contract) -> str | None:
+        """A contract that is pointed at a copy no longer watches the prompt that is in use."""
+        path = self._now(base.target.prompt.path)
+        if path is None or path == head.target.prompt.path or path not in self.after:
+            return None
+        return path if self.after[path].kind == "file" else None
+
+    def _result(self, base: Contract | None, head: Contract, left: str | None) -> AffectedContract:
+        causes = self._causes(base, head)
+        if left in self.changed and left not in head.dependencies:
+            causes.append(AffectedBy(left, self._kind(left)))
+        causes = sorted(causes, key=lambda cause: cause.path)
+        causes = causes or [AffectedBy(head.path, self._kind(head.path))]
         return AffectedContract(
-            head.name, head.path, base, head, tuple(causes), prompt_still_there=True
+            head.name,
+            head.path,
+            base,
+            head,
+            tuple(causes),
+            prompt_still_there=True,
+            base_target=base.target if base else self._target_at_base(head.target),
+            left_prompt=left,
         )
+
+    def _target_at_base(self, target: Target) -> Target | None:
+        """The same prompt as it was at base, by the path it then had."""
+        path = self.old_path.get(target.prompt.path, target.prompt.path)
+        if path not in self.before:
+            return None
+        try:
+            prompt = load_prompt(self.change.base, path)
+        except (UnreadableError, ContractError):
+            return None
+        return Target(prompt, target.model, target.params)
 
     def _removed(self, sketch: Sketch) -> AffectedContract:
         try:
@@ -260,6 +307,7 @@ class _Comparison:
             None,
             (AffectedBy(sketch.path, kind),),
             prompt_still_there=self._now(prompt) in self.after,
+            base_target=base.target if base else None,
         )
 
     def _causes(self, base: Contract | None, head: Contract) -> list[AffectedBy]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.identity import digest
+from gatekeeper.contract.identity import canonical, digest
 from gatekeeper.contract.model import CheckSpec, Fixture, Position
 from gatekeeper.contract.positions import Document, KeyPath, parse_json, parse_yaml
 from gatekeeper.errors import ContractError, Problem
@@ -88,7 +88,7 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
 
 def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixture, ...]:
     """Every fixture with an id of its own. An id written twice is an error that names both
-    places; rows without an id and with equal content are numbered."""
+    places; rows without an id and with equal values are numbered."""
     seen: dict[str, Fixture] = {}
     for fixture in fixtures:
         first = seen.setdefault(fixture.id, fixture) if fixture.id else fixture
@@ -100,7 +100,7 @@ def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixtur
         if fixture.id:
             result.append(fixture)
             continue
-        made = stem = "f-" + digest([dict(fixture.vars), fixture.expected])[:10]
+        made = stem = _made_id(fixture)
         number = 1
         while made in taken:
             number += 1
@@ -108,6 +108,12 @@ def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixtur
         taken.add(made)
         result.append(replace(fixture, id=made))
     return tuple(result)
+
+
+def _made_id(fixture: Fixture) -> str:
+    """From the values alone, whatever the variables are called and in whatever order they
+    stand: a variable renamed in the prompt and the fixtures leaves each fixture its partner."""
+    return "f-" + digest([sorted(map(canonical, fixture.vars.values())), fixture.expected])[:10]
 
 
 def _twice(fixture: Fixture, first: Fixture) -> Problem:

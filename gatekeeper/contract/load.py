@@ -33,6 +33,7 @@ from gatekeeper.contract.positions import Document, parse
 from gatekeeper.contract.prompt import load_prompt
 from gatekeeper.contract.published import contract_schema
 from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.shape import whole
 from gatekeeper.errors import ContractError, Problem
 
@@ -79,7 +80,7 @@ class _Loading:
         fixtures = self._fixtures(data.get("fixtures"))
         prompt = self._prompt(data.get("prompt"))
         self._require_model(data, prompt)
-        self._require_check(checks, fixtures)
+        self._require_gating_checks(checks, fixtures)
         if self._problems or prompt is None:
             raise ContractError(_distinct(self._problems))
         contract = Contract(
@@ -156,12 +157,20 @@ class _Loading:
         fix = "add one, such as `model: openai/gpt-4o-mini`"
         self._problems.append(self._document.problem((), what, fix))
 
-    def _require_check(self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]) -> None:
-        """Without a check every output would pass, and a pass would say nothing."""
-        if self._problems or checks or any(fixture.checks for fixture in fixtures):
+    def _require_gating_checks(
+        self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
+    ) -> None:
+        """Without a check that can fail it a fixture would pass with any output, and a pass
+        would say nothing."""
+        if self._problems or _can_fail(checks):
             return
-        fix = 'add one, such as `checks: [{type: equals, value: "{{ expected }}"}]`'
-        self._problems.append(self._document.problem(("checks",), "there is no check", fix))
+        names = [f"`{fixture.id}`" for fixture in fixtures if not _can_fail(fixture.checks)]
+        if not names:
+            return
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        what = f"no check can fail the fixture {', '.join(names[:3])}{more}"
+        fix = "give a check severity: error; a fixture without one passes with any output"
+        self._problems.append(self._document.problem(("checks",), what, fix))
 
     def _dependencies(self, contract: Contract, data: Mapping[str, Any]) -> dict[str, str]:
         """A digest of meaning for every path. The contract's own leaves out paths, so that a
@@ -189,12 +198,24 @@ class _Loading:
         for spec in all_checks(contract):
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
+        recording = recording_path(contract.target.model)
+        if recording:
+            digests[recording] = self._recording_digest(recording)
         return {**digests, contract.path: digest(own)}
+
+    def _recording_digest(self, path: str) -> str:
+        """Of its bytes, unread. One that is missing is told when the model is called."""
+        entry = self._revision.entries.get(path)
+        return entry.id if entry and entry.kind == "file" else "missing"
 
 
 def all_checks(contract: Contract) -> list[CheckSpec]:
     """The contract's checks, and those of its fixtures."""
     return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
+
+
+def _can_fail(checks: tuple[CheckSpec, ...]) -> bool:
+    return any(spec.severity == "error" for spec in checks)
 
 
 def _target(data: Mapping[str, Any], prompt: Prompt) -> Target:

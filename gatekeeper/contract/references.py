@@ -16,6 +16,7 @@ from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, schema_references
 from gatekeeper.contract.fixtures import read_rows
 from gatekeeper.contract.model import CheckShape
 from gatekeeper.contract.positions import parse
+from gatekeeper.contract.prompt import parse_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.errors import ContractError
 
@@ -25,6 +26,16 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 
 # Rows can only have checks of their own where the word stands, plain or escaped.
 _MAY_HAVE_CHECKS = re.compile(r"checks|\\u00[4-7]|\\x[4-7]|\\U")
+
+
+# A prompt file can only name a recording where the word stands, plain or escaped.
+_MAY_NAME_A_RECORDING = re.compile(r"recorded|\\[uUx]")
+_RECORDED = "recorded/"
+
+
+def recording_path(model: str) -> str | None:
+    """The path from the repository root that a model `recorded/PATH` answers from."""
+    return model.removeprefix(_RECORDED) if model.startswith(_RECORDED) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,7 @@ class References:
         for item in _items(data.get("fixtures")):
             sound &= self._add_fixtures(item, path, closure)
         sound &= self._add_checks(data.get("checks"), path, closure)
+        closure |= self._recording(data.get("model"), prompt)
         name = data.get("name")
         return Sketch(
             path,
@@ -80,6 +92,24 @@ class References:
             sound and isinstance(name, str),
             "contract" in data,
         )
+
+    def _recording(self, model: Any, prompt: str | None) -> frozenset[str]:
+        """What the contract's model answers from, or else the prompt's."""
+        if not model and prompt is not None:
+            if (prompt, "model") not in self._inside:
+                self._inside[prompt, "model"] = self._prompt_recording(prompt)
+            return self._inside[prompt, "model"] or frozenset()
+        recording = recording_path(model) if isinstance(model, str) else None
+        return frozenset({recording}) if recording else frozenset()
+
+    def _prompt_recording(self, prompt: str) -> frozenset[str]:
+        try:
+            text = read_text(self.revision, prompt)
+            named = _MAY_NAME_A_RECORDING.search(text)
+            model = parse_prompt(text, prompt).model if named else None
+        except (UnreadableError, ContractError):
+            return frozenset()  # loading the contract tells what is wrong
+        return self._recording(model, None)
 
     def _add_fixtures(self, item: dict[str, Any], path: str, closure: set[str]) -> bool:
         if "file" not in item or "vars" in item:

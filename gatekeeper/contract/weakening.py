@@ -1,4 +1,5 @@
-"""What a pull request's contract asks less of than the base's: each loosening in a sentence."""
+"""What a pull request's contract asks less of than the base's: each loosening in a sentence,
+and what changes how outputs come about, of which it cannot be told whether it asks less."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 from gatekeeper.contract.identity import canonical, check_meaning, file_meaning
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture
+from gatekeeper.contract.references import recording_path
 
 # From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
 _AGGREGATES = ("all", "majority", "any")
@@ -17,8 +19,10 @@ _MISSING = object()
 
 def loosenings(base: Contract, head: Contract) -> tuple[str, ...]:
     """A sentence for each way in which `head` asks less than `base`, or asks something of which
-    it cannot be told whether it is less. Nothing for what it asks more."""
+    it cannot be told whether it is less: answers from a recording, other outputs by `enforce`,
+    repairs in another order. Nothing for what it asks more."""
     return (
+        *_model(base, head),
         *_fixtures(base, head),
         *_checks("", base.checks, head.checks),
         *_objectives(base, head),
@@ -26,6 +30,19 @@ def loosenings(base: Contract, head: Contract) -> tuple[str, ...]:
         *_sampling(base, head),
         *_repair(base, head),
     )
+
+
+def _model(base: Contract, head: Contract) -> Iterator[str]:
+    """A recording answers whatever its author has written into it."""
+    before, now = recording_path(base.target.model), recording_path(head.target.model)
+    if now is None or before == now:
+        return
+    if before is None:
+        yield f"model now answers from a recording, {now}"
+        return
+    held = base.dependencies.get(before)
+    if held is None or held != head.dependencies.get(now):
+        yield f"model now answers from another recording, {now} and not {before}"
 
 
 def _fixtures(base: Contract, head: Contract) -> Iterator[str]:
@@ -158,13 +175,17 @@ def _sampling(base: Contract, head: Contract) -> Iterator[str]:
 
 
 def _repair(base: Contract, head: Contract) -> Iterator[str]:
-    for step in head.repair.steps:
-        if step not in base.repair.steps:
+    before, now = base.repair.steps, head.repair.steps
+    for step in now:
+        if step not in before:
             yield f"repair step `{step}` added"
-    if head.repair.steps:
+    if [step for step in before if step in now] != [step for step in now if step in before]:
+        yield f"repair steps reordered from {', '.join(before)} to {', '.join(now)}"
+    if now:
         yield from _bound("repair.max_steps", base.repair.max_steps, head.repair.max_steps, up=True)
-        if base.mode != head.mode:
-            yield f"mode changed from {base.mode} to {head.mode}"
+    # `enforce` also asks the model for another form of output; the others only repair.
+    if base.mode != head.mode and (now or "enforce" in (base.mode, head.mode)):
+        yield f"mode changed from {base.mode} to {head.mode}"
 
 
 def _bound(what: str, before: float | None, now: float | None, *, up: bool) -> Iterator[str]:

@@ -74,6 +74,18 @@ def test_made_ids_depend_on_content_alone() -> None:
     assert other.id not in (first.id, again.id)
 
 
+def test_a_renamed_variable_leaves_made_ids_as_they_are() -> None:
+    before = load("word,tone\nox,calm\nox,wild\nox,calm\n", "f.csv")
+    renamed = load("term,tone\nox,calm\nox,wild\nox,calm\n", "f.csv")
+    reordered = load("tone,a_word\ncalm,ox\nwild,ox\ncalm,ox\n", "f.csv")
+    ids = [fixture.id for fixture in before]
+    assert [fixture.id for fixture in renamed] == ids
+    assert [fixture.id for fixture in reordered] == ids
+    assert len(set(ids)) == 3
+    swapped = load("first,second\na,b\nb,a\n", "f.csv")
+    assert swapped[0].id != swapped[1].id
+
+
 @pytest.mark.parametrize(
     ("path", "text", "place", "what"),
     [

@@ -195,7 +195,7 @@ def test_faults_anywhere(old: str, new: str, what: str) -> None:
         (
             "contracts/tag.yaml",
             CONTRACT.split("checks:\n")[0].replace(", checks: [{type: equals, value: 1}]", ""),
-            "there is no check",
+            "no check can fail the fixture `",
         ),
         (
             "contracts/tag.yaml",
@@ -299,3 +299,36 @@ def test_no_edit_does_more_than_raise_contract_error(text: str, start: int, cut:
     else:
         return
     assert told
+
+
+ROW = "fixtures: [{file: rows.jsonl}]\nchecks: [{type: equals, value: 1, severity: %s}]\n"
+
+
+def test_every_fixture_has_a_check_that_can_fail_it() -> None:
+    head = CONTRACT.split("fixtures:")[0]
+    gating = '"checks": [{"type": "equals", "value": 1}]'
+    rows = "\n".join(f'{{"id": "r{n}", "vars": {{}}}}' for n in range(5))
+    own = f'{{"id": "own", "vars": {{}}, {gating}}}\n'
+    assert load({"contracts/tag.yaml": head + ROW % "error", "contracts/rows.jsonl": rows})
+    assert load({"contracts/tag.yaml": head + ROW % "warn", "contracts/rows.jsonl": own})
+    told = complaints(head + ROW % "warn", contracts__rows_jsonl=own + rows)
+    assert told.startswith("contracts/tag.yaml:")
+    assert "no check can fail the fixture `r0`, `r1`, `r2` and 2 more" in told
+    assert "give a check severity: error" in told
+
+
+@pytest.mark.parametrize("where", ["contract", "prompt"])
+def test_the_recording_that_answers_is_a_dependency(where: str) -> None:
+    model = "recorded/past/samples.txt"
+    files = {
+        "contracts/tag.yaml": CONTRACT.replace("openai/gpt", model),
+        "past/samples.txt": "answers",
+    }
+    if where == "prompt":
+        files["contracts/tag.yaml"] = CONTRACT.replace("model: openai/gpt\n", "")
+        files["prompts/tag.prompty"] = f"---\nmodel: {model}\n---\nuser:\n{{{{ word }}}}"
+    digest = load({**files}).dependencies["past/samples.txt"]
+    assert digest != load({**files, "past/samples.txt": "others"}).dependencies["past/samples.txt"]
+    del files["past/samples.txt"]
+    assert load({**files}).dependencies["past/samples.txt"] == "missing"
+    assert "past/samples.txt" not in load().dependencies

@@ -13,6 +13,7 @@ from gatekeeper.contract.model import (
     GatePolicy,
     Objectives,
     Prompt,
+    RepairMode,
     RepairPolicy,
     SamplingPolicy,
     Target,
@@ -117,6 +118,14 @@ def length(**params: object) -> Contract:
                 "mode changed from auto to enforce",
             ],
         ),
+        (
+            replace(BASE, target=replace(BASE.target, model="recorded/a.jsonl")),
+            ["model now answers from a recording, a.jsonl"],
+        ),
+        (
+            replace(BASE, repair=RepairPolicy(), mode="enforce"),
+            ["mode changed from auto to enforce"],
+        ),
     ],
 )
 def test_loosenings(head: Contract, told: list[str]) -> None:
@@ -146,6 +155,45 @@ def test_loosenings(head: Contract, told: list[str]) -> None:
 )
 def test_what_is_as_strict_or_stricter_is_not_told(head: Contract) -> None:
     assert loosenings(BASE, head) == ()
+
+
+def recorded(path: str, digest: str | None) -> Contract:
+    target = replace(BASE.target, model=f"recorded/{path}")
+    return replace(BASE, target=target, dependencies={path: digest} if digest else {})
+
+
+def test_another_recording_is_told_and_a_moved_one_is_not() -> None:
+    base = recorded("a.jsonl", "1")
+    assert loosenings(base, recorded("b.jsonl", "1")) == ()
+    for other in ("2", None):
+        (told,) = loosenings(base, recorded("b.jsonl", other))
+        assert told == "model now answers from another recording, b.jsonl and not a.jsonl"
+    assert loosenings(recorded("a.jsonl", None), recorded("b.jsonl", None)) != ()
+    assert loosenings(base, BASE) == ()
+
+
+@pytest.mark.parametrize(("before", "now"), [("enforce", "observe"), ("auto", "enforce")])
+def test_enforce_is_told_without_any_repair(before: RepairMode, now: RepairMode) -> None:
+    plain = replace(BASE, repair=RepairPolicy())
+    (told,) = loosenings(replace(plain, mode=before), replace(plain, mode=now))
+    assert told == f"mode changed from {before} to {now}"
+    assert loosenings(replace(plain, mode="auto"), replace(plain, mode="observe")) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        (("a", "b"), ("b", "a"), ["repair steps reordered from a, b to b, a"]),
+        (("a", "b"), ("b",), []),
+        (("a", "b"), ("a", "c", "b"), ["repair step `c` added"]),
+        (("a", "b", "c"), ("c", "a"), ["repair steps reordered from a, b, c to c, a"]),
+    ],
+)
+def test_the_order_of_repairs_counts(
+    before: tuple[str, ...], now: tuple[str, ...], told: list[str]
+) -> None:
+    base, head = (replace(BASE, repair=RepairPolicy(steps)) for steps in (before, now))
+    assert list(loosenings(base, head)) == told
 
 
 def test_a_new_objective_is_no_loosening() -> None:
