@@ -30,7 +30,7 @@ from gatekeeper.answer import (
     say_annotations,
 )
 from gatekeeper.contract.change import Change
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policy import judging_policy, load_policy
 from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
 from gatekeeper.git import Repository
 from gatekeeper.github.api import GithubApi, PullRequestApi
@@ -117,8 +117,9 @@ def _measure(settings: Settings, activity: Activity, repository: Repository) -> 
         work = plan_run(revision, load_policy(revision), names)
         return measure(work, (revision,), history=history)
     change, judged = _change(repository, activity)
-    work = plan_check(change, load_policy(change.policy_revision), settings.contracts)
-    result = measure(work, (change.head, change.base), history=history)
+    policy, notices = judging_policy(change)
+    work = plan_check(change, policy, settings.contracts, notices)
+    result = measure(work, (change.base, change.head), history=history)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return replace(result, head_sha=judged)
 

@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
+import os
+import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from gatekeeper import __version__
-from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import ContractError, GatekeeperError
+from gatekeeper.contract.policy import judging_policy, load_policy
+from gatekeeper.errors import ContractError, GatekeeperError, UsageError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
@@ -31,8 +35,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Only --help and bad flags raise SystemExit."""
     arguments = _parser().parse_args(argv)
     command: Callable[[argparse.Namespace], int] = arguments.command
+    _take_any_text(sys.stdout)
+    _take_any_text(sys.stderr)
     try:
-        return command(arguments)
+        with _terminated_like_interrupted():
+            return command(arguments)
+    except ContractError as error:
+        # Nothing before the place: editors and problem matchers read the line.
+        print(error, file=sys.stderr)  # noqa: T201
+        return error.exit_code
     except GatekeeperError as error:
         _complain(str(error))
         return error.exit_code
@@ -49,12 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def check(arguments: argparse.Namespace) -> int:
     """The pull-request gate."""
     from gatekeeper.gate import plan_check
+    from gatekeeper.reports.write import forget_reports
     from gatekeeper.session import measure
 
+    forget_reports(arguments.out)
     with Repository.open(arguments.repo) as repository:
         change = _change(repository, arguments)
-        work = plan_check(change, load_policy(change.base), arguments.contract)
-        revisions = (change.head, change.base)
+        policy, notices = judging_policy(change)
+        work = plan_check(change, policy, arguments.contract, notices)
+        revisions = (change.base, change.head)
         result = measure(work, revisions, history=arguments.history, replay=arguments.replay)
     return _report(result, arguments.out)
 
@@ -63,10 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
     """The full suite on one revision; appends to the history where one is named."""
     from gatekeeper.gate import plan_run
     from gatekeeper.history.file import append_history
+    from gatekeeper.reports.write import forget_reports
     from gatekeeper.session import measure
 
+    forget_reports(arguments.out)
+    _require_writable(arguments.history)
     with Repository.open(arguments.repo) as repository:
-        revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
+        revision = repository.revision(arguments.ref)
         work = plan_run(revision, load_policy(revision), arguments.contract)
         result = measure(work, (revision,), history=arguments.history, replay=arguments.replay)
     code = _report(result, arguments.out)
@@ -83,25 +100,28 @@ def affected(arguments: argparse.Namespace) -> int:
 
     with Repository.open(arguments.repo) as repository:
         change = _change(repository, arguments)
-        found = forecast(change, load_policy(change.base), arguments.contract, estimated_cost)
-    if arguments.json:
-        print(json.dumps(found.document(), indent=2))  # noqa: T201
-    else:
-        print_forecast(found)
+        policy, _ = judging_policy(change)
+        found = forecast(change, policy, arguments.contract, estimated_cost)
+    with _readers_may_leave():
+        if arguments.json:
+            print(json.dumps(found.document(), indent=2))  # noqa: T201
+        else:
+            print_forecast(found)
     return 0
 
 
 def validate(arguments: argparse.Namespace) -> int:
     """Contracts and prompts of the work tree, without a model: all problems at once."""
-    from gatekeeper.validation import validate_contracts
+    from gatekeeper.validation import repository_path, validate_contracts
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
         root = repository.root or arguments.repo
-        paths = [_inside(path, root) for path in arguments.paths]
+        paths = [repository_path(path, root) for path in arguments.paths]
         lines, problems = validate_contracts(revision, load_policy(revision), paths)
-    for line in lines:
-        print(line)  # noqa: T201
+    with _readers_may_leave():
+        for line in lines:
+            print(line)  # noqa: T201
     if problems:
         raise ContractError(problems)
     return 0
@@ -147,7 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(compared)
 
     suite = command(run)
-    suite.add_argument("--ref", help="the revision to run (default: the work tree as it stands)")
+    suite.add_argument("--ref", default="HEAD", help="the revision to run (default: HEAD)")
     _add_contract(suite)
     _add_run(suite)
 
@@ -212,12 +232,44 @@ def _report(result: GateResult, out: Path) -> int:
     from gatekeeper.reports.write import write_reports
 
     files = write_reports(result, out)
-    print_result(result, files)
+    with _readers_may_leave():
+        print_result(result, files)
     return result.exit_code
 
 
-def _inside(path: Path, root: Path) -> str:
-    return path.resolve().relative_to(root.resolve()).as_posix()
+def _require_writable(history: Path | None) -> None:
+    """Before the first call is paid for, not after the last."""
+    if history is None:
+        return
+    folder = history.parent
+    if history.is_dir() or not folder.is_dir():
+        raise UsageError(f"--history {history}: name a file in a folder that is there")
+
+
+def _take_any_text(stream: TextIO) -> None:
+    """A terminal that cannot show a character shows a question mark, and the verdict stands."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")
+
+
+@contextlib.contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM is how runners say Ctrl-C; by itself Python would die of it without a word."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    """`gatekeeper check | head` must end with the verdict, not with the fate of the pipe."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich ends the process when its reader is gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(text: str) -> None:

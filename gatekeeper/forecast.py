@@ -82,7 +82,7 @@ def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price)
 def _forecast_job(job: Job, price: Price) -> ContractForecast:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    inputs = len(contract.fixtures) - len(job.same_input)
+    inputs = len(contract.fixtures) - len(job.judgings[0].same_input)
     return ContractForecast(
         name=contract.name,
         path=contract.path,

@@ -6,7 +6,7 @@ Read this file first. Nothing is printed or written on the way; the edges are pa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -23,16 +23,18 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.evidence.collect import Progress, Watches
-from gatekeeper.evidence.job import Job, plan_job, watches_of
+from gatekeeper.evidence.job import Job, plan_job
+from gatekeeper.reasons import uncovered_reasons
 from gatekeeper.result import Calls, ContractResult, GateResult
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.slo.budget import Event
-from gatekeeper.verdict import conclude, exit_code, removed, uncovered_reasons, worst
+from gatekeeper.verdict import conclude, exit_code, removed, worst
 
 if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.sampling.retry import RetryPolicy
+    from gatekeeper.sampling.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +74,25 @@ class Surroundings:
     retry: RetryPolicy | None = None
 
 
-def plan_check(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
+def plan_check(
+    change: Change, policy: Policy, names: Sequence[str] = (), notices: tuple[str, ...] = ()
+) -> Work:
     """The pull-request gate: base against head for every contract that the change touches.
 
     `names` narrows it to those contracts. Raises ContractError and UsageError.
     """
     affected = find_affected(change, policy, SHAPES)
+    affected = replace(affected, notices=(*affected.notices, *notices))
     return _plan("check", change.base.sha, change.head.sha, policy, affected, names)
 
 
 def plan_run(revision: Revision, policy: Policy, names: Sequence[str] = ()) -> Work:
     """The full suite on one revision: every contract against its own objectives."""
     suite = every_contract(revision, policy, SHAPES)
+    if not suite.contracts:
+        raise UsageError(
+            f"no contract matches {policy.contracts}; `gatekeeper init` writes a first one"
+        )
     return _plan("run", None, revision.sha, policy, suite, names)
 
 
@@ -93,13 +102,13 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
     from gatekeeper.sampling.run import distinct_requests, run_trials
 
     started = datetime.now(UTC)
-    watches = watches_of(work.jobs)
+    watches = Watches(work.jobs, around.progress)
     if around.progress:
         around.progress.started(len(distinct_requests(work.trials)))
     sampled = await run_trials(
         work.trials,
         around.client,
-        Watches(watches, around.progress),
+        watches,
         work.policy.limits,
         retry=around.retry,
         stop=around.stop,
@@ -107,11 +116,24 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
     contracts = conclude(work.jobs, watches, sampled, around.history, work.policy, started)
-    calls = Calls(
-        made=sampled.made, saved=sampled.saved, failed=sampled.failed, surplus=sampled.surplus
+    calls = _calls(sampled)
+    return _result(
+        work, contracts, around.notices, started, calls, sampled.cost_usd, watches.outcomes
     )
-    outcomes = tuple(outcome for watch in watches.values() for outcome in watch.outcomes)
-    return _result(work, contracts, around.notices, started, calls, sampled.cost_usd, outcomes)
+
+
+def _calls(sampled: Run) -> Calls:
+    """Replayed answers reached no model, so they are not calls."""
+    replayed = sum(
+        s.completion is not None and s.completion.replayed and not s.shared for s in sampled.samples
+    )
+    return Calls(
+        made=sampled.made - replayed,
+        cached=replayed,
+        saved=sampled.saved,
+        failed=sampled.failed,
+        surplus=sampled.surplus,
+    )
 
 
 def answer_without_calls(work: Work) -> GateResult:

@@ -30,7 +30,6 @@ ReasonCode = Literal[
     "undecided",
     "unseen",
     "not_worse",
-    "new",
 ]
 Stopped = Literal["regressed", "not_worse", "exhausted"]
 FixtureChange = Literal["broke", "fixed", "same"]
@@ -72,7 +71,8 @@ class PairedResult:
 
     `fixtures` is the number of distinct inputs, `broke` and `fixed` the discordant ones,
     `unknown` those whose outcome was not determined on both arms. `difference` is head
-    minus base in the share of fixtures passed; negative is worse.
+    minus base in the share of fixtures passed; negative is worse. `stopped` is None where the
+    run ended before the answer was sure.
     """
 
     method: str
@@ -85,7 +85,7 @@ class PairedResult:
     difference: float | None
     interval: ConfidenceInterval | None
     minimum_detectable_effect: float | None
-    stopped: Stopped
+    stopped: Stopped | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,17 @@ class FixtureResult:
 
 
 @dataclass(frozen=True, slots=True)
+class UnderBase:
+    """What the base contract made of the same change, by its own fixtures and rules."""
+
+    base: ArmResult | None
+    head: ArmResult
+    paired: PairedResult | None
+    slo: tuple[SloResult, ...]
+    fixtures: tuple[FixtureResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ContractResult:
     """Everything known about one contract after the run."""
 
@@ -165,6 +176,7 @@ class ContractResult:
     fixtures: tuple[FixtureResult, ...] = ()
     weakened: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    under_base: UnderBase | None = None
 
 
 @dataclass(frozen=True, slots=True)

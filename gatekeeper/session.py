@@ -6,6 +6,7 @@ What the command line and the action share. Work that calls no model starts none
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,10 @@ def measure(
 ) -> GateResult:
     """Do the work and return its result.
 
-    `revisions` are where `recorded/` models are read from, the first that has the file;
-    `replay` answers every model from a samples.jsonl of this machine instead.
-    SIGINT and SIGTERM end the run with what was gathered; a second one ends the process.
+    `revisions`, base first, are where `recorded/` models are read from: what base has
+    recorded stands, and head can only add to it. `replay` answers every model from a
+    samples.jsonl of this machine instead.
+    SIGINT and SIGTERM end the run with what was gathered.
     """
     if not work.trials:
         return answer_without_calls(work)
@@ -39,7 +41,7 @@ def measure(
     from gatekeeper.history.file import read_history
     from gatekeeper.providers import ModelRouter
 
-    events, notices = read_history(history) if history else (None, ())
+    events, notices = read_history(history, datetime.now(UTC)) if history else (None, ())
     client = ModelRouter(_reader(revisions), replay=replay)
     return asyncio.run(_measure(work, client, events, notices))
 
@@ -58,12 +60,9 @@ async def _measure(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def end(number: signal.Signals) -> None:
-        stop.set()
-        loop.remove_signal_handler(number)
-
+    # Every further signal finds the run ending already: runners repeat theirs within seconds.
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end, number)
+        loop.add_signal_handler(number, stop.set)
     try:
         with TerminalProgress() as progress:
             around = Surroundings(client, history, notices, progress, stop)
@@ -74,9 +73,9 @@ async def _measure(
 
 def _reader(revisions: tuple[Revision, ...]) -> Callable[[str], bytes]:
     def read(path: str) -> bytes:
-        for revision in revisions:
-            if path in revision.entries:
-                return revision.read(path)
-        raise FileNotFoundError(path)
+        recordings = [r.read(path) for r in revisions if path in r.entries]
+        if not recordings:
+            raise FileNotFoundError(path)
+        return b"\n".join(recordings)
 
     return read

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gatekeeper.contract.change import Revision
+from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.explain import schema_problems
 from gatekeeper.contract.positions import parse_yaml
 from gatekeeper.contract.published import policy_schema
@@ -49,6 +49,20 @@ class Policy:
     freeze: bool = True
     waiver_permission: Literal["read", "triage", "write", "maintain", "admin"] = "maintain"
     history_branch: str = "gatekeeper-data"
+
+
+def judging_policy(change: Change) -> tuple[Policy, tuple[str, ...]]:
+    """The policy that judges a change, and what to say of it.
+
+    The base's own. Where that cannot be read, head's must be sound, so that a pull request can
+    repair it; then it is judged by the defaults. Raises ContractError for head's: a policy
+    that cannot be read must not be merged.
+    """
+    load_policy(change.head)
+    try:
+        return load_policy(change.policy_revision), ()
+    except ContractError as error:
+        return Policy(), (f"The base policy cannot be read, so the defaults apply: {error}",)
 
 
 def load_policy(revision: Revision) -> Policy:

@@ -24,13 +24,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One fixture x one arm x one repetition: the unit of execution."""
+    """One fixture x one arm x one repetition: the unit of execution.
+
+    `judged_by` says whose contract asks for it: its fixtures, and in the end its checks.
+    """
 
     contract: str
     fixture: str
     arm: Arm
     repetition: int
     request: Request
+    judged_by: Arm = "head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Completion:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
+    replayed: bool = False
+    """True where the answer comes from a recording and no model was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +94,11 @@ class Outcome:
 
     @property
     def passed(self) -> bool | None:
-        """Whether every error-severity check passed; None where it could not be measured."""
-        if self.sample.completion is None:
-            return None
+        """Whether every error-severity check passed; None where it could not be measured,
+        and where there is none: nothing checked is nothing passed."""
         verdicts = [j.passed for j in self.judgements if j.severity == "error"]
+        if self.sample.completion is None or not verdicts:
+            return None
         if False in verdicts:
             return False
         return None if None in verdicts else True

@@ -14,7 +14,8 @@ from typing import Protocol
 from gatekeeper.checks.judge import Judge
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Arm, Outcome, Sample, Trial
-from gatekeeper.evidence.outcomes import fixture_result
+from gatekeeper.evidence.job import Job, Judging
+from gatekeeper.evidence.outcomes import fixture_change
 from gatekeeper.evidence.pairs import Fate, fate
 from gatekeeper.sampling.repair import repair
 from gatekeeper.stats.curtail import certain_decision
@@ -29,56 +30,51 @@ def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
     return Outcome(repaired, judge.judge(repaired))
 
 
-class ContractWatch:
-    """One contract's outcomes so far.
+class JudgingWatch:
+    """One judging's outcomes so far.
 
     Curtailed sampling (Alling 1963): it stops only when no outcome still to come could
     change the decision that head is worse, so the level of the fixed test is kept exactly.
-    `alpha` is the strictest level that the contract can be tested at.
+    `alpha` is the strictest level that the judging can be tested at.
     """
 
-    def __init__(
-        self,
-        contract: Contract,
-        judge: Judge,
-        same_input: Mapping[str, str],
-        *,
-        paired: bool,
-        alpha: float,
-    ) -> None:
-        self.contract = contract
-        self.samples: list[Sample] = []
+    def __init__(self, judging: Judging, alpha: float) -> None:
+        self.judging = judging
         self.outcomes: list[Outcome] = []
         self.regressed = False
-        self._judge = judge
-        self._same_input = same_input
-        self._paired = paired
         self._alpha = alpha
-        self._fixtures = {fixture.id: fixture for fixture in contract.fixtures}
         self._groups: dict[tuple[str, Arm], list[Outcome]] = defaultdict(list)
         self._clusters: dict[str, list[str]] = defaultdict(list)
-        for fixture in self._fixtures:
-            self._clusters[same_input.get(fixture, fixture)].append(fixture)
+        apart = {*judging.unpaired, *judging.unanswerable}
+        for fixture in judging.contract.fixtures:
+            if fixture.id not in apart:
+                self._clusters[self._cluster(fixture.id)].append(fixture.id)
         self._fates: dict[str, Fate] = dict.fromkeys(self._clusters, "unknown")
+
+    @property
+    def drawn(self) -> bool:
+        """Whether every planned trial has its sample."""
+        return len(self.outcomes) >= len(self.judging.trials)
 
     def add(self, sample: Sample) -> None:
         """Judge the next sample in plan order."""
-        self.samples.append(sample)
-        trial = sample.trial
-        if trial.fixture not in self._fixtures:
-            return  # a fixture that head removed: only the base contract judges it
-        outcome = judged(sample, self.contract, self._judge)
+        outcome = judged(sample, self.judging.contract, self.judging.judge)
         self.outcomes.append(outcome)
+        trial = sample.trial
         self._groups[trial.fixture, trial.arm].append(outcome)
-        if self._paired and self.contract.sampling.mode == "adaptive":
-            self._look(self._same_input.get(trial.fixture, trial.fixture))
+        if self.judging.base and self.judging.contract.sampling.mode == "adaptive":
+            self._look(self._cluster(trial.fixture))
+
+    def _cluster(self, fixture: str) -> str:
+        return self.judging.same_input.get(fixture, fixture)
 
     def _look(self, cluster: str) -> None:
-        members = [
-            fixture_result(self.contract, self._fixtures[name], self._groups, None, paired=True)
-            for name in self._clusters[cluster]
-        ]
-        self._fates[cluster] = fate(members)
+        members = self._clusters.get(cluster)
+        if not members:
+            return
+        sampling = self.judging.contract.sampling
+        changes = [fixture_change(sampling, self._groups, fixture) for fixture in members]
+        self._fates[cluster] = fate(changes)
         counts = Counter(self._fates.values())
         certain = certain_decision(counts["broke"], counts["fixed"], counts["unknown"], self._alpha)
         self.regressed = certain == "regressed"
@@ -97,27 +93,37 @@ class Progress(Protocol):
 
 
 class Watches:
-    """The watch of a whole run: one ContractWatch a contract, by name."""
+    """The watch of a whole run: a JudgingWatch for each judging of each contract."""
 
-    def __init__(
-        self, watches: Mapping[str, ContractWatch], progress: Progress | None = None
-    ) -> None:
-        self._watches = watches
+    def __init__(self, jobs: Sequence[Job], progress: Progress | None = None) -> None:
+        paired = sum(j.base is not None for job in jobs for j in job.judgings)
         self._progress = progress
+        self._watches: Mapping[str, Mapping[Arm, JudgingWatch]] = {
+            job.contract.name: {
+                # Holm's first step is the strictest: who is rejected there is rejected for sure.
+                judging.by: JudgingWatch(judging, judging.contract.gate.alpha / max(paired, 1))
+                for judging in job.judgings
+            }
+            for job in jobs
+        }
+
+    def of(self, job: Job) -> tuple[JudgingWatch, ...]:
+        """The watches of a job, head's first."""
+        return tuple(self._watches[job.contract.name].values())
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Every outcome of every judging."""
+        each = (watch for watches in self._watches.values() for watch in watches.values())
+        return tuple(outcome for watch in each for outcome in watch.outcomes)
 
     def wants(self, trial: Trial) -> bool:
-        """Whether the trial can still change its contract's decision."""
-        return not self._watches[trial.contract].regressed
+        """Whether the trial can still change its contract's decision: one failure is enough."""
+        return not any(w.regressed for w in self._watches[trial.contract].values())
 
     def add(self, sample: Sample) -> None:
-        """Hand the sample to its contract."""
-        self._watches[sample.trial.contract].add(sample)
+        """Hand the sample to who judges it."""
+        self._watches[sample.trial.contract][sample.trial.judged_by].add(sample)
         if self._progress and not sample.shared:
             cost = sample.completion.cost_usd if sample.completion else None
             self._progress.advanced(cost_usd=cost, failed=sample.completion is None)
-
-
-def judged_by(contract: Contract, judge: Judge, samples: Sequence[Sample]) -> list[Outcome]:
-    """The same samples judged by another contract, for the fixtures that it has."""
-    known = {fixture.id for fixture in contract.fixtures}
-    return [judged(sample, contract, judge) for sample in samples if sample.trial.fixture in known]

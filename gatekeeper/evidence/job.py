@@ -1,131 +1,137 @@
-"""One contract's work in a run: which trials, judged by what, and what they then show."""
+"""One contract's work in a run: who judges, which trials that takes, and what they then show.
+
+Head's contract always judges. The base's judges too, whole and by its own rules, wherever
+head's judges differently and the prompt changed or the contract was loosened: whatever a
+pull request does to the contract, the prompt must also satisfy the one it found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.checks.judge import Judge, prepare
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import AffectedBy
-from gatekeeper.contract.identity import target_digest
-from gatekeeper.contract.model import Contract
+from gatekeeper.contract.identity import contract_digest, target_digest
+from gatekeeper.contract.model import Contract, Fixture, Target
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Outcome, Sample, Trial
+from gatekeeper.contract.trial import Arm, Trial
 from gatekeeper.contract.weakening import loosenings
-from gatekeeper.evidence.collect import ContractWatch, judged_by
-from gatekeeper.evidence.objectives import slo_results
-from gatekeeper.evidence.outcomes import arm_result, by_fixture, duplicates, fixture_results
-from gatekeeper.evidence.pairs import Pairs, count_pairs
-from gatekeeper.result import ArmResult, FixtureResult, SloResult
-from gatekeeper.sampling.plan import plan_trials
+from gatekeeper.errors import ContractError
+from gatekeeper.evidence.outcomes import duplicates
+from gatekeeper.sampling.plan import as_sent, plan_trials
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One contract judging what the arms answer to its own fixtures.
+
+    `by` says whose contract it is. `base` is None where there is nothing to compare with:
+    then head alone is judged. `unpaired` fixtures have no base arm, `unanswerable` ones no
+    head arm. `same_input` maps a fixture to the earlier one whose input it repeats.
+    """
+
+    by: Arm
+    contract: Contract
+    base: Target | None
+    head: Target
+    trials: tuple[Trial, ...]
+    unpaired: tuple[str, ...]
+    unanswerable: tuple[str, ...]
+    same_input: Mapping[str, str]
+    judge: Judge
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A contract that runs. `base` is the contract at the base revision.
-
-    `paired` says that the arms differ, so that both are sampled. `base_judge` is there
-    when head loosened the contract and the policy does not allow it: then the outputs,
-    those of removed fixtures included, must satisfy the base contract too.
-    """
+    """A contract that runs. `base` is the contract at the base revision, None where it is new."""
 
     contract: Contract
     base: Contract | None
     affected_by: tuple[AffectedBy, ...]
-    paired: bool
-    trials: tuple[Trial, ...]
-    unpaired: tuple[str, ...]
-    same_input: dict[str, str]
+    judgings: tuple[Judging, ...]
     weakened: tuple[str, ...]
-    judge: Judge
-    base_judge: Judge | None
+    left_prompt: str | None
+    notices: tuple[str, ...]
 
+    @property
+    def paired(self) -> bool:
+        """Whether the arms differ, so that both are sampled."""
+        return self.judgings[0].base is not None
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What one contract, judging one set of samples, makes of them."""
-
-    contract: Contract
-    base: ArmResult | None
-    head: ArmResult
-    pairs: Pairs | None
-    slo: tuple[SloResult, ...]
-    fixtures: tuple[FixtureResult, ...]
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return tuple(trial for judging in self.judgings for trial in judging.trials)
 
 
 def plan_job(affected: AffectedContract, policy: Policy) -> Job:
     """Plan an affected contract that exists at head.
 
-    Raises ContractError where a prompt does not render or a check cannot be prepared:
+    Raises ContractError where head's prompt does not render or a check cannot be prepared:
     before any model is called.
     """
     head, base = affected.head, affected.base
     if head is None:
         raise ValueError("affected.head: a removed contract has nothing to run")
-    before = (
-        base.target if base and target_digest(base.target) != target_digest(head.target) else None
-    )
-    fixtures = {fixture.id: fixture for fixture in base.fixtures} if base else {}
-    plan = plan_trials(head, before, fixtures)
-    trials, unpaired = plan.trials, plan.unpaired
+    target = as_sent(head)
+    before = _base_target(affected, head, base)
+    if before is not None and target_digest(before) == target_digest(target):
+        before = None
+    judgings = [_judging("head", head, target, before, _by_id(base))]
     weakened = loosenings(base, head) if base else ()
-    judged_by_base = base if weakened and not policy.allow.weakening else None
-    if judged_by_base:
-        kept = {fixture.id for fixture in head.fixtures}
-        removed = tuple(f for f in judged_by_base.fixtures if f.id not in kept)
-        extra = plan_trials(
-            replace(judged_by_base, fixtures=removed, target=head.target), before, fixtures
-        )
-        trials, unpaired = (*trials, *extra.trials), (*unpaired, *extra.unpaired)
+    notices = []
+    touched = weakened or before is not None
+    if base and touched and not policy.allow.weakening and _judges_differently(base, head):
+        own = replace(base, name=head.name)
+        try:
+            judgings.append(_judging("base", own, target, before, _by_id(head)))
+        except ContractError as error:
+            # A contract that could never judge must stay repairable by a pull request.
+            notices.append(f"The base contract cannot judge: {error.problems[0]}")
     return Job(
         contract=head,
         base=base,
         affected_by=affected.affected_by,
-        paired=before is not None,
-        trials=trials,
-        unpaired=unpaired,
-        same_input=duplicates(trials),
+        judgings=tuple(judgings),
         weakened=weakened,
-        judge=prepare(head),
-        base_judge=prepare(judged_by_base) if judged_by_base else None,
+        left_prompt=affected.left_prompt,
+        notices=tuple(notices),
     )
 
 
-def watches_of(jobs: Sequence[Job]) -> dict[str, ContractWatch]:
-    """One watch a contract, each at the level that Holm's first step would test it at."""
-    pairs = sum(job.paired for job in jobs)
-    return {
-        job.contract.name: ContractWatch(
-            job.contract,
-            job.judge,
-            job.same_input,
-            paired=job.paired,
-            alpha=job.contract.gate.alpha / max(pairs, 1),
-        )
-        for job in jobs
-    }
-
-
-def weigh(job: Job, contract: Contract, outcomes: Sequence[Outcome]) -> Evidence:
-    """The evidence of outcomes under the contract that judged them."""
-    groups = by_fixture(outcomes)
-    fixtures = fixture_results(contract, groups, job.same_input, paired=job.paired)
-    base = job.base.target if job.base and job.paired else None
-    # A fixture that has no base arm is new at head: it can be judged, but not compared.
-    comparable = [fixture for fixture in fixtures if fixture.id not in job.unpaired]
-    return Evidence(
-        contract=contract,
-        base=arm_result(base, "base", outcomes, fixtures) if base else None,
-        head=arm_result(job.contract.target, "head", outcomes, fixtures),
-        pairs=count_pairs(comparable) if job.paired else None,
-        slo=slo_results(contract, [o for o in outcomes if o.sample.trial.arm == "head"]),
-        fixtures=tuple(fixtures),
-    )
-
-
-def weigh_under_base(job: Job, samples: Sequence[Sample]) -> Evidence | None:
-    """The evidence of the same samples under the base contract, where that is asked for."""
-    if job.base is None or job.base_judge is None:
+def _base_target(
+    affected: AffectedContract, head: Contract, base: Contract | None
+) -> Target | None:
+    """What the base arm sends: by its own contract, or by head's where that is new."""
+    if base is not None:
+        return as_sent(base)
+    if affected.base_target is None:
         return None
-    return weigh(job, job.base, judged_by(job.base, job.base_judge, samples))
+    return as_sent(replace(head, target=affected.base_target))
+
+
+def _judges_differently(base: Contract, head: Contract) -> bool:
+    return contract_digest(replace(base, target=head.target)) != contract_digest(head)
+
+
+def _judging(
+    by: Arm, contract: Contract, head: Target, base: Target | None, lent: Mapping[str, Fixture]
+) -> Judging:
+    plan = plan_trials(contract, head, base, lent, by)
+    return Judging(
+        by=by,
+        contract=contract,
+        base=base,
+        head=head,
+        trials=plan.trials,
+        unpaired=plan.unpaired,
+        unanswerable=plan.unanswerable,
+        same_input=duplicates(plan.trials),
+        judge=prepare(contract),
+    )
+
+
+def _by_id(contract: Contract | None) -> dict[str, Fixture]:
+    fixtures: Sequence[Fixture] = contract.fixtures if contract else ()
+    return {fixture.id: fixture for fixture in fixtures}

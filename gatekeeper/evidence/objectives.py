@@ -7,7 +7,8 @@ that were not measured could not have said otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Outcome
@@ -15,22 +16,31 @@ from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.result import SloResult
 from gatekeeper.slo.objectives import Better, decide
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import mean_interval, quantile_bounds, rate_interval
+from gatekeeper.stats.intervals import (
+    clustered_rate_interval,
+    mean_interval,
+    quantile_bounds,
+    rate_interval,
+)
 
 P95 = 0.95
 
 
-def slo_results(contract: Contract, head: Sequence[Outcome]) -> tuple[SloResult, ...]:
+def slo_results(
+    contract: Contract, head: Sequence[Outcome], planned: Mapping[str, int]
+) -> tuple[SloResult, ...]:
     """Each objective that the contract sets, in the order of the contract format.
 
-    `head` holds the head arm's outcomes, those of failed calls included.
+    `head` holds the head arm's outcomes, those of failed calls included; `planned` how many
+    each input should have, by fixture: what is missing could have been anything.
     """
     slo = contract.slo
     results = []
     if slo.success_rate is not None:
-        results.append(_success_rate(slo.success_rate, head))
+        results.append(_success_rate(slo.success_rate, head, planned))
     if slo.latency_p95_ms is not None:
-        results.append(_latency(slo.latency_p95_ms, head))
+        lost = sum(planned.values()) - sum(o.sample.completion is not None for o in head)
+        results.append(_latency(slo.latency_p95_ms, head, lost))
     if slo.cost_per_call_usd is not None:
         results.append(_cost(slo.cost_per_call_usd, head, contract.sampling.seed or 0))
     return tuple(results)
@@ -51,25 +61,30 @@ def standing(result: SloResult) -> str:
     return "likely" if good else "unlikely"
 
 
-def _success_rate(target: float, head: Sequence[Outcome]) -> SloResult:
-    verdicts = [o.passed for o in head if o.passed is not None]
-    unmeasured = len(head) - len(verdicts)
+def _success_rate(target: float, head: Sequence[Outcome], planned: Mapping[str, int]) -> SloResult:
+    """Shown with Wilson's interval over the samples; decided by the exact one over fixtures,
+    because drawing a fixture again says nothing new about the others."""
+    measured = Counter(o.sample.trial.fixture for o in head if o.passed is not None)
+    passed = Counter(o.sample.trial.fixture for o in head if o.passed)
+    fixtures = list(planned)
+    total, good = sum(measured.values()), sum(passed.values())
+    shown = rate_interval(good, total)
 
-    def result(passed: int, n: int) -> SloResult:
-        observed = passed / n if n else None
-        interval = rate_interval(passed, n)
-        met = _decide(observed, interval, target, "higher")
-        return SloResult("success_rate", target, observed, interval, met)
+    def result(passes: Sequence[int], samples: Sequence[int]) -> SloResult:
+        n = sum(samples)
+        observed = sum(passes) / n if n else None
+        met = _decide(observed, clustered_rate_interval(passes, samples), target, "higher")
+        return SloResult("success_rate", target, observed, shown, met)
 
-    measured = result(sum(verdicts), len(verdicts))
-    worst = result(sum(verdicts), len(head))
-    best = result(sum(verdicts) + unmeasured, len(head))
-    return _agreed(measured, worst, best)
+    passes = [passed[f] for f in fixtures]
+    samples = [measured[f] for f in fixtures]
+    wanted = [max(planned[f], measured[f]) for f in fixtures]
+    best = [p + w - n for p, w, n in zip(passes, wanted, samples, strict=True)]
+    return _agreed(result(passes, samples), result(passes, wanted), result(best, wanted))
 
 
-def _latency(target: float, head: Sequence[Outcome]) -> SloResult:
+def _latency(target: float, head: Sequence[Outcome], lost: int) -> SloResult:
     known = latencies(head)
-    lost = sum(o.sample.completion is None for o in head)
 
     def result(values: list[float]) -> SloResult:
         observed = quantile(values, P95)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gatekeeper.contract.identity import request_digest
-from gatekeeper.contract.model import Aggregate, Contract, Fixture, Target
+from gatekeeper.contract.model import Aggregate, Contract, Fixture, SamplingPolicy, Target
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
 from gatekeeper.stats.fisher import fisher_exact
@@ -16,6 +16,8 @@ from gatekeeper.stats.intervals import rate_interval
 from gatekeeper.stats.multiple import benjamini_hochberg
 
 ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]
+Change = tuple[bool | None, bool | None]
+ARMS: tuple[Arm, Arm] = ("base", "head")
 
 
 def aggregate(rule: Aggregate, outcomes: Sequence[Outcome], planned: int) -> bool | None:
@@ -44,16 +46,22 @@ def by_fixture(outcomes: Sequence[Outcome]) -> ByFixture:
 
 
 def duplicates(trials: Iterable[Trial]) -> dict[str, str]:
-    """Fixtures whose rendered input on the head arm is that of an earlier one, to that one."""
-    first: dict[str, str] = {}
-    found: dict[str, str] = {}
+    """Fixtures whose input is, on every arm, that of an earlier one, to that one.
+
+    On every arm: a head prompt that forgets its variable makes all its inputs the same, and
+    must not turn a hundred broken fixtures into one.
+    """
+    inputs: dict[str, list[str]] = defaultdict(list)
     for trial in trials:
-        if trial.arm != "head" or trial.repetition:
-            continue
-        digest = request_digest(trial.request.messages, trial.request.params)
-        original = first.setdefault(digest, trial.fixture)
-        if original != trial.fixture:
-            found[trial.fixture] = original
+        if trial.repetition == 0:
+            digest = request_digest(trial.request.messages, trial.request.params)
+            inputs[trial.fixture].append(f"{trial.arm}:{digest}")
+    first: dict[tuple[str, ...], str] = {}
+    found: dict[str, str] = {}
+    for fixture, digests in inputs.items():
+        original = first.setdefault(tuple(sorted(digests)), fixture)
+        if original != fixture:
+            found[fixture] = original
     return found
 
 
@@ -161,6 +169,13 @@ def _known(values: Iterable[float | None]) -> list[float]:
 def _tally(outcomes: Sequence[Outcome]) -> Tally | None:
     measured = [o.passed for o in outcomes if o.passed is not None]
     return Tally(sum(measured), len(measured)) if measured else None
+
+
+def fixture_change(sampling: SamplingPolicy, groups: ByFixture, fixture: str) -> Change:
+    """A fixture's outcome on (base, head) by what was drawn so far."""
+    rule, planned = sampling.aggregate, sampling.samples
+    base, head = (groups.get((fixture, arm), ()) for arm in ARMS)
+    return aggregate(rule, base, planned), aggregate(rule, head, planned)
 
 
 def _change(before: bool | None, after: bool | None) -> FixtureChange | None:

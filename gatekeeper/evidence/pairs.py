@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gatekeeper.evidence.outcomes import Change
 from gatekeeper.result import FixtureResult, PairedResult, Stopped
 from gatekeeper.stats.intervals import paired_difference_interval
 from gatekeeper.stats.mcnemar import mcnemar_exact
@@ -57,9 +58,10 @@ def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
     A cluster broke when more of its members broke than were fixed (a sign for each
     cluster, as the exact sign test on clusters asks for).
     """
-    clusters: dict[str, list[FixtureResult]] = defaultdict(list)
+    clusters: dict[str, list[Change]] = defaultdict(list)
     for fixture in fixtures:
-        clusters[fixture.duplicate_of or fixture.id].append(fixture)
+        change = fixture.base_passed, fixture.head_passed
+        clusters[fixture.duplicate_of or fixture.id].append(change)
     counts = Counter(fate(members) for members in clusters.values())
     return Pairs(
         both=counts["both"],
@@ -70,7 +72,7 @@ def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
     )
 
 
-def paired_result(pairs: Pairs, alpha: float, stopped: Stopped) -> PairedResult:
+def paired_result(pairs: Pairs, alpha: float, stopped: Stopped | None) -> PairedResult:
     """The comparison of the arms. `alpha` is the level this contract is tested at."""
     known = pairs.known
     return PairedResult(
@@ -88,11 +90,11 @@ def paired_result(pairs: Pairs, alpha: float, stopped: Stopped) -> PairedResult:
     )
 
 
-def fate(members: Sequence[FixtureResult]) -> Fate:
+def fate(members: Sequence[Change]) -> Fate:
     """What happened to one input from base to head, over all fixtures that share it."""
-    if any(member.change is None for member in members):
+    if any(None in member for member in members):
         return "unknown"
-    sign = sum((m.change == "fixed") - (m.change == "broke") for m in members)
+    sign = sum(bool(head) - bool(base) for base, head in members)
     if sign:
         return "fixed" if sign > 0 else "broke"
-    return "both" if members[0].head_passed else "neither"
+    return "both" if members[0][1] else "neither"

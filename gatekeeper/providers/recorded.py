@@ -132,6 +132,7 @@ def _recorded(row: Mapping[str, object]) -> _Recorded:
         prompt_tokens=_count(row, "prompt_tokens"),
         completion_tokens=_count(row, "completion_tokens"),
         cost_usd=_number(row, "cost_usd"),
+        replayed=True,
     )
     return _Recorded(completion, error)
 

@@ -217,9 +217,8 @@ def _decision(contract: ContractResult) -> list[str]:
         rows.append(f"- {name} ran because of {', '.join(shown)}{f' +{len(more)}' if more else ''}")
     paired = contract.paired
     if paired:
-        stopped = (
-            "" if paired.stopped == "exhausted" else f", stopped early: {prose(paired.stopped)}"
-        )
+        ended = "unfinished" if paired.stopped is None else f"stopped early: {paired.stopped}"
+        stopped = "" if paired.stopped == "exhausted" else f", {ended}"
         rows.append(
             f"- {name}: {prose(paired.method)} on "
             f"{figures.count(paired.fixtures, 'distinct input')}, alpha {paired.alpha:g}; "

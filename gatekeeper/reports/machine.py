@@ -16,6 +16,8 @@ from gatekeeper.result import (
     FixtureResult,
     GateResult,
     PairedResult,
+    SloResult,
+    UnderBase,
 )
 from gatekeeper.slo.budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -96,21 +98,35 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "base": _arm(contract.base),
         "head": _arm(contract.head),
         "paired": _paired(contract.paired),
-        "slo": [
-            {
-                "objective": slo.objective,
-                "target": slo.target,
-                "observed": slo.observed,
-                "interval": _interval(slo.interval),
-                "met": slo.met,
-                "unmeasured": slo.unmeasured,
-            }
-            for slo in contract.slo
-        ],
+        "slo": [_slo(slo) for slo in contract.slo],
         "error_budget": _budget(contract.error_budget),
         "fixtures": [_fixture(fixture) for fixture in contract.fixtures],
         "weakened": list(contract.weakened),
         "warnings": list(contract.warnings),
+        "under_base": _under_base(contract.under_base),
+    }
+
+
+def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "base": _arm(found.base),
+        "head": _arm(found.head),
+        "paired": _paired(found.paired),
+        "slo": [_slo(slo) for slo in found.slo],
+        "fixtures": [_fixture(fixture) for fixture in found.fixtures],
+    }
+
+
+def _slo(slo: SloResult) -> dict[str, Any]:
+    return {
+        "objective": slo.objective,
+        "target": slo.target,
+        "observed": slo.observed,
+        "interval": _interval(slo.interval),
+        "met": slo.met,
+        "unmeasured": slo.unmeasured,
     }
 
 

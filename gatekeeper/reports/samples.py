@@ -25,6 +25,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "contract": trial.contract,
         "fixture": trial.fixture,
         "arm": trial.arm,
+        "judged_by": trial.judged_by,
         "repetition": trial.repetition,
         "model": request.model,
         "seed": request.seed,

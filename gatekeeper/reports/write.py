@@ -8,12 +8,15 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from gatekeeper.errors import UsageError
 from gatekeeper.reports.comment import render_comment
 from gatekeeper.reports.junit import render_junit
 from gatekeeper.reports.machine import render_result
 from gatekeeper.reports.samples import render_samples
 from gatekeeper.reports.summary import render_summary
 from gatekeeper.result import GateResult
+
+_OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed
 
 # result.json comes last: where it is, the others are.
 _FORMATS: Mapping[str, Callable[[GateResult], str]] = {
@@ -25,10 +28,23 @@ _FORMATS: Mapping[str, Callable[[GateResult], str]] = {
 }
 
 
+def forget_reports(out: Path) -> None:
+    """Remove what an earlier run left, so that a run which ends early is not taken for it.
+
+    Raises UsageError where the folder cannot be one.
+    """
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out}: there is a file of that name; name a folder")
+    for name in _FORMATS:
+        (out / name).unlink(missing_ok=True)
+
+
 def write_reports(result: GateResult, out: Path) -> dict[str, Path]:
     """File name -> path. Raises OSError where the folder cannot be written."""
     texts = {name: render(result) for name, render in _FORMATS.items()}
     out.mkdir(parents=True, exist_ok=True)
+    if out.parent.name == _OWN_FOLDER:
+        (out.parent / ".gitignore").write_text("*\n", "utf-8")
     with contextlib.ExitStack() as unfinished:
         written = {
             name: _write_beside(out / name, text, unfinished) for name, text in texts.items()

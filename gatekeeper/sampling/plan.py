@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -24,36 +24,56 @@ from gatekeeper.errors import ContractError, Problem
 _ORDER_SEED = 0  # the order is always reproducible, also where no seed is sent to the model
 
 
+Messages = Mapping[str, tuple[Message, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`unpaired` names the fixtures that the base prompt cannot render: they have no base trial."""
+    """The trials, and the fixtures that an arm's prompt cannot take, whoever lends the variables.
+
+    `unpaired` have no base trial; `unanswerable` no head trial.
+    """
 
     trials: tuple[Trial, ...]
     unpaired: tuple[str, ...] = ()
+    unanswerable: tuple[str, ...] = ()
+
+
+def as_sent(contract: Contract) -> Target:
+    """The contract's target as its requests go out: mode `enforce` adds the output's schema.
+
+    Raises ContractError for a schema that cannot be sent.
+    """
+    target = contract.target
+    schema = _response_format(contract) if contract.mode == "enforce" else None
+    if schema is None or "response_format" in target.params:
+        return target
+    return replace(target, params={**target.params, "response_format": schema})
 
 
 def plan_trials(
-    contract: Contract, base: Target | None, base_fixtures: Mapping[str, Fixture]
+    contract: Contract,
+    head: Target,
+    base: Target | None,
+    lent: Mapping[str, Fixture],
+    judged_by: Arm = "head",
 ) -> Plan:
-    """Every trial of a contract. `contract` is the head's; without `base` the head runs alone.
+    """Every trial that a contract asks for. Without `base` the head arm runs alone.
 
-    Both arms get the head's fixtures. Where the base prompt needs variables that a head
-    fixture no longer has, the base fixture of the same id lends its own.
-    Raises ContractError with every reason why the head prompt cannot be rendered.
+    Both arms get the contract's fixtures. Where a prompt needs variables that a fixture does
+    not have, the fixture of the same id in `lent`, of the other revision, lends its own.
+    For the head's contract its own prompt must take all its own fixtures: raises
+    ContractError with every reason why it does not.
     """
     fixtures = list(contract.fixtures)
     seed = contract.sampling.seed
     random.Random(_ORDER_SEED if seed is None else seed).shuffle(fixtures)  # noqa: S311
 
-    head_messages = _render_head(contract)
-    base_messages = {} if base is None else _render_base(base, fixtures, base_fixtures)
-    enforced = _response_format(contract) if contract.mode == "enforce" else None
-
-    arms: list[tuple[Arm, Target, Mapping[str, tuple[Message, ...]]]] = [
-        ("head", contract.target, head_messages)
-    ]
+    strict = judged_by == "head"
+    answers = _render_own(contract, head) if strict else _render(head, fixtures, lent)
+    arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
     if base is not None:
-        arms.insert(0, ("base", base, base_messages))
+        arms.insert(0, ("base", base, _render(base, fixtures, lent)))
     trials = tuple(
         Trial(
             contract=contract.name,
@@ -63,30 +83,34 @@ def plan_trials(
             request=Request(
                 model=target.model,
                 messages=messages[fixture.id],
-                params=_params(target, enforced),
+                params=dict(target.params),
                 seed=None if seed is None else seed + repetition,
                 repetition=repetition,
             ),
+            judged_by=judged_by,
         )
         for repetition in range(contract.sampling.samples)
         for fixture in fixtures
         for arm, target, messages in arms
         if fixture.id in messages
     )
-    unpaired = tuple(
-        fixture.id
-        for fixture in contract.fixtures
-        if base is not None and fixture.id not in base_messages
+    return Plan(
+        trials,
+        unpaired=_missing(contract, arms[0][2]) if base is not None else (),
+        unanswerable=_missing(contract, answers),
     )
-    return Plan(trials, unpaired)
 
 
-def _render_head(contract: Contract) -> Mapping[str, tuple[Message, ...]]:
+def _missing(contract: Contract, messages: Messages) -> tuple[str, ...]:
+    return tuple(fixture.id for fixture in contract.fixtures if fixture.id not in messages)
+
+
+def _render_own(contract: Contract, target: Target) -> Messages:
     rendered: dict[str, tuple[Message, ...]] = {}
     failing: dict[Problem, list[str]] = {}
     for fixture in contract.fixtures:
         try:
-            rendered[fixture.id] = render_messages(contract.target.prompt, fixture.vars)
+            rendered[fixture.id] = render_messages(target.prompt, fixture.vars)
         except ContractError as error:
             for problem in error.problems:
                 failing.setdefault(problem, []).append(fixture.id)
@@ -110,27 +134,18 @@ def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
     )
 
 
-def _render_base(
-    base: Target, fixtures: list[Fixture], base_fixtures: Mapping[str, Fixture]
-) -> Mapping[str, tuple[Message, ...]]:
+def _render(target: Target, fixtures: list[Fixture], lent: Mapping[str, Fixture]) -> Messages:
     rendered: dict[str, tuple[Message, ...]] = {}
     for fixture in fixtures:
-        older = base_fixtures.get(fixture.id)
-        for candidate in (fixture, older):
+        for candidate in (fixture, lent.get(fixture.id)):
             if candidate is None:
                 continue
             try:
-                rendered[fixture.id] = render_messages(base.prompt, candidate.vars)
+                rendered[fixture.id] = render_messages(target.prompt, candidate.vars)
             except ContractError:
                 continue
             break
     return rendered
-
-
-def _params(target: Target, enforced: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if enforced is None or "response_format" in target.params:
-        return dict(target.params)
-    return {**target.params, "response_format": enforced}
 
 
 def _response_format(contract: Contract) -> Mapping[str, Any] | None:

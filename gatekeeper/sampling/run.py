@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from gatekeeper.contract.identity import request_digest
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import CallFailed
@@ -308,20 +308,16 @@ def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
 def _group(trials: Sequence[Trial]) -> tuple[list[_Call], list[_Call]]:
     """The calls to make in plan order, and the call of each trial.
 
-    The arms of one fixture and repetition share a call where their requests are identical:
-    asking twice would let chance alone tell the arms apart.
+    Trials of one contract and repetition share a call where their requests are identical:
+    asking twice would let chance alone tell arms, repeated fixtures or judges apart.
     """
-    calls: list[_Call] = []
+    calls: dict[tuple[str, str, str, int | None, int], _Call] = {}
     call_of: list[_Call] = []
-    paired: dict[tuple[str, str, int], list[_Call]] = defaultdict(list)
     for index, trial in enumerate(trials):
-        mates = paired[trial.contract, trial.fixture, trial.repetition]
-        same = (c for c in mates if trials[c.trials[0]].request == trial.request)
-        call = next(same, None)
-        if call is None:
-            call = _Call([])
-            calls.append(call)
-            mates.append(call)
+        asked = trial.request
+        digest = request_digest(asked.messages, asked.params)
+        key = (trial.contract, asked.model, digest, asked.seed, asked.repetition)
+        call = calls.setdefault(key, _Call([]))
         call.trials.append(index)
         call_of.append(call)
-    return calls, call_of
+    return list(calls.values()), call_of

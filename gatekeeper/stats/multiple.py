@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TypeVar
 
 from gatekeeper.stats.arguments import require_inside, require_share
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
     return _adjusted(order, list(steps), alpha)
 
 
-def holm_levels(p_values: Mapping[str, float], alphas: Mapping[str, float]) -> dict[str, float]:
+def holm_levels(p_values: Mapping[_Key, float], alphas: Mapping[_Key, float]) -> dict[_Key, float]:
     """The level each hypothesis is tested at by Holm's procedure: it is rejected exactly when
     its p-value is at most this. All that are named are one family.
 
@@ -42,7 +45,7 @@ def holm_levels(p_values: Mapping[str, float], alphas: Mapping[str, float]) -> d
     for name, p in p_values.items():
         require_share("p_values", p)
         require_inside("alphas", alphas[name])
-    levels: dict[str, float] = {}
+    levels: dict[_Key, float] = {}
     left = len(p_values)
     for name in sorted(p_values, key=lambda name: p_values[name] / alphas[name]):
         levels[name] = alphas[name] / left

@@ -61,7 +61,7 @@ def test_fixed_sampling_draws_every_sample(repository, tmp_path):
     result = result_of(tmp_path)
     paired = result["contracts"][0]["paired"]
     assert (paired["broke"], paired["fixed"], paired["unknown"]) == (20, 0, 0)
-    assert result["calls"]["made"] == 80
+    assert (result["calls"]["made"], result["calls"]["cached"]) == (0, 80)
 
 
 def test_a_change_that_touches_no_prompt_calls_no_model(repository, tmp_path, capsys):
@@ -257,7 +257,7 @@ def test_a_reached_limit_could_not_measure(repository, tmp_path):
 
     result = result_of(tmp_path)
     assert "limit" in [code for code, _ in codes(result)]
-    assert result["calls"]["made"] == 10
+    assert result["calls"]["cached"] == 10
 
 
 def history(path: Path, failed: int) -> Path:

@@ -9,22 +9,18 @@ from outcomes import target
 
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.result import ArmResult, FixtureResult, PairedResult, SloResult
-from gatekeeper.slo.budget import ErrorBudget
-from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.verdict import (
-    SEVERITY,
+from gatekeeper.reasons import (
     budget_reasons,
-    exit_code,
+    left_reasons,
     paired_reasons,
-    removed,
     slo_reasons,
     tolerance_reasons,
     uncovered_reasons,
-    under_base,
-    weakened_reasons,
-    worst,
 )
+from gatekeeper.result import ArmResult, FixtureResult, PairedResult, SloResult
+from gatekeeper.slo.budget import ErrorBudget
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.verdict import SEVERITY, exit_code, removed, worst
 
 
 def paired(**fields) -> PairedResult:
@@ -160,7 +156,8 @@ SPENT = ErrorBudget("28d", 100, 5.0, 9, -4.0)
     ],
 )
 def test_a_spent_budget_lets_only_better_changes_through(budget, comparison, freeze, fails):
-    reasons = budget_reasons(budget, comparison, Policy(freeze=freeze))
+    compared = [comparison] if comparison else []
+    reasons = budget_reasons(budget, compared, Policy(freeze=freeze))
 
     assert [reason.code for reason in reasons] == (["budget"] if fails else [])
 
@@ -185,21 +182,24 @@ def test_a_changed_prompt_without_a_contract(required, verdict):
     assert "prompts/x.md" in reason.text
 
 
-def test_a_weakened_contract_is_named_and_judged_by_the_base_one():
-    (reason,) = weakened_reasons(["fixture a removed"], Policy())
+@pytest.mark.parametrize(("allowed", "verdict"), [(False, "fail"), (True, "pass")])
+def test_a_contract_that_turns_from_a_prompt_which_stays(allowed, verdict):
+    (reason,) = left_reasons("prompts/old.md", Policy(allow=Allow(contract_removal=allowed)))
 
-    assert reason.verdict == "pass"
-    assert "base" in reason.text
-    assert weakened_reasons([], Policy()) == []
+    assert (reason.code, reason.verdict) == ("removed", verdict)
+    assert "prompts/old.md" in reason.text
+    assert left_reasons(None, Policy()) == []
 
 
-def test_what_the_base_contract_is_content_with_is_not_repeated():
-    reasons = [
-        *paired_reasons(paired(), best_p=1.0, margin=0.05),
-        *paired_reasons(paired(broke=9, p_value=0.002), best_p=0.002, margin=0.05),
-    ]
+def test_better_must_hold_for_every_contract_that_judges():
+    reasons = budget_reasons(SPENT, [paired(fixed=9), paired(fixed=1)], Policy())
 
-    (kept,) = under_base(reasons)
+    assert [reason.code for reason in reasons] == ["budget"]
 
-    assert kept.code == "regression"
-    assert kept.text.startswith("Under the base contract: ")
+
+def test_unknown_fixtures_may_all_have_broken():
+    found = paired(broke=1, unknown=2, difference=-1 / 38, p_value=0.9)
+
+    (reason,) = paired_reasons(found, best_p=0.125, margin=0.05)
+
+    assert (reason.code, reason.verdict) == ("undecided", "inconclusive")

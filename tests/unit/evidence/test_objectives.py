@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from outcomes import contract, outcome
 
@@ -14,8 +16,14 @@ def head(passed: int, failed: int, lost: int = 0, **fields):
     return [outcome(f"f{i}", "head", 0, fate, **fields) for i, fate in enumerate(fates)]
 
 
-def success(target: float, outcomes):
-    (result,) = slo_results(contract(slo=Objectives(success_rate=target)), outcomes)
+def results(objectives: Objectives, outcomes, planned=None):
+    """The results where every fixture should have `planned` samples: those drawn, if not said."""
+    wanted = Counter(o.sample.trial.fixture for o in outcomes) if planned is None else planned
+    return slo_results(contract(slo=objectives), outcomes, wanted)
+
+
+def success(target: float, outcomes, planned=None):
+    (result,) = results(Objectives(success_rate=target), outcomes, planned)
     return result
 
 
@@ -28,7 +36,7 @@ def test_a_success_rate_is_met_or_missed_when_its_interval_says_so(passed, faile
 
 
 def test_a_contract_without_objectives_has_no_results():
-    assert slo_results(contract(), head(3, 0)) == ()
+    assert results(Objectives(), head(3, 0)) == ()
 
 
 def test_nothing_measured_is_neither_met_nor_missed():
@@ -50,12 +58,12 @@ def test_lost_calls_that_could_not_decide_change_nothing():
 
 
 def test_a_latency_with_lost_calls_counts_them_as_endless_before_it_is_met():
-    objective = contract(slo=Objectives(latency_p95_ms=100))
+    objective = Objectives(latency_p95_ms=100)
     quick = [outcome(f"f{i}", "head", 0, True, latency=50.0) for i in range(200)]
     lost = [outcome(f"g{i}", "head", 0, None) for i in range(40)]
 
-    (met,) = slo_results(objective, quick)
-    (open_,) = slo_results(objective, [*quick, *lost])
+    (met,) = results(objective, quick)
+    (open_,) = results(objective, [*quick, *lost])
 
     assert met.met is True
     assert open_.met is None
@@ -65,19 +73,37 @@ def test_a_latency_with_lost_calls_counts_them_as_endless_before_it_is_met():
 def test_a_slow_arm_misses_its_latency():
     slow = [outcome(f"f{i}", "head", 0, True, latency=500.0 + i) for i in range(200)]
 
-    (result,) = slo_results(contract(slo=Objectives(latency_p95_ms=100)), slow)
+    (result,) = results(Objectives(latency_p95_ms=100), slow)
 
     assert result.met is False
     assert result.interval.low <= result.observed <= result.interval.high
 
 
 def test_an_unknown_price_never_decides():
-    objective = contract(slo=Objectives(cost_per_call_usd=0.01))
+    objective = Objectives(cost_per_call_usd=0.01)
     priced = [outcome(f"f{i}", "head", 0, True, cost=0.02 + i / 1e5) for i in range(30)]
     unpriced = [outcome("g", "head", 0, True, cost=None)]
 
-    (known,) = slo_results(objective, priced)
-    (unknown,) = slo_results(objective, [*priced, *unpriced])
+    (known,) = results(objective, priced)
+    (unknown,) = results(objective, [*priced, *unpriced])
 
     assert known.met is False
     assert (unknown.observed, unknown.met) == (None, None)
+
+
+def test_samples_that_were_never_drawn_could_have_been_anything():
+    drawn = [outcome(f"f{i}", "head", 0, False) for i in range(5)]
+    planned = {f"f{i}": 1 for i in range(40)}
+
+    result = success(0.8, drawn, planned)
+
+    assert (result.met, result.unmeasured) == (None, True)
+
+
+def test_drawing_the_same_fixtures_again_is_no_new_evidence():
+    fates = [i < 18 for i in range(20)]
+    once = [outcome(f"f{i}", "head", 0, fate) for i, fate in enumerate(fates)]
+    often = [outcome(f"f{i}", "head", n, fate) for n in range(40) for i, fate in enumerate(fates)]
+
+    assert success(0.95, once).met is None
+    assert success(0.95, often).met is None

@@ -72,15 +72,21 @@ def test_fixtures_show_both_arms_and_what_changed():
     assert results[2].head is None
 
 
-def test_repeated_inputs_are_found_on_the_head_arm():
-    trials = [
-        outcome("a", "head", 0, True, text="same").sample.trial,
-        outcome("b", "head", 0, True, text="other").sample.trial,
-        outcome("c", "head", 0, True, text="same").sample.trial,
-        outcome("c", "base", 0, True, text="same").sample.trial,
+def trials(**texts: tuple[str, str]):
+    """Trials by fixture: the rendered input on base and on head."""
+    return [
+        outcome(name, arm, 0, True, text=text).sample.trial
+        for name, pair in texts.items()
+        for arm, text in zip(("base", "head"), pair, strict=True)
     ]
 
-    assert duplicates(trials) == {"c": "a"}
+
+def test_repeated_inputs_are_found():
+    assert duplicates(trials(a=("x", "X"), b=("y", "Y"), c=("x", "X"))) == {"c": "a"}
+
+
+def test_a_prompt_that_forgets_its_variable_does_not_make_its_fixtures_one():
+    assert duplicates(trials(a=("x", "same"), b=("y", "same"))) == {}
 
 
 def test_an_arm_without_a_measured_sample_has_no_rate_and_no_latency():

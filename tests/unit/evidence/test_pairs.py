@@ -49,7 +49,7 @@ def test_fixtures_of_one_input_are_one_pair():
     ],
 )
 def test_a_cluster_has_the_sign_of_its_sum(members, expected):
-    assert fate([fixture(str(i), *member) for i, member in enumerate(members)]) == expected
+    assert fate(members) == expected
 
 
 @given(broke=counts, fixed=counts, unknown=counts)

@@ -1,0 +1,264 @@
+"""Why a verdict is what it is: each finding as a reason that calls for a verdict. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.policy import Policy
+from gatekeeper.evidence.job import Job, Judging
+from gatekeeper.evidence.objectives import standing
+from gatekeeper.evidence.weigh import Evidence
+from gatekeeper.result import (
+    ArmResult,
+    FixtureResult,
+    PairedResult,
+    Reason,
+    ReasonCode,
+    SloResult,
+    Verdict,
+)
+from gatekeeper.slo.budget import ErrorBudget
+from gatekeeper.stats.mcnemar import mcnemar_exact
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.run import Run
+
+OBJECTIVE_NAMES = {
+    "success_rate": "success rate",
+    "latency_p95_ms": "latency p95",
+    "cost_per_call_usd": "cost per call",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """One judging with what it found. `paired` is None where there was nothing to compare."""
+
+    judging: Judging
+    evidence: Evidence
+    paired: PairedResult | None
+    drawn: bool
+
+
+def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
+    """Why a contract was not sampled to the end, where its answer was not sure without."""
+    if all(w.drawn for w in weighed) or sampled.ended == "done":
+        return []
+    codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
+    own = weighed[0]
+    drawn = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
+    done = f"{drawn} of {len(own.judging.trials)} samples were drawn"
+    text = f"Not measured to the end: {sampled.detail or sampled.ended}; {done}."
+    return [Reason(codes.get(sampled.ended, "error"), text, "error")]
+
+
+def left_reasons(prompt: str | None, policy: Policy) -> list[Reason]:
+    """A contract that turned to another prompt while its old one stays."""
+    if prompt is None:
+        return []
+    if policy.allow.contract_removal:
+        text = f"The contract no longer watches {prompt}, which the policy allows."
+        return [Reason("removed", text, "pass")]
+    text = (
+        f"The contract no longer watches {prompt}, which stays. Keep a contract on it, remove "
+        "it, or set `allow: {contract_removal: true}` in the base policy."
+    )
+    return [Reason("removed", text, "fail")]
+
+
+def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
+    """Changed prompts that no contract watches."""
+    verdict: Verdict = "fail" if policy.require_contract else "pass"
+    return [Reason("uncovered", f"{path} has no contract.", verdict) for path in paths]
+
+
+def paired_reasons(paired: PairedResult, *, best_p: float, margin: float) -> list[Reason]:
+    """What base against head says. `best_p` is the p-value if every unknown fixture broke."""
+    if paired.p_value is None:
+        return [Reason("error", "No fixture could be measured on both arms.", "error")]
+    counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
+    if paired.unknown:
+        counts += f", {paired.unknown} {_unknown_because(paired)}"
+    if paired.p_value <= paired.alpha:
+        # With unknown fixtures the value is the largest that complete data could have given.
+        bound = "≤" if paired.unknown else "="
+        sure = f"p {_p(paired.p_value, bound)}, exact McNemar"
+        return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
+    if best_p <= paired.alpha:
+        text = f"{paired.unknown} of {paired.fixtures} fixtures could not be measured on both arms"
+        return [Reason("error", f"{text}, too many to tell whether head is worse.", "error")]
+    if paired.minimum_detectable_effect is None:
+        text = f"With {_count(paired.fixtures, 'distinct fixture')} no drop could have been seen"
+        return [Reason("unseen", f"{text}; add fixtures.", "inconclusive")]
+    seen = f"this run could only have seen a drop of {_points(paired.minimum_detectable_effect)}"
+    # The drop as large as it can be: unknown fixtures may all have broken.
+    drop = (paired.broke + paired.unknown - paired.fixed) / paired.fixtures
+    if drop > margin:
+        text = f"It may be {_points(drop)} worse ({counts}), but that can be chance"
+        return [Reason("undecided", f"{text} (p {_p(paired.p_value)}); {seen}.", "inconclusive")]
+    return [Reason("not_worse", f"No regression found: {counts}; {seen} or more.", "pass")]
+
+
+def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
+    """Objectives that are missed, or look missed, or could not be measured."""
+    reasons = []
+    for result in results:
+        name = OBJECTIVE_NAMES[result.objective]
+        found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
+        match standing(result):
+            case _ if result.unmeasured:
+                text = f"Calls failed that could decide the objective {name} ({found})."
+                reasons.append(Reason("error", text, "error"))
+            case "missed":
+                text = f"Objective missed: {name} {found}, interval {_interval(result)}."
+                reasons.append(Reason("slo", text, "fail"))
+            case "unlikely":
+                text = f"Objective in doubt: {name} {found}, but more samples could still meet it."
+                reasons.append(Reason("slo", text, "inconclusive"))
+    return reasons
+
+
+def tolerance_reasons(
+    tolerance: float | None, head: ArmResult, fixtures: Sequence[FixtureResult]
+) -> list[Reason]:
+    """PCSL's tau: the share of fixtures that must pass after aggregation."""
+    if tolerance is None or not fixtures:
+        return []
+    best = head.fixtures_passed + len(fixtures) - head.fixtures
+    counts = f"{head.fixtures_passed} of {len(fixtures)} fixtures pass"
+    if best / len(fixtures) < tolerance:
+        return [Reason("tolerance", f"{counts}, the contract asks for {tolerance:.0%}.", "fail")]
+    if head.fixtures_passed / len(fixtures) < tolerance:
+        text = f"{counts}, {len(fixtures) - head.fixtures} could not be measured"
+        return [Reason("error", f"{text}; the contract asks for {tolerance:.0%}.", "error")]
+    return []
+
+
+def budget_reasons(
+    budget: ErrorBudget | None, compared: Sequence[PairedResult], policy: Policy
+) -> list[Reason]:
+    """The freeze rule: once the budget is spent only a significantly better change passes,
+    better in the eyes of every contract that judges."""
+    if budget is None or not policy.freeze or not budget.spent_up:
+        return []
+    if compared and all(_surely_better(paired) for paired in compared):
+        return []
+    spent = f"{budget.spent} failed of {budget.events} in {budget.window}"
+    text = f"The error budget is spent ({spent}); only a significantly better change may merge."
+    return [Reason("budget", text, "fail")]
+
+
+def _surely_better(paired: PairedResult) -> bool:
+    # Unknown fixtures count as broken: better must hold for the worst they could be.
+    return mcnemar_exact(paired.fixed, paired.broke + paired.unknown) <= paired.alpha
+
+
+def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
+    """What the pull request loosened, and who judges it then."""
+    if not job.weakened:
+        return []
+    if policy.allow.weakening:
+        text = "The contract was weakened, which the policy allows."
+        return [Reason("weakened", text, "pass")]
+    if any(judging.by == "base" for judging in job.judgings):
+        text = "The contract was weakened, so the base one judges too."
+        return [Reason("weakened", text, "pass")]
+    text = "The contract was weakened, and the base one cannot judge what that hides."
+    return [Reason("weakened", text, "inconclusive")]
+
+
+def under_base(weighed: Weighed) -> list[Reason]:
+    """What the base contract says against the change; what it is content with is left out."""
+    reasons = [
+        Reason(r.code, f"Under the base contract: {r.text}", r.verdict)
+        for r in evidence_reasons(weighed)
+        if r.verdict != "pass"
+    ]
+    lost = weighed.judging.unanswerable
+    if lost:
+        text = (
+            f"{_count(len(lost), 'fixture')} of the base contract cannot be given to head's prompt"
+        )
+        reasons.append(Reason("weakened", f"{text}: {_names(lost)}.", "inconclusive"))
+    return reasons
+
+
+def evidence_reasons(weighed: Weighed) -> list[Reason]:
+    """Everything one contract says of one set of outcomes."""
+    evidence, paired = weighed.evidence, weighed.paired
+    if not evidence.head.samples:
+        cause = _commonest_error(evidence.fixtures)
+        return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
+    gate = evidence.contract.gate
+    reasons: list[Reason] = []
+    if paired and evidence.pairs:
+        best_p = evidence.pairs.best_p_value()
+        reasons += paired_reasons(paired, best_p=best_p, margin=gate.margin)
+    elif gate.tolerance is None and not evidence.slo:
+        text = "There is no base to compare with and no objective: nothing can be said of it"
+        reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
+    reasons += slo_reasons(evidence.slo)
+    return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
+
+
+def warnings_of(job: Job) -> tuple[str, ...]:
+    """What calls for no verdict, but a reviewer should know."""
+    own, *others = job.judgings
+    warnings = list(job.notices)
+    if own.unpaired:
+        text = "that the base prompt cannot take and that are not compared"
+        count = _count(len(own.unpaired), "fixture")
+        warnings.append(f"{count} {text}: {_names(own.unpaired)}")
+    for other in others:
+        if other.unanswerable:
+            text = "of the base contract cannot be given to head's prompt"
+            count = _count(len(other.unanswerable), "fixture")
+            warnings.append(f"{count} {text}: {_names(other.unanswerable)}")
+    return tuple(warnings)
+
+
+def _commonest_error(fixtures: Sequence[FixtureResult]) -> str:
+    errors = Counter(error for fixture in fixtures for error in fixture.errors)
+    return f": {errors.most_common(1)[0][0]}" if errors else ""
+
+
+def _names(fixtures: Sequence[str]) -> str:
+    more = f" and {len(fixtures) - 5} more" if len(fixtures) > 5 else ""
+    return ", ".join(fixtures[:5]) + more
+
+
+def _unknown_because(paired: PairedResult) -> str:
+    return "not sampled to the end" if paired.stopped == "regressed" else "unknown"
+
+
+def _p(value: float, equals: str = "=") -> str:
+    return "< 0.0001" if value < 0.0001 else f"{equals} {value:.2g}"
+
+
+def _points(share: float) -> str:
+    return _count(round(share * 100), "point")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _amount(result: SloResult, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    match result.objective:
+        case "success_rate":
+            return f"{value:.1%}"
+        case "latency_p95_ms":
+            return f"{value:,.0f} ms"
+        case _:
+            return f"${value:.4f}"
+
+
+def _interval(result: SloResult) -> str:
+    if result.interval is None:
+        return "unknown"
+    return f"{_amount(result, result.interval.low)} to {_amount(result, result.interval.high)}"
