@@ -166,8 +166,11 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
     if any(judging.by == "base" for judging in job.judgings):
         text = "The contract was weakened, so the base one judges too."
         return [Reason("weakened", text, "pass")]
-    text = "The contract was weakened, and the base one cannot judge what that hides."
-    return [Reason("weakened", text, "inconclusive")]
+    if job.notices:
+        text = "The contract was weakened, and the base one is too broken to judge it."
+        return [Reason("weakened", text, "inconclusive")]
+    text = f"The contract was weakened in a way no contract can judge: {'; '.join(job.weakened)}."
+    return [Reason("weakened", text, "fail")]
 
 
 def under_base(weighed: Weighed) -> list[Reason]:
