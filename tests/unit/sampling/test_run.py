@@ -178,13 +178,14 @@ def test_a_client_can_ask_for_less_at_a_time() -> None:
     assert client.most == 2
 
 
-def test_identical_requests_of_both_arms_are_made_once() -> None:
-    trials = [trial(0, "base", text="same"), trial(0, text="same"), trial(1, text="same")]
+def test_identical_requests_of_one_contract_are_made_once() -> None:
+    same = [trial(0, "base", text="same"), trial(0, text="same"), trial(1, text="same")]
+    trials = [*same, trial(0, contract="other", text="same")]
     client = FakeClient()
     result = run(trials, client)
     assert client.asked == ["same", "same"]
-    assert [sample.shared for sample in result.samples] == [False, True, False]
-    assert (result.made, result.saved) == (2, 1)
+    assert [sample.shared for sample in result.samples] == [False, True, True, False]
+    assert (result.made, result.saved) == (2, 2)
     assert len(distinct_requests(trials)) == 2
 
 
