@@ -1,0 +1,156 @@
+"""Where a run ends: limits, stops, clients that do not heed them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from fake_client import (
+    UNLIMITED,
+    FakeClient,
+    FakeTime,
+    FakeWatch,
+    content,
+    fixtures,
+    forever,
+    heads,
+    run,
+)
+
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.sampling.run import Run, run_trials
+
+
+def test_no_call_is_started_beyond_the_limit() -> None:
+    client = FakeClient()
+    result = run(heads(10), client, limits=Limits(calls=7))
+    assert (len(client.asked), result.made) == (7, 7)
+    assert (result.ended, result.detail) == ("limit", "the limit of 7 calls is reached")
+    assert len(result.samples) == 7
+
+
+def test_reaching_the_limit_with_the_last_call_is_no_limit() -> None:
+    assert run(heads(7), limits=Limits(calls=7)).ended == "done"
+
+
+def test_retries_count_against_the_limit() -> None:
+    client = FakeClient(lambda _: CallFailed("again", retryable=True))
+    result = run(heads(1), client, limits=Limits(calls=2))
+    assert (result.made, result.ended, result.samples) == (2, "limit", ())
+
+
+def test_the_cost_limit_counts_what_is_under_way() -> None:
+    client = FakeClient(lambda _: Completion("ok", cost_usd=0.25))
+    result = run(heads(100), client, limits=Limits(cost_usd=2.0, concurrency=4))
+    assert result.cost_usd is not None
+    assert 1.0 <= result.cost_usd <= 2.0
+    assert result.detail == "the cost limit of $2.00 is reached"
+
+
+def test_unknown_costs_reach_no_limit_and_stay_unknown() -> None:
+    result = run(heads(20), limits=Limits(cost_usd=0.0))
+    assert (result.ended, result.cost_usd) == ("done", None)
+
+
+def test_a_run_out_of_time_starts_no_call() -> None:
+    time = FakeTime()
+
+    async def slow(request: Request) -> Completion:
+        time.now += 40
+        return Completion("ok")
+
+    limits = Limits(minutes=1, concurrency=1)
+    result = run(heads(10), FakeClient(slow), limits=limits, time=time)
+    assert result.detail == "the time limit of 1 minutes is reached"
+    assert (result.ended, len(result.samples)) == ("limit", 2)
+
+
+def test_out_of_time_while_calls_hang() -> None:
+    result = run(heads(2), FakeClient(forever), limits=Limits(minutes=0.0005))
+    assert (result.ended, result.samples) == ("limit", ())
+
+
+def test_calls_are_spaced_by_requests_per_minute() -> None:
+    time = FakeTime()
+    limits = Limits(requests_per_minute=30, concurrency=1)
+    assert len(run(heads(4), limits=limits, time=time).samples) == 4
+    assert time.slept == [2, 2, 2]
+
+
+def test_retries_wait_for_their_turn_too() -> None:
+    time = FakeTime()
+    failures = [CallFailed("again", retryable=True, retry_after=0)]
+    client = FakeClient(lambda _: failures.pop() if failures else Completion("ok"))
+    run(heads(1), client, limits=Limits(requests_per_minute=6), time=time)
+    assert 10 in time.slept
+
+
+def test_what_is_unwanted_after_its_turn_is_not_called() -> None:
+    client = FakeClient()
+    limits = Limits(requests_per_minute=60, concurrency=3)
+    result = run(heads(3), client, FakeWatch(enough=1), limits)
+    assert len(client.asked) + result.saved == 3
+
+
+def test_a_stop_ends_with_what_was_gathered_even_when_calls_hang() -> None:
+    watch = FakeWatch()
+    client = FakeClient(
+        lambda r: forever(r) if content(r) in ("head 1", "head 4") else Completion("ok")
+    )
+    limits = Limits(concurrency=2)
+    result = run(heads(10), client, watch, limits, stop_when=lambda: "head 4" in client.asked)
+    assert (result.ended, result.detail) == ("interrupted", "interrupted")
+    assert fixtures(result.samples) == ["f0", "f2", "f3"]
+    assert result.samples == tuple(watch.samples)
+
+
+def test_a_stop_that_comes_too_late_changes_nothing() -> None:
+    async def main() -> Run:
+        stop = asyncio.Event()
+        result = await run_trials(heads(2), FakeClient(), FakeWatch(), UNLIMITED, stop=stop)
+        stop.set()
+        return result
+
+    assert asyncio.run(main()).ended == "done"
+
+
+def test_a_client_that_ignores_its_cancellation_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gatekeeper.sampling.run._CANCEL_SECONDS", 0.01)
+    release = asyncio.Event()
+
+    async def stubborn(_: Request) -> Completion:
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        return Completion("too late")
+
+    async def main() -> Run:
+        stop = asyncio.Event()
+        running = asyncio.create_task(
+            run_trials(heads(1), FakeClient(stubborn), FakeWatch(), UNLIMITED, stop=stop)
+        )
+        while len(asyncio.all_tasks()) < 6:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        stop.set()
+        result = await running
+        release.set()
+        await asyncio.sleep(0)
+        return result
+
+    assert asyncio.run(main()).ended == "interrupted"
+
+
+def test_a_mistake_of_the_program_is_not_taken_for_a_failed_call() -> None:
+    def broken(_: Request) -> Any:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(heads(3), FakeClient(broken))
