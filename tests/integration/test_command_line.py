@@ -1,0 +1,167 @@
+"""What the command line promises beyond the verdict: folders, pipes, policies, histories."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from git_repository import GitRepository
+from samples import GOOD, WORDS, answers, check, result_of, write_contract
+
+from gatekeeper.cli import main
+
+OTHER = "Please say {{ word }}.\n"
+
+
+@pytest.fixture
+def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    """A sound contract, and a pull request that breaks every fixture."""
+    made = git_repository("words")
+    write_contract(made, recorded=answers(OTHER, dict.fromkeys(WORDS, "no")))
+    made.commit("sound")
+    made.branch("pr")
+    made.commit("break", {"prompts/words.txt": OTHER})
+    return made
+
+
+def test_an_out_folder_that_is_a_file_is_refused_before_any_call(repository, tmp_path, capsys):
+    (tmp_path / "out").write_text("mine", "utf-8")
+
+    assert check(repository, tmp_path / "out") == 2
+    assert "--out" in capsys.readouterr().err
+    assert (tmp_path / "out").read_text("utf-8") == "mine"
+
+
+def test_reports_of_an_earlier_run_do_not_outlive_an_error(repository, tmp_path):
+    assert check(repository, tmp_path / "out") == 1
+    (tmp_path / "out" / "mine.txt").write_text("mine", "utf-8")
+    repository.commit("broken", {"contracts/words.yaml": "contract: ["})
+
+    assert check(repository, tmp_path / "out") == 2
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
+
+
+def test_the_default_folder_is_not_offered_to_git(repository, monkeypatch):
+    monkeypatch.chdir(repository.path)
+
+    assert main(["check", "--base", "main", "--head", "pr"]) == 1
+    assert (repository.path / ".gatekeeper/out/result.json").is_file()
+    assert repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("history", [".", "no-such-folder/runs.jsonl"])
+def test_a_history_that_cannot_be_written_is_refused_before_any_call(
+    history, repository, tmp_path, capsys
+):
+    target = tmp_path / history
+    arguments = ["run", "--repo", str(repository.path), "--out", str(tmp_path / "out")]
+
+    assert main([*arguments, "--history", str(target)]) == 2
+    assert "--history" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_suite_without_contracts_is_no_pass(git_repository, tmp_path, capsys):
+    made = git_repository("bare")
+    made.commit("first", {"README.md": "hello\n"})
+
+    code = main(["run", "--repo", str(made.path), "--out", str(tmp_path / "out")])
+
+    assert code == 2
+    assert "gatekeeper init" in capsys.readouterr().err
+
+
+def test_a_broken_policy_does_not_merge(repository, tmp_path, capsys):
+    repository.commit("policy", {".github/gatekeeper.yml": "limts: {}\n"})
+
+    assert check(repository, tmp_path / "out") == 2
+    assert ".github/gatekeeper.yml:1:" in capsys.readouterr().err
+
+
+def test_a_broken_policy_can_be_repaired(git_repository, tmp_path):
+    made = git_repository("policy")
+    write_contract(made)
+    made.commit("broken", {".github/gatekeeper.yml": "limts: {}\n"})
+    made.branch("pr")
+    made.commit("mend", {".github/gatekeeper.yml": "limits: {calls: 5}\n"})
+
+    assert check(made, tmp_path / "out") == 0
+    assert "defaults apply" in result_of(tmp_path / "out")["notices"][0]
+
+
+def test_the_policy_of_the_tip_judges_a_branch_that_was_cut_before(repository, tmp_path):
+    repository.commit("stray", {"prompts/stray.md": "Hello {{ name }}", "prompts/words.txt": OTHER})
+    repository.switch("main")
+    repository.commit("stricter", {".github/gatekeeper.yml": "require_contract: true\n"})
+
+    assert check(repository, tmp_path / "out") == 1
+    assert result_of(tmp_path / "out")["uncovered"] == ["prompts/stray.md"]
+
+
+@pytest.mark.parametrize("command", ["check", "affected", "affected --json", "validate"])
+def test_a_reader_that_leaves_does_not_change_the_exit_code(command, repository, tmp_path):
+    arguments = [sys.executable, "-m", "gatekeeper", *command.split()]
+    if not command.startswith("validate"):
+        arguments += ["--base", "main", "--head", "pr"]
+    if command == "check":
+        arguments += ["--out", str(tmp_path / "out")]
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    ran = subprocess.run(
+        arguments, cwd=repository.path, stdout=writing, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writing)
+
+    assert ran.returncode == (1 if command == "check" else 0), ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_terminal_of_few_characters_is_enough(repository, tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "gatekeeper", "check", "--base", "main", "--head", "pr"],
+        cwd=repository.path,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+
+    assert ran.returncode == 1, ran.stderr
+    assert "Do not merge" in ran.stdout
+
+
+def test_an_unfinished_run_is_not_the_past(repository, tmp_path):
+    repository.switch("main")
+    repository.commit("limit", {".github/gatekeeper.yml": "limits: {calls: 2}\n"})
+    past = tmp_path / "runs.jsonl"
+    arguments = ["run", "--repo", str(repository.path), "--out", str(tmp_path / "out")]
+
+    assert main([*arguments, "--history", str(past)]) == 3
+    assert not past.exists() or past.read_text("utf-8") == ""
+
+
+def test_a_contract_that_turns_to_a_copy_leaves_its_prompt_unwatched(repository, tmp_path):
+    turned = GOOD.replace("words.txt", "copy.txt")
+    repository.commit(
+        "turn", {"contracts/words.yaml": turned, "prompts/copy.txt": "Say {{ word }}.\n"}
+    )
+
+    assert check(repository, tmp_path / "out") == 1
+    reasons = result_of(tmp_path / "out")["contracts"][0]["reasons"]
+    assert "removed" in [reason["code"] for reason in reasons]
+
+
+def test_results_name_every_file(repository, tmp_path):
+    check(repository, tmp_path / "out")
+
+    assert {path.name for path in Path(tmp_path / "out").iterdir()} == {
+        "comment.md",
+        "junit.xml",
+        "result.json",
+        "samples.jsonl",
+        "summary.md",
+    }
