@@ -181,7 +181,7 @@ class ContractResult:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`made` reached a model, retries included; `cached` were answered from the cache; `saved`
+    """`made` reached a model, retries included; `cached` were answered from a recording; `saved`
     were planned and not needed (identical requests of both arms, early stopping); `failed` had
     no answer; `surplus` were under way when the answer was sure: paid for, but not evidence."""
 
