@@ -1,0 +1,150 @@
+"""Stopping early saves calls and decides nothing otherwise; failed calls make nothing surer.
+
+Random contracts (sizes, samples, aggregates, levels, duplicates) on random outcomes that are
+fixed by the request, so that two runs differ in nothing but what is compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import Limits, Policy
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.gate import Surroundings, measure, plan_check
+from gatekeeper.result import ContractResult, GateResult
+from gatekeeper.sampling.retry import RetryPolicy
+
+ONCE = RetryPolicy(attempts=1, give_up_after=10**6)
+CONTRACT = """\
+contract: 1
+name: {name}
+prompt: {name}.txt
+model: m/{name}
+fixtures:
+  - file: {name}.csv
+checks: [{{type: contains, value: ok}}]
+{slo}gate: {{alpha: {alpha}{tolerance}}}
+sampling: {{samples: {samples}, aggregate: {aggregate}, mode: {mode}, seed: {seed}}}
+"""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """A model that answers a request always the same: how often `ok`, and how often not at all.
+
+    Failures are kept by model and arm (True is head).
+    """
+
+    seed: int
+    base: float
+    head: float
+    failures: Mapping[tuple[str, bool], float] = field(default_factory=dict)
+
+    async def complete(self, request: Request) -> Completion:
+        text = request.messages[0].content
+        head = text.startswith("Head")
+        drawn = f"{self.seed}|{request.model}|{text}|{request.repetition}"
+        # Answers come in another order than they were asked for, as they do from a provider.
+        for _ in range(random.Random(f"order|{drawn}").randrange(3)):  # noqa: S311
+            await asyncio.sleep(0)
+        failure = self.failures.get((request.model, head), 0)
+        if random.Random(f"failure|{drawn}").random() < failure:  # noqa: S311
+            raise CallFailed("no answer")
+        passes = random.Random(drawn).random() < (self.head if head else self.base)  # noqa: S311
+        return Completion("ok" if passes else "no", 5.0)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def random_change(rng: random.Random, mode: str) -> Change:
+    """One to three contracts, whose prompts all change."""
+    base: dict[str, bytes] = {}
+    head: dict[str, bytes] = {}
+    for number in range(rng.choice([1, 1, 2, 3])):
+        name, repeated = f"c{number}", rng.choice([1, 1, 2])
+        size = rng.choice([4, 6, 10, 20, 30, 30])
+        contract = CONTRACT.format(
+            name=name,
+            mode=mode,
+            slo=rng.choice(["", "slo: {success_rate: 0.8}\n"]),
+            alpha=rng.choice([0.05, 0.05, 0.2, 0.0625, 0.01]),
+            tolerance=rng.choice(["", ", tolerance: 0.5"]),
+            samples=rng.choice([1, 1, 2, 3, 5]),
+            aggregate=rng.choice(["first", "majority", "all", "any"]),
+            seed=rng.randrange(9),
+        )
+        fixtures = "".join(f"id{i},{name} word {i // repeated}\n" for i in range(size))
+        for files, prompt in ((base, "Base {{ word }}"), (head, "Head {{ word }}")):
+            files[f"contracts/{name}.yaml"] = contract.encode()
+            files[f"contracts/{name}.txt"] = prompt.encode()
+            files[f"contracts/{name}.csv"] = f"id,word\n{fixtures}".encode()
+    return Change(MemoryRevision(base, "b" * 40), MemoryRevision(head, "c" * 40))
+
+
+def measured(change: Change, outcomes: Outcomes, concurrency: int = 4) -> GateResult:
+    """What the gate says of the change."""
+    work = plan_check(change, Policy(limits=Limits(None, None, None, concurrency)))
+    return asyncio.run(measure(work, Surroundings(outcomes, retry=ONCE)))
+
+
+def is_regression(contract: ContractResult) -> bool:
+    """Whether the contract fails because head is worse."""
+    return any(reason.code == "regression" for reason in contract.reasons)
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_adaptive_sampling_decides_as_fixed_sampling_does(seed):
+    results = []
+    for mode in ("fixed", "adaptive"):
+        rng = random.Random(seed)  # noqa: S311
+        change = random_change(rng, mode)
+        failure, on_base_too = rng.choice([0, 0, 0.05, 0.2]), rng.choice([True, False])
+        outcomes = Outcomes(
+            seed,
+            base=rng.choice([0.5, 0.8, 0.95, 1, 1]),
+            head=rng.choice([0.2, 0.3, 0.5, 0.7, 0.9, 1]),
+            failures={
+                (f"m/c{number}", head): failure
+                for number in range(3)
+                for head in (True, False)
+                if head or on_base_too
+            },
+        )
+        results.append(measured(change, outcomes, rng.choice([1, 4, 16])))
+    fixed, adaptive = results
+    assert adaptive.verdict == fixed.verdict
+    assert [(c.name, c.verdict, is_regression(c)) for c in adaptive.contracts] == [
+        (c.name, c.verdict, is_regression(c)) for c in fixed.contracts
+    ]
+    for contract in fixed.contracts:
+        paired = contract.paired
+        if paired.p_value is not None:
+            assert (paired.p_value <= paired.alpha) == is_regression(contract)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_failed_calls_only_make_the_answer_less_sure(seed):
+    """What is decided with calls failing is what is decided with none failing."""
+    rng = random.Random(seed)  # noqa: S311
+    change = random_change(rng, rng.choice(["fixed", "adaptive"]))
+    base, head = rng.choice([0.8, 0.95, 1]), rng.choice([0.3, 0.6, 0.8, 0.9, 0.95, 1])
+    failures = {
+        (f"m/c{number}", arm): rng.choice([0, 0, 0.05, 0.3, 1])
+        for number in range(3)
+        for arm in (False, True)
+    }
+    failing = measured(change, Outcomes(seed, base, head, failures))
+    sound = measured(change, Outcomes(seed, base, head))
+    for unsure, sure in zip(failing.contracts, sound.contracts, strict=True):
+        if unsure.verdict in {"pass", "fail"}:
+            assert sure.verdict == unsure.verdict
+        if unsure.verdict == "inconclusive":
+            assert sure.verdict != "fail"

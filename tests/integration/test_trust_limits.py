@@ -1,0 +1,264 @@
+"""What was not measured is not called sound: limits, outages, spent budgets, history, clones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from git_repository import GitRepository
+from proposals import (
+    CONTRACT,
+    FIXTURES,
+    MANY,
+    NO_SLO,
+    OTHER,
+    POLICY,
+    PROMPT_FILE,
+    Proposal,
+    all_say,
+    judge,
+    only_head_answers,
+    only_head_passes,
+    reasons,
+    rows,
+    some_say,
+    spent_budget,
+)
+from samples import GOOD, PROMPT, RECORDING, answers, check, csv, recording, result_of
+
+from gatekeeper.cli import main
+
+NEW = tuple(f"new{i}" for i in range(10))
+
+REWORDED = Proposal("as it is", "", {PROMPT_FILE: OTHER}, contract=GOOD, recorded=all_say("ok"))
+ESCAPES = [
+    REWORDED,
+    replace(
+        REWORDED,
+        name="the objective is lowered",
+        why="by what is promised at head nothing is spent",
+        writes={CONTRACT: GOOD.replace("0.5}", "0.000001}"), PROMPT_FILE: OTHER},
+    ),
+    replace(
+        REWORDED,
+        name="the objective is removed",
+        why="without an objective there is no budget",
+        writes={CONTRACT: NO_SLO, PROMPT_FILE: OTHER},
+    ),
+    replace(
+        REWORDED,
+        name="the contract gets another name",
+        why="the history knows the name at base",
+        writes={CONTRACT: GOOD.replace("name: words", "name: texts"), PROMPT_FILE: OTHER},
+    ),
+    replace(
+        REWORDED,
+        name="the window is shortened",
+        why="what was spent falls out of it",
+        writes={CONTRACT: GOOD.replace("0.5}", "0.5, window: 1h}"), PROMPT_FILE: OTHER},
+    ),
+    replace(
+        REWORDED,
+        name="alpha is raised",
+        why="at a level of 0.9 one fixture fixed is an improvement",
+        writes={CONTRACT: GOOD + "gate: {alpha: 0.9}\n", PROMPT_FILE: OTHER},
+        recorded=all_say("ok") | some_say("no", 1, PROMPT),
+    ),
+    replace(
+        REWORDED,
+        name="fixtures are added that only the new prompt passes",
+        why="what head's own fixtures show is no improvement",
+        writes={
+            CONTRACT: GOOD.replace("checks:\n", "  - file: more.jsonl\nchecks:\n"),
+            "contracts/more.jsonl": only_head_passes(NEW),
+            PROMPT_FILE: OTHER,
+        },
+        recorded=all_say("ok") | only_head_answers(NEW),
+    ),
+]
+
+
+@pytest.mark.parametrize("escape", ESCAPES, ids=lambda escape: escape.name)
+def test_a_freeze_cannot_be_escaped(escape, git_repository, tmp_path):
+    history = spent_budget(tmp_path, failed=30)
+    code, result = judge(escape, git_repository, tmp_path / "out", "--history", history)
+    assert code == 1, escape.why
+    assert "budget" in reasons(result)
+
+
+def test_a_history_from_the_future_is_not_dropped_unseen(git_repository, tmp_path):
+    """A runner's clock may be off; the budget that it spent is spent, or one is told."""
+    history = spent_budget(tmp_path, past=timedelta(minutes=-10))
+    code, result = judge(REWORDED, git_repository, tmp_path / "out", "--history", history)
+    assert code == 1 or result["notices"]
+
+
+def test_a_frozen_contract_may_get_more_fixtures(git_repository, tmp_path):
+    """Head's prompt is base's, so that merging cannot spend anything."""
+    more = replace(REWORDED, writes={FIXTURES: csv(MANY)}, before={FIXTURES: csv(MANY[:39])})
+    history = spent_budget(tmp_path)
+    code, _ = judge(more, git_repository, tmp_path / "out", "--history", history)
+    assert code == 0
+
+
+def test_the_full_suite_is_not_frozen(git_repository, tmp_path):
+    """It is what shows that a prompt has recovered."""
+    made = REWORDED.propose(git_repository)
+    made.switch("main")
+    run = ["run", "--repo", str(made.path), "--history", spent_budget(tmp_path)]
+    assert main([*run, "--out", str(tmp_path / "out")]) == 0
+
+
+def test_an_interrupted_suite_writes_no_history(git_repository, tmp_path):
+    """Half a suite is a chance selection of it."""
+    limited = replace(REWORDED, before={POLICY: "limits: {calls: 10}\n"})
+    made = limited.propose(git_repository)
+    made.switch("main")
+    history = tmp_path / "history.jsonl"
+    run = ["run", "--repo", str(made.path), "--history", str(history)]
+    assert main([*run, "--out", str(tmp_path / "out")]) == 3
+    assert not history.exists()
+
+
+def test_a_reached_limit_decides_no_objective(git_repository, tmp_path):
+    """35 of 40 pass where 0.8 is promised; the five that fail are the ones that were asked."""
+    limited = replace(
+        REWORDED,
+        contract=GOOD.replace("0.5", "0.8"),
+        before={POLICY: "limits: {calls: 10}\n"},
+    )
+    made = limited.propose(git_repository)
+    check(made, tmp_path / "first")
+    lines = (tmp_path / "first/samples.jsonl").read_text("utf-8").splitlines()
+    asked = {json.loads(line)["fixture"] for line in lines}
+    bad = {word: "no" if word in asked else "ok" for word in MANY}
+    made.switch("main")
+    made.commit("bad", {RECORDING: recording(answers(PROMPT, bad) | answers(OTHER, bad))})
+    made.switch("pr")
+    made.git("rebase", "--quiet", "main")
+    assert 0 < len(asked) < 8
+    assert check(made, tmp_path / "second") == 3
+
+
+def test_repeating_a_question_is_no_new_evidence_of_a_rate(git_repository, tmp_path):
+    """18 of 20 fixtures pass whenever they are asked; asking 40 times makes them no 800."""
+    verdicts = []
+    for times in (1, 40):
+        made = git_repository(f"asked-{times}")
+        said = {word: ["no" if i < 2 else "ok"] * times for i, word in enumerate(MANY[:20])}
+        contract = GOOD.replace("0.5", "0.95") + f"sampling: {{samples: {times}}}\n"
+        made.write_all({CONTRACT: contract, FIXTURES: csv(MANY[:20]), PROMPT_FILE: PROMPT})
+        made.commit("base", {RECORDING: recording(answers(PROMPT, said))})
+        out = tmp_path / str(times)
+        main(["run", "--repo", str(made.path), "--out", str(out)])
+        verdicts.append(result_of(out)["verdict"])
+    assert verdicts == ["inconclusive", "inconclusive"]
+
+
+@pytest.mark.parametrize(
+    ("silent", "broken", "expected"),
+    [(MANY[:4], (), 1), (MANY[3:6], MANY[:3], 3)],
+    ids=["too few to be a regression, so the policy decides", "with the broken ones enough"],
+)
+def test_fixtures_without_an_answer_may_have_broken(
+    silent, broken, expected, git_repository, tmp_path
+):
+    """Calls fail on head alone, and what they would have said could be worse."""
+    said = {word: "no" if word in broken else "ok" for word in MANY if word not in silent}
+    outage = Proposal(
+        "outage",
+        "",
+        {PROMPT_FILE: OTHER},
+        recorded=answers(OTHER, said),
+        before={POLICY: "on_inconclusive: fail\n"},
+    )
+    code, _ = judge(outage, git_repository, tmp_path)
+    assert code == expected
+
+
+def test_an_outage_of_one_contract_makes_another_no_surer(git_repository, tmp_path):
+    """Two contracts share the level, also where the one's calls fail."""
+    tell, please = "Tell {{ word }}.\n", "Please tell {{ word }}.\n"
+    second = NO_SLO.replace("name: words", "name: second").replace("words.csv", "second.csv")
+    second = second.replace("words.txt", "second.txt").replace("words.samples", "second.samples")
+    found = []
+    for name, told in (
+        ("sound", all_say("ok", tell) | all_say("ok", please)),
+        ("outage", {"nothing": "ok"}),
+    ):
+        two = Proposal(
+            name,
+            "",
+            {PROMPT_FILE: OTHER, "prompts/second.txt": please},
+            recorded=some_say("no", 5),
+            before={
+                "contracts/second.yaml": second,
+                "contracts/second.samples.jsonl": recording(told),
+                "contracts/second.csv": csv(MANY[:4]),
+                "prompts/second.txt": tell,
+            },
+        )
+        made = two.propose(lambda _, name=name: git_repository(name))
+        check(made, tmp_path / f"{name}.out")
+        contracts = {c["name"]: c for c in result_of(tmp_path / f"{name}.out")["contracts"]}
+        found.append((contracts["words"]["verdict"], contracts["words"]["reasons"][0]["code"]))
+    assert found[0] == found[1]
+
+
+def test_a_run_with_removed_fixtures_replays(git_repository, tmp_path):
+    """The base contract's samples are recorded too, so that the same is decided from them."""
+    fewer = Proposal(
+        "fewer",
+        "",
+        {FIXTURES: csv(MANY[10:]), PROMPT_FILE: OTHER},
+        recorded=some_say("no", 10),
+    )
+    made = fewer.propose(git_repository)
+    first = check(made, tmp_path / "first")
+    samples = tmp_path / "first/samples.jsonl"
+    again = check(made, tmp_path / "again", "--replay", str(samples))
+    decided = [result_of(tmp_path / out)["contracts"][0] for out in ("first", "again")]
+    assert first == again == 1
+    assert decided[0]["reasons"] == decided[1]["reasons"]
+    assert decided[0]["under_base"]["paired"] == decided[1]["under_base"]["paired"]
+
+
+def test_a_shallow_clone_does_not_take_the_author_s_commit_for_the_base(git_repository, tmp_path):
+    """The first parent of the author's own merge holds the broken prompt already."""
+    made = Proposal("merged", "", {PROMPT_FILE: OTHER}, recorded=all_say("no")).propose(
+        git_repository
+    )
+    made.switch("main")
+    made.commit("second", {"README.md": "1"})
+    made.switch("pr")
+    made.merge("main")
+    made.switch("main")
+    made.commit("third", {"README.md": "2"})
+    made.commit("fourth", {"README.md": "3"})
+    clone = GitRepository.clone(made, tmp_path / "clone", depth=2, branch="pr")
+    clone.git("fetch", "--depth=1", "origin", "main:refs/remotes/origin/main")
+    arms = ["--repo", str(clone.path), "--base", "origin/main", "--head", "HEAD"]
+    assert main(["check", *arms, "--out", str(tmp_path / "out")]) in {1, 2, 3}
+
+
+def test_what_can_be_seen_is_foretold_where_ids_change(git_repository, tmp_path, capsys):
+    """Inputs that only got new ids are compared, so the forecast counts them."""
+    renumbered = Proposal(
+        "renumbered",
+        "",
+        {FIXTURES: rows(lambda i, _: f"new{i}", lambda _, word: word), PROMPT_FILE: OTHER},
+    )
+    made = renumbered.propose(git_repository)
+    main(["affected", "--repo", str(made.path), "--base", "main", "--head", "pr", "--json"])
+    (contract,) = json.loads(capsys.readouterr().out)["contracts"]
+    assert contract["minimum_detectable_effect"] is not None
+
+
+def test_validate_refuses_a_path_outside_the_repository(git_repository, tmp_path):
+    """A contract of which no revision knows is not one of the repository's."""
+    made = Proposal("sound", "", {}).propose(git_repository)
+    outside = tmp_path / "outside.yaml"
+    outside.write_text("contract: 1\n", "utf-8")
+    assert main(["validate", "--repo", str(made.path), str(outside)]) == 2
