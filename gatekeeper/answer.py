@@ -262,7 +262,8 @@ def _give_to_owner(settings: Settings) -> None:
     if os.geteuid() != 0 or owner.st_uid == 0:
         return
     folders = [settings.workspace / part for part in settings.out.parents if part.parts]
+    ignored = [folder / ".gitignore" for folder in folders]
     out = settings.workspace / settings.out
-    for path in (*folders, out, *out.rglob("*")):
+    for path in (*folders, *ignored, out, *out.rglob("*")):
         with suppress(OSError):
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
