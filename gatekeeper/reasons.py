@@ -176,7 +176,7 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
 def under_base(weighed: Weighed) -> list[Reason]:
     """What the base contract says against the change; what it is content with is left out."""
     reasons = [
-        Reason(r.code, f"Under the base contract: {r.text}", r.verdict)
+        Reason(r.code, f"Under the base contract: {r.text}", r.verdict, "base")
         for r in evidence_reasons(weighed)
         if r.verdict != "pass"
     ]

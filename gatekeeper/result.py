@@ -40,11 +40,13 @@ class Reason:
     """Why a verdict is what it is: a stable code for programs, a sentence for people.
 
     `verdict` is what this reason alone calls for; the contract's verdict is the worst of them.
+    `judged_by` says whose contract found it.
     """
 
     code: ReasonCode
     text: str
     verdict: Verdict
+    judged_by: Arm = "head"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gatekeeper.contract.trial import Arm
 from gatekeeper.reports import figures
@@ -44,10 +44,22 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
     for contract in ranked:
         if not page.full:
             _add_fixtures(page, contract, depth, several)
+        before = _as_base_judges(contract)
+        if before and not page.full:
+            _add_fixtures(page, before, depth, several=True)
     for contract in ranked:
         if not page.full:
             _add_diff(page, contract, depth, shown)
     _add_decision(page, ranked)
+
+
+def _as_base_judges(contract: ContractResult) -> ContractResult | None:
+    """The contract as the base's found it, where that speaks against the change."""
+    found = contract.under_base
+    if found is None or all(reason.judged_by == "head" for reason in contract.reasons):
+        return None
+    name = f"{contract.name}, judged by the base contract"
+    return replace(contract, name=name, base=found.base, head=found.head, fixtures=found.fixtures)
 
 
 def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:

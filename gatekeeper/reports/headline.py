@@ -31,7 +31,8 @@ OBJECTIVES = {
 
 _ACTIONS: dict[ReasonCode, str] = {
     "regression": "Look at the fixtures that broke below, then mend the prompt. "
-    "Where the new answers are the wanted ones, change what the fixtures expect.",
+    "Where the new answers are the wanted ones, change what the fixtures expect; the base contract "
+    "then judges too, until the base policy says `allow: {weakening: true}`.",
     "slo": "Bring the prompt back within its objectives, or agree on another objective "
     "in a pull request of its own.",
     "tolerance": "Mend the prompt until enough of its fixtures pass; the failing ones are below.",
@@ -43,7 +44,7 @@ _ACTIONS: dict[ReasonCode, str] = {
     "limit": "Raise the limit in the policy or draw fewer samples, and run the gate again.",
     "interrupted": "Run the gate again.",
     "undecided": "Add fixtures or samples to see smaller differences.",
-    "unseen": "Add fixtures or samples to see smaller differences.",
+    "unseen": "Add fixtures to see smaller differences, or an objective where nothing is compared.",
 }
 
 
@@ -102,7 +103,7 @@ def said_in_lead(result: GateResult) -> Reason | None:
     if foremost is None:
         return None
     worst = next(iter(worst_reasons(foremost)), None)
-    return worst if worst and worst.code in _COMPARED else _quoted(foremost)
+    return worst if worst and _is_own_comparison(worst) else _quoted(foremost)
 
 
 def what_happened(contract: ContractResult) -> str:
@@ -146,9 +147,14 @@ def _quoted(contract: ContractResult) -> Reason | None:
     """The worst reason, unless the comparison itself says more."""
     worst = next(iter(worst_reasons(contract)), None)
     compared = contract.paired is not None and contract.paired.difference is not None
-    if compared and (contract.verdict == "pass" or (worst and worst.code in _COMPARED)):
+    if compared and (contract.verdict == "pass" or (worst and _is_own_comparison(worst))):
         return None
     return worst
+
+
+def _is_own_comparison(reason: Reason) -> bool:
+    """Whether the contract's own figures tell the reason; the base contract's are not in them."""
+    return reason.code in _COMPARED and reason.judged_by == "head"
 
 
 def _seeable(paired: PairedResult) -> str:

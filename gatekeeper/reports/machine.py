@@ -89,7 +89,12 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "path": contract.path,
         "verdict": contract.verdict,
         "reasons": [
-            {"code": reason.code, "text": reason.text, "verdict": reason.verdict}
+            {
+                "code": reason.code,
+                "text": reason.text,
+                "verdict": reason.verdict,
+                "judged_by": reason.judged_by,
+            }
             for reason in contract.reasons
         ],
         "affected_by": [

@@ -138,6 +138,20 @@ def test_a_weakened_contract_does_not_hide_a_regression(repository, tmp_path):
     assert [reason["text"].startswith("Under the base contract") for reason in failing] == [True]
 
 
+def test_the_comment_leads_with_what_the_base_contract_found(repository, tmp_path):
+    loose = GOOD.replace("pattern: ok", "pattern: '.'")
+    repository.commit("loosen", {"contracts/words.yaml": loose, "prompts/words.txt": OTHER})
+    check(repository, tmp_path)
+
+    comment = (tmp_path / "comment.md").read_text("utf-8")
+    lead = comment.split("What to do")[0]
+    assert "Under the base contract: Worse than base" in lead
+    assert "did **not change**" not in lead
+    assert "fixtures broke in <code>words, judged by the base contract</code>" in comment
+    reasons = result_of(tmp_path)["contracts"][0]["reasons"]
+    assert ("regression", "base") in [(r["code"], r["judged_by"]) for r in reasons]
+
+
 def test_removing_the_fixtures_that_broke_does_not_hide_a_regression(repository, tmp_path):
     repository.commit("remove", {"contracts/words.csv": csv(MANY[20:]), "prompts/words.txt": OTHER})
 
