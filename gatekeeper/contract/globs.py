@@ -37,7 +37,8 @@ def _part(pattern: str, position: int) -> tuple[str, int]:
     if character == "?":
         return "[^/]", position + 1
     if character == "[" and (end := pattern.find("]", position + 2)) > 0:
-        inner = pattern[position + 1 : end].replace("\\", r"\\").replace("[", r"\[")
+        # What Python's sets may one day give a meaning to (`&&`, `||`, `~~`, `--`, `[`) is escaped.
+        inner = re.sub(r"[\\\[&|~]|(?<=-)-", r"\\\g<0>", pattern[position + 1 : end])
         inner = "^/" + inner[1:] if inner[0] in "!^" else inner
         try:
             re.compile(f"[{inner}]")
