@@ -107,13 +107,6 @@ class Repository:
         lines = text(header).split("\n")
         return tuple(line.split(" ")[1] for line in lines if line.startswith("parent "))
 
-    def missing_parent(self, sha: str) -> str | None:
-        """The first parent's name where a shallow clone left that commit out, else None."""
-        parents = self.parents(sha)
-        if not parents or self.has_commit(parents[0]):
-            return None
-        return parents[0]
-
     def merge_base(self, base: str, head: str) -> str | None:
         """The commit both have grown from; None where what is here shows none."""
         status, output, error = self._git.attempt("merge-base", base, head)

@@ -59,12 +59,13 @@ def test_the_base_is_fetched_without_history(
     pull_request: PullRequest, repository: Repository
 ) -> None:
     refs = pull_request.clone.git("for-each-ref")
-    missing = repository.missing_parent("HEAD")
+    missing, _ = repository.parents("HEAD")
     assert missing == pull_request.base
+    assert not repository.has_commit(missing)
     with pytest.raises(UsageError, match=r"is not in this clone.*fetch-depth: 0"):
         repository.pull_request_change("HEAD")
     repository.fetch_commit(missing)
-    assert repository.missing_parent("HEAD") is None
+    assert repository.has_commit(missing)
     change = repository.pull_request_change("HEAD")
     assert (change.base.sha, change.head.sha) == (pull_request.base, pull_request.merge)
     differing = {
@@ -206,8 +207,8 @@ def test_only_merge_commits_carry_their_base(
         repository.pull_request_change(pull_request.head)
 
 
-def test_a_first_commit_has_no_parent_to_miss(git_repository: MakeRepository) -> None:
+def test_a_first_commit_has_no_parent(git_repository: MakeRepository) -> None:
     made = git_repository("single")
     made.commit("start", {"a": "a"})
     with Repository.open(made.path) as repository:
-        assert repository.missing_parent("HEAD") is None
+        assert repository.parents("HEAD") == ()

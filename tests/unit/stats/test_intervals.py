@@ -1,13 +1,12 @@
 """Intervals: against other implementations, by their properties, and by simulation."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from reference_values import cases, ends
 from scipy.stats import binomtest
 
 from gatekeeper.stats.intervals import (
@@ -17,19 +16,9 @@ from gatekeeper.stats.intervals import (
     wilson,
 )
 
-REFERENCE = json.loads((Path(__file__).parents[2] / "reference" / "statistics.json").read_text())
-
 rates = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.floats(0.01, 0.999)
 tables = st.tuples(*[st.integers(0, 60)] * 4)
-
-
-def cases(group):
-    return REFERENCE[group]["cases"]
-
-
-def ends(interval):
-    return (interval.low, interval.high)
 
 
 @pytest.mark.parametrize("case", cases("wilson"))
