@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 
 
 def require_count(name: str, value: int) -> None:
@@ -46,3 +46,11 @@ def require_numbers(name: str, values: Iterable[float]) -> None:
     for value in values:
         if math.isnan(value):
             raise ValueError(f"{name}: every value must be a number, got NaN")
+
+
+def require_same_length(name: str, values: Sized, other_name: str, other: Sized) -> None:
+    """One entry for each of the other's."""
+    if len(values) != len(other):
+        raise ValueError(
+            f"{name}: must have one entry for each of {other_name}, {len(other)}, got {len(values)}"
+        )

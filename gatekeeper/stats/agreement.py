@@ -1,0 +1,190 @@
+"""Do two judges agree? Kappa for labels, correlation for scores.
+
+None means that the data cannot say: too little of it, or a rater who never varies. Perfect
+agreement has a value and no interval: its estimated standard error is 0, which is no certainty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+
+from gatekeeper.stats.arguments import (
+    require_count,
+    require_finite,
+    require_inside,
+    require_same_length,
+)
+from gatekeeper.stats.estimate import Estimate, normal_quantile, symmetric
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.ranks import mid_ranks
+
+_ROUNDING = 1e-12
+"""A correlation so near to 1 is 1 but for the rounding of its sums."""
+
+
+def cohen_kappa(
+    a: Sequence[Hashable], b: Sequence[Hashable], confidence: float = 0.95
+) -> Estimate | None:
+    """How far two raters agree beyond chance: 1 always, 0 as often as chance, below 0 less.
+
+    `a[i]` and `b[i]` are the labels of item i. None without an item, and where both gave one
+    and the same label to all: chance alone would agree. Cohen, J. (1960), A coefficient of
+    agreement for nominal scales, Educational and Psychological Measurement 20:37-46. The
+    standard error is that of Fleiss, J. L., Cohen, J. and Everitt, B. S. (1969), Large sample
+    standard errors of kappa and weighted kappa, Psychological Bulletin 72:323-327, equation 13,
+    not the smaller one under the hypothesis of no agreement.
+    """
+    require_same_length("b", b, "a", a)
+    require_inside("confidence", confidence)
+    n = len(a)
+    rows, columns = Counter(a), Counter(b)
+    chance = Fraction(sum(rows[label] * columns[label] for label in rows), n * n or 1)
+    if n == 0 or chance == 1:
+        return None
+    cells = Counter(zip(a, b, strict=True))
+    observed = Fraction(sum(count for (x, y), count in cells.items() if x == y), n)
+    kappa = (observed - chance) / (1 - chance)
+    spread = Fraction(0)
+    for (x, y), count in cells.items():
+        margins = Fraction(rows[y] + columns[x], n)
+        weight = (1 if x == y else 0) - margins * (1 - kappa)
+        spread += Fraction(count, n) * weight**2
+    variance = (spread - (kappa - chance * (1 - kappa)) ** 2) / (n * (1 - chance) ** 2)
+    return symmetric(float(kappa), math.sqrt(variance), normal_quantile(confidence))
+
+
+def fleiss_kappa(counts: Sequence[Sequence[int]], confidence: float = 0.95) -> Estimate | None:
+    """How far several raters agree beyond chance; they need not be the same for each subject.
+
+    `counts[i][k]` is how many raters put subject i into category k. Every row has the same
+    categories and the same number of raters, at least 2. None without a subject, and where one
+    category took all. Fleiss, J. L. (1971), Measuring nominal scale agreement among many
+    raters, Psychological Bulletin 76:378-382.
+
+    The interval is over subjects like these: the linearised variance and the t quantile of
+    Gwet, K. L. (2021), Large-sample variance of Fleiss generalized kappa, Educational and
+    Psychological Measurement 81:781-790, to first order that of leaving out each subject in
+    turn. The standard error of Fleiss, Nee and Landis (1979) supposes no agreement at all and
+    only tests that.
+    """
+    require_inside("confidence", confidence)
+    raters = _raters(counts)
+    if raters is None:
+        return None
+    n = len(counts)
+    shares = [Fraction(sum(column), n * raters) for column in zip(*counts, strict=True)]
+    chance = sum((share**2 for share in shares), Fraction(0))
+    if chance == 1:
+        return None
+    pairs = raters * (raters - 1)
+    agreed = [Fraction(sum(count * (count - 1) for count in row), pairs) for row in counts]
+    kappa = (sum(agreed, Fraction(0)) / n - chance) / (1 - chance)
+    if n == 1:
+        return Estimate(float(kappa), None)
+    by_chance = [
+        sum((share * Fraction(count, raters) for share, count in zip(shares, row, strict=True)))
+        for row in counts
+    ]
+    spread = sum(
+        ((own - chance - 2 * (1 - kappa) * (expected - chance)) / (1 - chance) - kappa) ** 2
+        for own, expected in zip(agreed, by_chance, strict=True)
+    )
+    error = math.sqrt(Fraction(spread) / (n * (n - 1)))
+    return symmetric(float(kappa), error, _t_quantile(confidence, n - 1))
+
+
+def pearson(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Estimate | None:
+    """The linear correlation of two scores of the same items, `x[i]` and `y[i]`, from -1 to 1.
+
+    None below two items, and where a score never varies. The interval is Fisher's: z = atanh(r)
+    has standard error 1 / sqrt(n - 3) where the scores are jointly normal; it needs four items.
+    Fisher, R. A. (1921), On the "probable error" of a coefficient of correlation deduced from a
+    small sample, Metron 1:3-32.
+    """
+    _require_scores(x, y, confidence)
+    return _with_interval(_correlation(x, y), len(x), confidence, lambda _: 1.0)
+
+
+def spearman(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Estimate | None:
+    """The correlation of the ranks of two scores of the same items, ties sharing their rank.
+
+    None below two items, and where a score never varies. Fisher's z with the standard error
+    sqrt((1 + rho^2 / 2) / (n - 3)) of Bonett, D. G. and Wright, T. A. (2000), Sample size
+    requirements for estimating Pearson, Kendall and Spearman correlations, Psychometrika
+    65:23-28; it needs four items.
+    """
+    _require_scores(x, y, confidence)
+    rho = _correlation(mid_ranks(x), mid_ranks(y))
+    return _with_interval(rho, len(x), confidence, lambda rho: 1 + rho**2 / 2)
+
+
+def _raters(counts: Sequence[Sequence[int]]) -> int | None:
+    """How many raters each subject had; None without a subject."""
+    if not len(counts):
+        return None
+    raters = sum(counts[0])
+    for row in counts:
+        for count in row:
+            require_count("counts", count)
+        if len(row) != len(counts[0]):
+            raise ValueError("counts: every subject must have the same categories")
+        if sum(row) != raters:
+            raise ValueError(
+                f"counts: every subject must have as many raters as the first, {raters}, "
+                f"got {sum(row)}"
+            )
+    if raters < 2:
+        raise ValueError(f"counts: a subject must have at least 2 raters, got {raters}")
+    return raters
+
+
+def _require_scores(x: Sequence[float], y: Sequence[float], confidence: float) -> None:
+    require_same_length("y", y, "x", x)
+    require_finite("x", x)
+    require_finite("y", y)
+    require_inside("confidence", confidence)
+
+
+def _correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
+    dx, dy = _deviations(x), _deviations(y)
+    if dx is None or dy is None:
+        return None
+    product = math.fsum(a * b for a, b in zip(dx, dy, strict=True))
+    return product / math.sqrt(math.fsum(a * a for a in dx) * math.fsum(b * b for b in dy))
+
+
+def _deviations(values: Sequence[float]) -> list[float] | None:
+    """From the mean, the greatest scaled to 1 so that squares neither overflow nor vanish;
+    None where nothing varies."""
+    if len(values) < 2 or min(values) == max(values):
+        return None
+    size = max(map(abs, values))
+    scaled = [value / size for value in values]
+    mean = math.fsum(scaled) / len(scaled)
+    deviations = [value - mean for value in scaled]
+    greatest = max(map(abs, deviations))
+    return [deviation / greatest for deviation in deviations]
+
+
+def _with_interval(
+    r: float | None, n: int, confidence: float, variance: Callable[[float], float]
+) -> Estimate | None:
+    """Fisher's z with standard error sqrt(variance(r) / (n - 3))."""
+    if r is None:
+        return None
+    if abs(r) > 1 - _ROUNDING:
+        return Estimate(math.copysign(1.0, r), None)
+    if n < 4:
+        return Estimate(r, None)
+    half = normal_quantile(confidence) * math.sqrt(variance(r) / (n - 3))
+    z = math.atanh(r)
+    return Estimate(r, ConfidenceInterval(math.tanh(z - half), math.tanh(z + half)))
+
+
+def _t_quantile(confidence: float, freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))

@@ -1,0 +1,33 @@
+"""A number that was estimated, with how well it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatekeeper.stats.interval import ConfidenceInterval
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """`interval` is None where the data gives the value but not how far off it may be: too few
+    of it, or so uniform that the estimated standard error is 0."""
+
+    value: float
+    interval: ConfidenceInterval | None
+
+
+def symmetric(
+    value: float, error: float, quantile: float, low: float = -1.0, high: float = 1.0
+) -> Estimate:
+    """The value with `quantile` standard errors either way, kept within what it can be."""
+    if error == 0:
+        return Estimate(value, None)
+    half = quantile * error
+    return Estimate(value, ConfidenceInterval(max(low, value - half), min(high, value + half)))
+
+
+def normal_quantile(confidence: float) -> float:
+    """How many standard errors either way the middle `confidence` of a normal distribution is."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf((1 + confidence) / 2)
