@@ -15,13 +15,9 @@ from gatekeeper.contract.trial import Outcome
 from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.result import SloResult
 from gatekeeper.slo.objectives import Better, decide
+from gatekeeper.stats.bootstrap import mean_interval
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import (
-    clustered_rate_interval,
-    mean_interval,
-    quantile_bounds,
-    rate_interval,
-)
+from gatekeeper.stats.intervals import clustered_rate_interval, quantile_bounds, rate_interval
 
 P95 = 0.95
 

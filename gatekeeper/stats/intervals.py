@@ -1,4 +1,4 @@
-"""Confidence intervals for rates, quantiles, means and the difference of two paired rates.
+"""Confidence intervals for rates, quantiles and the difference of two paired rates.
 
 None means that the data cannot carry an interval: there is none of it, or too little.
 """
@@ -7,27 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gatekeeper.stats.arguments import (
     require_count,
-    require_finite,
     require_inside,
     require_numbers,
     require_passed,
 )
 from gatekeeper.stats.interval import ConfidenceInterval
 
-if TYPE_CHECKING:
-    import numpy as np
-
 SMALL_SAMPLE = 10
 """Below this many samples `rate_interval` takes Jeffreys, as Brown, Cai and DasGupta (2001) and
 the PCSL paper do."""
-
-RESAMPLES = 2000
-_BLOCK = 2_000_000
-"""How many resampled values are held at once: 16 MB."""
 
 
 def wilson(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterval:
@@ -133,39 +124,6 @@ def quantile_bounds(
         float(ordered[lower]) if lower >= 0 else None,
         float(ordered[upper]) if upper < n else None,
     )
-
-
-def mean_interval(
-    values: Sequence[float],
-    confidence: float,
-    rng: np.random.Generator,
-    resamples: int = RESAMPLES,
-) -> ConfidenceInterval | None:
-    """The percentile bootstrap interval of the mean; None below two values.
-
-    The order of the values does not matter. Efron, B. and Tibshirani, R. J. (1993), An
-    Introduction to the Bootstrap, chapter 13. It is too narrow for small or skewed samples.
-    """
-    require_inside("confidence", confidence)
-    require_finite("values", values)
-    if isinstance(resamples, bool) or resamples < 1:
-        raise ValueError(f"resamples: must be at least 1, got {resamples!r}")
-    n = len(values)
-    if n < 2:
-        return None
-    import numpy as np
-
-    sample = np.sort(np.asarray(values, dtype=float))
-    block = max(1, _BLOCK // n)
-    means = np.concatenate(
-        [
-            sample[rng.integers(n, size=(min(block, resamples - start), n))].mean(axis=1)
-            for start in range(0, resamples, block)
-        ]
-    )
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return ConfidenceInterval(float(low), float(high))
 
 
 def paired_difference_interval(

@@ -1,4 +1,4 @@
-"""Intervals of quantiles, means and paired differences."""
+"""Intervals of quantiles and paired differences."""
 
 import itertools
 import math
@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_values import cases, ends
 
-from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import (
-    mean_interval,
-    paired_difference_interval,
-    quantile_bounds,
-)
+from gatekeeper.stats.intervals import paired_difference_interval, quantile_bounds
 
 rates = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.floats(0.01, 0.999)
@@ -81,57 +76,6 @@ def test_quantile_bounds_cover_as_promised():
         assert high is not None
         misses += not low <= truth <= high
     assert 0.02 * 2000 <= misses <= (0.05 + 3 * math.sqrt(0.05 * 0.95 / 2000)) * 2000
-
-
-# --- means -----------------------------------------------------------------------------------
-
-
-def test_a_mean_needs_two_values():
-    rng = np.random.default_rng(0)
-    assert mean_interval([], 0.95, rng) is None
-    assert mean_interval([3.0], 0.95, rng) is None
-    assert mean_interval([3.0, 3.0], 0.95, rng) == ConfidenceInterval(3.0, 3.0)
-
-
-def test_a_mean_interval_is_that_of_its_seed_whatever_the_order():
-    values = np.random.default_rng(0).normal(size=30).tolist()
-    first = mean_interval(values, 0.9, np.random.default_rng(3))
-    assert first == mean_interval(values[::-1], 0.9, np.random.default_rng(3))
-    assert first != mean_interval(values, 0.9, np.random.default_rng(4))
-
-
-def test_resampling_in_blocks_agrees_with_theory():
-    """4,000 values are resampled 500 at a time; the bootstrap then is nearly normal."""
-    values = np.random.default_rng(1).normal(10, 2, size=4000)
-    found = mean_interval(values.tolist(), 0.95, np.random.default_rng(2))
-    half = 1.959964 * values.std() / math.sqrt(len(values))
-    assert ends(found) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.01)
-
-
-def test_a_mean_interval_agrees_with_the_bootstrap_of_scipy():
-    from scipy.stats import bootstrap
-
-    values = np.random.default_rng(5).exponential(size=40)
-    found = mean_interval(values.tolist(), 0.95, np.random.default_rng(6), resamples=20_000)
-    theirs = bootstrap(
-        (values,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(8)
-    ).confidence_interval
-    assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("values", "options", "named"),
-    [
-        ([1.0, math.inf], {}, "values"),
-        ([1.0, 2.0], {"confidence": 1.5}, "confidence"),
-        ([1.0, 2.0], {"resamples": 0}, "resamples"),
-        ([1.0, 2.0], {"resamples": True}, "resamples"),
-    ],
-)
-def test_means_name_a_wrong_argument(values, options, named):
-    arguments = {"confidence": 0.95, "rng": np.random.default_rng(0), **options}
-    with pytest.raises(ValueError, match=rf"^{named}: "):
-        mean_interval(values, **arguments)
 
 
 # --- paired differences ----------------------------------------------------------------------

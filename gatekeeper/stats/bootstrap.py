@@ -1,0 +1,255 @@
+"""Bootstrap intervals: what the estimate would have been, had the data fallen otherwise.
+
+The data are drawn again from themselves, in the units that are independent of each other:
+values, fixtures with all their samples, or stretches of time. All are percentile intervals, all
+are too narrow for few units, and data without any spread give an interval without width. None
+means that there are too few units to draw. The generator is the caller's: an interval belongs
+to its seed.
+
+Efron, B. and Tibshirani, R. J. (1993), An Introduction to the Bootstrap, chapter 13.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from gatekeeper.stats.arguments import require_finite, require_inside, require_passed
+from gatekeeper.stats.interval import ConfidenceInterval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Values: TypeAlias = NDArray[np.float64]
+    Indices: TypeAlias = NDArray[np.int64]
+
+RESAMPLES = 2000
+_BLOCK = 2_000_000
+"""How many resampled values are held at once: 16 MB."""
+
+
+def mean_interval(
+    values: Sequence[float],
+    confidence: float,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> ConfidenceInterval | None:
+    """The percentile bootstrap interval of the mean; None below two values.
+
+    The order of the values does not matter. Efron, B. and Tibshirani, R. J. (1993), An
+    Introduction to the Bootstrap, chapter 13. It is too narrow for small or skewed samples.
+    """
+    _require_levels(confidence, resamples)
+    require_finite("values", values)
+    return _interval_over_values(values, confidence, rng, None, resamples)
+
+
+def paired_bootstrap_interval(
+    differences: Sequence[float],
+    confidence: float,
+    rng: np.random.Generator,
+    quantile: float | None = None,
+    resamples: int = RESAMPLES,
+) -> ConfidenceInterval | None:
+    """The interval of the mean difference, or of a quantile of the differences; None below two.
+
+    One difference a fixture, head minus base, in the unit of what was measured: a fixture that
+    is slow on both arms then widens nothing. `quantile` 0.5 asks for the median: the smallest
+    difference with at least that share at or below it. It is not the difference of the arms'
+    quantiles. The order does not matter. Efron and Tibshirani (1993), chapter 13.
+    """
+    _require_levels(confidence, resamples)
+    if quantile is not None:
+        require_inside("quantile", quantile)
+    require_finite("differences", differences)
+    return _interval_over_values(differences, confidence, rng, quantile, resamples)
+
+
+def clustered_bootstrap_interval(
+    passed: Sequence[int],
+    samples: Sequence[int],
+    confidence: float,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> ConfidenceInterval | None:
+    """The interval of one rate over samples drawn in clusters, one entry a cluster.
+
+    Clusters are drawn whole, and the rate is all that passed by all samples (the ratio
+    estimator), so that a cluster counts by its samples. Clusters without a sample are left out;
+    None below two that have one. The order does not matter. Davison, A. C. and Hinkley, D. V.
+    (1997), Bootstrap Methods and their Application, section 3.8; Field, C. A. and Welsh, A. H.
+    (2007), Bootstrapping clustered data, JRSS B 69:369-390.
+    """
+    _require_levels(confidence, resamples)
+    if len(passed) != len(samples):
+        raise ValueError(
+            f"samples: must have one entry a cluster as passed has, {len(passed)}, "
+            f"got {len(samples)}"
+        )
+    for k, n in zip(passed, samples, strict=True):
+        require_passed("passed", k, "samples", n)
+    clusters = sorted((k, n) for k, n in zip(passed, samples, strict=True) if n)
+    m = len(clusters)
+    if m < 2:
+        return None
+    import numpy as np
+
+    good, total = np.array(clusters, dtype=float).T
+    rates = _resampled(
+        m, m, resamples, rng, lambda drawn: good[drawn].sum(axis=1) / total[drawn].sum(axis=1)
+    )
+    return _middle(rates, confidence)
+
+
+def block_bootstrap_interval(
+    values: Sequence[float],
+    confidence: float,
+    rng: np.random.Generator,
+    block_length: int | None = None,
+    resamples: int = RESAMPLES,
+) -> ConfidenceInterval | None:
+    """The interval of the mean of values that depend on those before them, in order of time.
+
+    The circular block bootstrap: stretches of `block_length` values, drawn from the series bent
+    to a ring, are put together to the length of the series. Without a length the one of
+    `politis_white_block_length` is taken, to the next whole number. None below two values, and
+    where they do not fill two blocks. With blocks of one value it is `mean_interval`. Politis,
+    D. N. and Romano, J. P. (1992), A circular block-resampling procedure for stationary data,
+    in: LePage and Billard (eds.), Exploring the Limits of Bootstrap, 263-270.
+    """
+    _require_levels(confidence, resamples)
+    if block_length is not None and (isinstance(block_length, bool) or block_length < 1):
+        raise ValueError(f"block_length: must be at least 1, got {block_length!r}")
+    automatic = politis_white_block_length(values)
+    if automatic is None:
+        return None
+    length, n = block_length or round(automatic), len(values)
+    if n < 2 * length:
+        return None
+    import numpy as np
+
+    series = np.asarray(values, dtype=float)
+    first = float(series[0])  # taken off, so that values that are all alike stay so to the last bit
+    running = np.concatenate([[0.0], np.cumsum(np.tile(series - first, 2))])
+    start, rest = np.arange(n), n % length
+    block = running[start + length] - running[start]
+    last = running[start + rest] - running[start]
+
+    def means(drawn: Indices) -> Values:
+        total: Values = block[drawn[:, : n // length]].sum(axis=1)
+        if rest:
+            total += last[drawn[:, -1]]
+        return first + total / n
+
+    width = n // length + bool(rest)
+    return _middle(_resampled(n, width, resamples, rng, means), confidence)
+
+
+def politis_white_block_length(values: Sequence[float]) -> float | None:
+    """The length of block that lets the circular block bootstrap of the mean err least.
+
+    `values` in order of time; None below two. From 1, for values that do not depend on each
+    other, to min(3 sqrt(n), n / 3), rounded up. Autocorrelations count up to twice the first lag
+    from which five in a row stay within 2 sqrt(log10(n) / n), weighed by the flat-top window.
+    Politis, D. N. and White, H. (2004), Automatic block-length selection for the dependent
+    bootstrap, Econometric Reviews 23:53-70, with the constant 4/3 of Patton, A., Politis, D. N.
+    and White, H. (2009), Correction, Econometric Reviews 28:372-375. Autocorrelations have the
+    variance of the whole series below; the arch package takes that of a part of it, and so now
+    and then counts up to another lag.
+    """
+    require_finite("values", values)
+    n = len(values)
+    if n < 2:
+        return None
+    if min(values) == max(values):
+        return 1.0
+    import numpy as np
+
+    series = np.asarray(values, dtype=float)
+    deviations = series - series.mean()
+    deviations /= np.abs(deviations).max()
+    in_a_row = max(5, math.ceil(math.sqrt(math.log10(n))))
+    farthest = math.ceil(math.sqrt(n)) + in_a_row
+    covariance = np.zeros(farthest + 1)  # beyond the series it is 0
+    for lag in range(min(n, farthest + 1)):
+        covariance[lag] = deviations[lag:] @ deviations[: n - lag]
+    correlation = covariance / covariance[0]
+    negligible = np.abs(correlation[1:]) < 2 * math.sqrt(math.log10(n) / n)
+    ends = np.flatnonzero(
+        np.lib.stride_tricks.sliding_window_view(negligible, in_a_row).all(axis=1)
+    )
+    reach = min(2 * (int(ends[0]) + 1), farthest) if len(ends) else farthest
+
+    lags = np.arange(1, reach + 1)
+    weighed = np.minimum(1.0, 2 * (1 - lags / reach)) * correlation[1 : reach + 1]
+    slope = 2 * float(weighed @ lags)
+    spectrum = 1 + 2 * float(weighed.sum())
+    longest = math.ceil(min(3 * math.sqrt(n), n / 3))
+    if spectrum == 0:
+        return float(longest)
+    optimum = (1.5 * (slope / spectrum) ** 2 * n) ** (1 / 3)
+    return float(min(max(1.0, optimum), longest))
+
+
+def _interval_over_values(
+    values: Sequence[float],
+    confidence: float,
+    rng: np.random.Generator,
+    quantile: float | None,
+    resamples: int,
+) -> ConfidenceInterval | None:
+    n = len(values)
+    if n < 2:
+        return None
+    import numpy as np
+
+    sample = np.sort(np.asarray(values, dtype=float))
+
+    def means(drawn: Indices) -> Values:
+        found: Values = sample[drawn].mean(axis=1)
+        return found
+
+    if quantile is None:
+        return _middle(_resampled(n, n, resamples, rng, means), confidence)
+    rank = max(0, math.ceil(quantile * n) - 1)
+
+    def quantiles(drawn: Indices) -> Values:
+        found: Values = sample[np.partition(drawn, rank, axis=1)[:, rank]]
+        return found
+
+    return _middle(_resampled(n, n, resamples, rng, quantiles), confidence)
+
+
+def _resampled(
+    units: int,
+    width: int,
+    resamples: int,
+    rng: np.random.Generator,
+    statistic: Callable[[Indices], Values],
+) -> Values:
+    """The statistic of each resample, that is of `width` indices below `units`."""
+    import numpy as np
+
+    rows = max(1, _BLOCK // width)
+    return np.concatenate(
+        [
+            statistic(rng.integers(units, size=(min(rows, resamples - start), width)))
+            for start in range(0, resamples, rows)
+        ]
+    )
+
+
+def _middle(statistics: Values, confidence: float) -> ConfidenceInterval:
+    import numpy as np
+
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(statistics, [tail, 1 - tail])
+    return ConfidenceInterval(float(low), float(high))
+
+
+def _require_levels(confidence: float, resamples: int) -> None:
+    require_inside("confidence", confidence)
+    if isinstance(resamples, bool) or resamples < 1:
+        raise ValueError(f"resamples: must be at least 1, got {resamples!r}")
