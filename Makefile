@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-container lint bench bench-smoke schema lock clean
+.PHONY: setup demo test test-container lint bench bench-stats bench-smoke schema lock clean
 
 setup: $(VENV)/.ready
 
@@ -35,10 +35,19 @@ bench: setup
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/latency.py
 
+# Simulates the decisions and writes the tables of docs/statistics.md.
+bench-stats: setup $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.decisions --write docs/statistics.md
+
+$(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/bench.lock
+	touch $@
+
 # Shows that the benchmarks run; their figures mean something only on an idle machine.
 bench-smoke: setup
 	$(BIN)/python benchmarks/startup.py --files 50 --repeat 1 --limit 60
 	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
+	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
 
 schema: setup
 	$(BIN)/python scripts/publish_schema.py
@@ -48,6 +57,8 @@ lock:
 	  pyproject.toml --extra local --group dev --group model -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  pyproject.toml -o requirements/runtime.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  -c requirements/dev.lock --group pyproject.toml:bench -o requirements/bench.lock
 	echo 'uv' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  - -o requirements/setup.lock
 	printf 'hatchling\nuv\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \

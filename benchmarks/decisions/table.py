@@ -1,0 +1,96 @@
+"""The results as tables, and their place on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.decisions.scenarios import SCENARIOS, Truth
+from benchmarks.decisions.simulation import DESIGNS, Outcome, Results
+from gatekeeper.stats.interval import ConfidenceInterval
+
+BEGIN = "<!-- bench-stats:begin -->"
+END = "<!-- bench-stats:end -->"
+
+STOPPING = tuple(name for name in DESIGNS if name in {"adaptive", "prototype"})
+"""The designs that stop for either answer."""
+
+
+def tables(results: Results, runs: int, seed: int) -> str:
+    return "\n\n".join(
+        (
+            f"{runs:,} runs of each scenario, seed {seed}. In brackets the 95 % interval of the "
+            "simulation itself (Wilson).",
+            "**False blocks**, in % of runs. Head is no worse, and alpha is 5 %.",
+            _rates(results, "null"),
+            "**Regressions found**, in % of runs. Head is worse.",
+            _rates(results, "effect"),
+            '**"Not worse" said**, in % of runs. Where head is worse by exactly the margin, it '
+            "is wrong, and may be said in 5 %; where the prompts are identical it is right.",
+            _not_worse(results),
+            "**Pairs drawn until the answer**: median, 90th percentile, and the calls saved "
+            "against the fixed design over all runs. A pair is two calls.",
+            _pairs(results),
+        )
+    )
+
+
+def write_between_markers(page: Path, text: str) -> None:
+    before, found_begin, rest = page.read_text("utf-8").partition(BEGIN)
+    _, found_end, after = rest.partition(END)
+    if not (found_begin and found_end):
+        raise ValueError(f"page: {page} has no {BEGIN} followed by {END}")
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+def _rates(results: Results, truth: Truth) -> str:
+    def cells(outcomes: Mapping[str, Outcome]) -> Iterable[str]:
+        return (_rate(o.regressed_rate, o.regressed_interval) for o in outcomes.values())
+
+    rows = ([name, *cells(results[name])] for name in _named(truth))
+    return _markdown(["scenario", *DESIGNS], rows)
+
+
+def _not_worse(results: Results) -> str:
+    def cells(outcomes: Mapping[str, Outcome]) -> Iterable[str]:
+        stopping = (outcomes[design] for design in STOPPING)
+        return (_rate(o.not_worse_rate, o.not_worse_interval) for o in stopping)
+
+    names = [*_named("margin"), SCENARIOS[0].name]
+    return _markdown(["scenario", *STOPPING], ([name, *cells(results[name])] for name in names))
+
+
+def _pairs(results: Results) -> str:
+    header = ["scenario", "all pairs"]
+    for design in STOPPING:
+        header += [f"{design}: median", "90th", "saved"]
+    rows = (
+        [
+            name,
+            f"{outcomes['fixed'].pairs_without_stopping:,}",
+            *(cell for design in STOPPING for cell in _use(outcomes[design])),
+        ]
+        for name, outcomes in results.items()
+    )
+    return _markdown(header, rows)
+
+
+def _use(outcome: Outcome) -> tuple[str, str, str]:
+    return (
+        f"{outcome.median_pairs:,.0f}",
+        f"{outcome.p90_pairs:,.0f}",
+        f"{outcome.saved * 100:.0f} %",
+    )
+
+
+def _named(truth: Truth) -> list[str]:
+    return [scenario.name for scenario in SCENARIOS if scenario.truth == truth]
+
+
+def _rate(rate: float, interval: ConfidenceInterval) -> str:
+    return f"{rate * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
+
+
+def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---"] + ["---:"] * (len(header) - 1)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))
