@@ -12,6 +12,7 @@ import math
 from functools import lru_cache
 
 from gatekeeper.stats.arguments import require_count, require_inside, require_share
+from gatekeeper.stats.critical import critical_counts
 
 MOST_FIXTURES = 1_000_000
 """Where `fixtures_needed` gives up."""
@@ -56,6 +57,7 @@ def regression_power(fixtures: int, drop: float, alpha: float, fixed_rate: float
     return min(1.0, float(np.sum(np.exp(log_weight) * rejects)))
 
 
+@lru_cache(maxsize=256)
 def minimum_detectable_effect(
     fixtures: int, alpha: float, power: float = 0.8, fixed_rate: float = 0.0
 ) -> float | None:
@@ -111,20 +113,4 @@ def _round_up(last: int) -> int:
 
 @lru_cache(maxsize=16)
 def _critical_values(last: int, alpha: float) -> tuple[int, ...]:
-    """For each number n = 0 … last of changed fixtures, the fewest broken with
-    P(X >= broken) <= alpha for X ~ binomial(n, 1/2); n + 1 where not even all suffice.
-
-    From n to n + 1 it stays or grows by one, so one pass with the tail kept up to date does.
-    """
-    critical, tail, weight = 1, 0.0, 1.0  # weight = P(X = critical - 1)
-    found = [1]
-    for n in range(1, last + 1):
-        tail += weight / 2  # P(X >= critical), now of n
-        k = critical - 1
-        weight *= n / (2 * (n - k)) if n > k else 0.0
-        if tail > alpha * _ROUNDING:
-            weight *= (n - k) / (k + 1)
-            tail -= weight
-            critical += 1
-        found.append(critical)
-    return tuple(found)
+    return tuple(critical_counts([alpha * _ROUNDING] * last))

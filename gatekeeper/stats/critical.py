@@ -1,0 +1,27 @@
+"""How many of the changed fixtures must be broken to be too many for chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def critical_counts(levels: Iterable[float]) -> list[int]:
+    """For each number n = 0, 1, 2 … of changed fixtures the fewest broken with
+    P(X >= broken) <= level for X ~ binomial(n, 1/2); n + 1 where not even all suffice.
+
+    `levels` holds one level for each n from 1 on, and never rises. From n to the next the
+    answer grows or stays, so one pass with the tail kept up to date does.
+    """
+    fewest, tail, weight = 1, 0.0, 1.0  # tail = P(X >= fewest), weight = P(X = fewest - 1)
+    found = [1]
+    for n, level in enumerate(levels, start=1):
+        tail += weight / 2
+        below = fewest - 1
+        weight *= n / (2 * (n - below)) if n > below else 0.0
+        while tail > level:
+            weight *= (n - below) / (below + 1)
+            tail -= weight
+            fewest += 1
+            below += 1
+        found.append(fewest)
+    return found

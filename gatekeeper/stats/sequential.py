@@ -1,0 +1,280 @@
+"""Did it get worse? Asked while the samples come in, without ever crying wolf more often than
+alpha, and answered as soon as it is sure.
+
+**The claim** is about inputs like the fixtures, so a fixture is one cluster: drawing it again
+sharpens its own estimate, and is never new evidence about the others. If the change is
+harmless, the two arms could be swapped in any fixture: all that was seen of it would change
+sign at once. Every probability here is over those signs, with the sizes as they were seen.
+
+**When it looks.** While each fixture is drawn for the first time it looks after every pair
+(`stats.walk`). After that at the ends of some rounds, a round being one more pair of samples of
+every fixture, with the sign-flip statistic. Each look may spend a part of alpha, most of it the
+first and the last; the looks overlap, and what they spend together is computed, not added up,
+so that the last has nearly all of alpha: Lan, K. K. G. and DeMets, D. L. (1983), Discrete
+sequential boundaries for clinical trials, Biometrika 70:659-663, with the exact conditional
+distribution in place of Brownian motion.
+
+**When it stops**: `regressed` when the boundary is crossed. `not_worse` when a betting
+e-process (while each fixture is drawn for the first time) or a look says that head is not
+worse by the margin; stopping for that never makes a false alarm likelier. `exhausted`
+when all is drawn, or when more rounds could not sharpen the answer: what fixtures do apart
+from each other is then all that is left to chance, as it is at temperature 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gatekeeper.stats.arguments import require_inside
+from gatekeeper.stats.betting import not_worse_capital
+from gatekeeper.stats.not_worse import not_worse
+from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.walk import Walk, first_crossing, walk_boundary, walk_p_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Differences = NDArray[np.int8]
+    """Base passed less head passed: 1, 0 or -1 for each (fixture, round), fixtures in the
+    order in which they are first drawn."""
+
+Stop = Literal["regressed", "not_worse", "exhausted"]
+
+WALK_SHARE = 0.4
+"""The part of alpha that the first round may spend; the looks between it and the last spend
+0.3 in equal parts, and the last what is left."""
+BETWEEN_SHARE = 0.3
+BETTING_SHARE = 0.1
+"""The part of alpha that the e-process may spend; the looks spend the rest in equal parts."""
+
+_LOOKS = (1, 2, 3, 5)
+_ENOUGH = 0.9
+"""More rounds cannot help where they would leave this much of the estimate's variance."""
+_FLIPS = 1 << 14
+_ENUMERATED = 14
+_SEED = 20250601
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The look after so many rounds. `spent` is what all looks up to it may spend on
+    "regressed", `own` what it may spend on anything else; both as shares of alpha."""
+
+    rounds: int
+    spent: float
+    own: float
+
+
+def looks(rounds: int) -> tuple[Look, ...]:
+    """When to look in a run of so many rounds: after 1, 2, 3, 5, 10, 20, 50 … and the last."""
+    ends = [*_LOOKS, *(m * 10**k for k in range(1, 4) for m in (1, 2, 5))]
+    at = [r for r in ends if r < rounds] + [rounds]
+    between = BETWEEN_SHARE / max(1, len(at) - 2)
+    own = (1 - BETTING_SHARE) / len(at)
+    spent = [WALK_SHARE + between * i for i in range(len(at) - 1)] + [1.0]
+    return tuple(Look(r, s, own) for r, s in zip(at, spent, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Whether head was found worse, and the p-value that goes with it."""
+
+    regressed: bool
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTest:
+    """The test of one comparison, planned before its first sample.
+
+    `fixtures` distinct inputs get up to `rounds` pairs of samples. `level` is the chance of a
+    false alarm; `alpha` that of saying "not worse" of a drop of `margin` or more: the
+    same, unless several comparisons share the level. Not `early`, it looks once, at the end,
+    and is the fixed sign-flip test.
+    """
+
+    fixtures: int
+    rounds: int
+    level: float
+    alpha: float
+    margin: float
+    early: bool = True
+
+    def __post_init__(self) -> None:
+        require_inside("level", self.level)
+        require_inside("alpha", self.alpha)
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        if not self.early:
+            return (Look(self.rounds, 1.0, 1.0),)
+        return looks(self.rounds)
+
+    @property
+    def walk(self) -> Walk:
+        """The boundary of the first round."""
+        return walk_boundary(self.fixtures, WALK_SHARE * self.level)
+
+    def after_pairs(self, kindest: Differences, harshest: Differences) -> tuple[Stop, int] | None:
+        """The first decision within the first round, and after how many pairs it falls.
+
+        Both hold the difference of each fixture drawn so far, and are the same unless samples
+        could not be measured: then as if those had spoken for head, and as if against it.
+        """
+        if not self.early or not len(kindest):
+            return None
+        worse = first_crossing(self.walk, kindest)
+        safe = self._bet_won(harshest)
+        if worse is not None and (safe is None or worse <= safe):
+            return "regressed", worse
+        return None if safe is None else ("not_worse", safe)
+
+    def after_round(self, kindest: Differences, harshest: Differences) -> Stop | None:
+        """The decision at the end of a round, from arrays of shape (fixtures, rounds so far);
+        None where sampling goes on. To be asked at each round until it has decided."""
+        look = next((look for look in self.looks if look.rounds == kindest.shape[1]), None)
+        if look is None:
+            return None
+        last = self._is_last(kindest)
+        if self._rejects(kindest, 1.0 if last else look.spent):
+            return "regressed"
+        if self._not_worse(harshest, look):
+            return "not_worse"
+        return "exhausted" if last else None
+
+    def evaluate(self, drawn: Differences, first: Differences) -> Evaluation:
+        """What the test says of all that was drawn: `drawn` holds the complete rounds, of shape
+        (fixtures, rounds), `first` the pairs of the first round, complete or not.
+
+        Where head is worse the p-value is the chance that a harmless change is called worse
+        as early, or at the same look by as much: Fairbanks, K. and Madsen, R. (1982), P values
+        for tests using a repeated significance test design, Biometrika 69:69-74. Elsewhere that
+        chance is divided by the part of alpha that the look may spend. So it is at most the
+        level exactly where head is worse. Not `early`, it is that of the sign-flip test.
+        """
+        if not self.early:
+            p = sign_flip_test(drawn.sum(axis=1, dtype=int).tolist())
+            return Evaluation(p <= self.level, p)
+        crossing = first_crossing(self.walk, first)
+        seen = first[:crossing]
+        changed, broke = int((seen != 0).sum()), int((seen > 0).sum())
+        if crossing is not None:
+            return Evaluation(True, float(self.walk.spent[changed]))
+        p, share = walk_p_value(self.walk, changed, broke), WALK_SHARE
+        for look in self.looks:
+            if look.rounds > drawn.shape[1]:
+                break
+            rounds = drawn[:, : look.rounds]
+            share = 1.0 if self._is_last(rounds) else look.spent
+            if self._rejects(rounds, share):
+                return Evaluation(True, min(self._joint_p_value(rounds), share * self.level))
+            p = self._joint_p_value(rounds)
+        return Evaluation(False, min(1.0, max(p / share, math.nextafter(self.level, 1))))
+
+    def _bet_won(self, harshest: Differences) -> int | None:
+        """After how many pairs the e-process says that head is not worse by the margin."""
+        if not 0 < self.margin < 1:
+            return None
+        import numpy as np
+
+        capital = not_worse_capital(harshest, self.margin)
+        won = np.flatnonzero(capital >= 1 / (BETTING_SHARE * self.alpha))
+        return int(won[0]) + 1 if len(won) else None
+
+    def _is_last(self, drawn: Differences) -> bool:
+        return drawn.shape[1] == self.rounds or (self.early and self._enough(drawn))
+
+    def _rejects(self, drawn: Differences, share: float) -> bool:
+        """Whether the look finds head worse, when that share of alpha may be spent up to it."""
+        level, before = share * self.level, self._spent_before(drawn.shape[1])
+        total = drawn.sum(axis=1, dtype=int)
+        if level <= before or total.sum() <= 0:
+            return False
+        alone = sign_flip_test(total.tolist())
+        # The joint p-value lies between this and this plus all that was spent before.
+        if alone > level or alone + before <= level:
+            return alone <= level
+        return self._joint_p_value(drawn) <= level
+
+    def _spent_before(self, rounds: int) -> float:
+        if not self.early:
+            return 0.0
+        earlier = [look.spent for look in self.looks if look.rounds < rounds]
+        return self.level * max(earlier, default=WALK_SHARE)
+
+    def _not_worse(self, drawn: Differences, look: Look) -> bool:
+        if not self.early:
+            return False
+        visible = minimum_detectable_effect(self.fixtures, self.level)
+        drops = drawn.mean(axis=1)
+        return not_worse(drops, self.margin, visible, look.own * self.alpha, self.alpha)
+
+    def _enough(self, drawn: Differences) -> bool:
+        """Whether more rounds would hardly sharpen the estimate of the mean difference.
+
+        By sizes alone, whatever their signs, so that it may depend on the data: the variance
+        between fixtures stays, only that within them shrinks with more rounds.
+        """
+        done = drawn.shape[1]
+        if done == 1 or not len(drawn):
+            return False
+        squares = drawn.mean(axis=1) ** 2
+        within = float(((drawn**2).mean(axis=1) - squares).mean()) * done / (done - 1)
+        between = max(0.0, float(squares.mean()) - within / done)
+        now, then = between + within / done, between + within / self.rounds
+        return bool(now > 0 and then >= _ENOUGH * now)
+
+    def _joint_p_value(self, drawn: Differences) -> float:
+        """The stage-wise p-value over ways to choose the signs: every way where few fixtures
+        changed, else many drawn at random, always the same ones, and the one observed."""
+        if drawn.shape[1] == 1:
+            changed, broke = int((drawn != 0).sum()), int((drawn > 0).sum())
+            return walk_p_value(self.walk, changed, broke)
+        signs, paths = _signs(drawn)
+        crossed = self._crossed_walk(signs, paths[:, 0])
+        for look in self.looks:
+            sums = signs @ paths[:, : look.rounds].sum(axis=1, dtype="float32")
+            if look.rounds >= drawn.shape[1]:
+                break
+            if look.rounds > 1:
+                crossed |= sums >= _threshold(sums, crossed, look.spent * self.level)
+        return float((crossed | (sums >= sums[0])).mean())
+
+    def _crossed_walk(self, signs: NDArray[np.float32], first: Differences) -> NDArray[np.bool_]:
+        import numpy as np
+
+        steps = signs[:, first != 0] * first[first != 0]
+        broke = np.cumsum(steps > 0, axis=1)
+        beyond: NDArray[np.bool_] = broke >= self.walk.fewest[1 : broke.shape[1] + 1]
+        return np.asarray(beyond.any(axis=1))
+
+
+def _signs(drawn: Differences) -> tuple[NDArray[np.float32], Differences]:
+    """Ways to choose the fixtures' signs, the observed one (all +) first, of shape (ways,
+    changed fixtures), and what was drawn of those fixtures."""
+    import numpy as np
+
+    changed = np.flatnonzero((drawn != 0).any(axis=1))
+    if len(changed) <= _ENUMERATED:
+        ways = np.arange(1 << len(changed))[:, None] >> np.arange(len(changed)) & 1
+        return (1 - 2 * ways).astype(np.float32), drawn[changed]
+    rng = np.random.default_rng(_SEED)
+    flips = rng.integers(0, 2, size=(_FLIPS, len(drawn)), dtype=np.int8)
+    flips[0] = 0
+    return (1 - 2 * flips[:, changed]).astype(np.float32), drawn[changed]
+
+
+def _threshold(sums: NDArray[np.float32], crossed: NDArray[np.bool_], level: float) -> float:
+    """The lowest sum from which on a look may reject: with those that crossed before it is
+    then no more than a share `level` of all ways."""
+    import numpy as np
+
+    room = int(level * len(sums) + 1e-9) - int(crossed.sum())
+    inside = np.sort(sums[~crossed])[::-1]
+    if room <= 0:
+        return float("inf")
+    return float("-inf") if room >= len(inside) else float(inside[room]) + 0.5

@@ -1,0 +1,53 @@
+"""The exact sign-flip test: McNemar's test for fixtures that are drawn several times."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gatekeeper.stats.mcnemar import mcnemar_exact
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def sign_flip_test(differences: Sequence[int]) -> float:
+    """The exact one-sided p-value that head is worse, from one whole number a fixture: how
+    many more of its samples passed on base than on head.
+
+    If the arms do not differ, a fixture's difference is as likely to have the one sign as the
+    other, whatever its size, and fixtures are independent of each other. So the p-value is the
+    share of all ways to choose the signs whose sum is at least the one observed. Samples of a
+    fixture may depend on each other at will. With one sample a fixture it is `mcnemar_exact`.
+
+    Fisher, R. A. (1935), The Design of Experiments, section 21; for paired clusters Datta, S.
+    and Satten, G. A. (2008), A signed-rank test for clustered data, Biometrics 64:501-507.
+    The distribution is found by convolution, not by drawing signs: Pagano, M. and Tritchler,
+    D. (1983), On obtaining permutation distributions in polynomial time, JASA 78:435-440.
+    """
+    sizes = Counter(abs(d) for d in differences if d)
+    if len(sizes) <= 1:
+        broke = sum(d > 0 for d in differences)
+        return mcnemar_exact(broke, sum(sizes.values()) - broke)
+    step = math.gcd(*sizes)
+    observed = sum(d for d in differences if d > 0) // step
+    sums = _positive_sums({size // step: count for size, count in sizes.items()})
+    return min(1.0, float(sums[observed:].sum()))
+
+
+def _positive_sums(sizes: dict[int, int]) -> NDArray[np.float64]:
+    """The distribution of the sum of those sizes whose fixture gets the sign +, from 0 on."""
+    import numpy as np
+    from scipy.stats import binom
+
+    sums = np.ones(1)
+    # The largest first: the array is then short while the many steps of the small are made.
+    for size, count in sorted(sizes.items(), reverse=True):
+        longer = np.zeros(len(sums) + size * count)
+        for plus, weight in enumerate(binom.pmf(np.arange(count + 1), count, 0.5)):
+            longer[plus * size : plus * size + len(sums)] += weight * sums
+        sums = longer
+    return sums
