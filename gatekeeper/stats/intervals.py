@@ -14,6 +14,7 @@ from gatekeeper.stats.arguments import (
     require_numbers,
     require_passed,
 )
+from gatekeeper.stats.estimate import normal_quantile
 from gatekeeper.stats.interval import ConfidenceInterval
 
 SMALL_SAMPLE = 10
@@ -28,7 +29,7 @@ def wilson(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterval:
     inference, JASA 22:209-212.
     """
     _require_sample(passed, n, confidence)
-    z2 = _normal_quantile(confidence) ** 2
+    z2 = normal_quantile(confidence) ** 2
     centre = (passed + z2 / 2) / (n + z2)
     half = math.sqrt(z2 * (passed * (n - passed) / n + z2 / 4)) / (n + z2)
     # At the ends the formula gives exactly 0 and 1; floating point does not.
@@ -209,9 +210,3 @@ def _require_sample(passed: int, n: int, confidence: float) -> None:
     require_inside("confidence", confidence)
     if n == 0:
         raise ValueError("n: must be at least 1, got 0")
-
-
-def _normal_quantile(confidence: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf((1 + confidence) / 2)
