@@ -125,10 +125,11 @@ def _raters(counts: Sequence[Sequence[int]]) -> int | None:
     """How many raters each subject had; None without a subject."""
     if not len(counts):
         return None
-    raters = sum(counts[0])
     for row in counts:
         for count in row:
             require_count("counts", count)
+    raters = sum(counts[0])
+    for row in counts:
         if len(row) != len(counts[0]):
             raise ValueError("counts: every subject must have the same categories")
         if sum(row) != raters:
