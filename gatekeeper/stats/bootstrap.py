@@ -15,7 +15,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gatekeeper.stats.arguments import require_finite, require_inside, require_passed
+from gatekeeper.stats.arguments import (
+    require_count,
+    require_finite,
+    require_inside,
+    require_passed,
+)
 from gatekeeper.stats.interval import ConfidenceInterval
 
 if TYPE_CHECKING:
@@ -114,14 +119,16 @@ def block_bootstrap_interval(
 
     The circular block bootstrap: stretches of `block_length` values, drawn from the series bent
     to a ring, are put together to the length of the series. Without a length the one of
-    `politis_white_block_length` is taken, to the next whole number. None below two values, and
+    `politis_white_block_length` is taken, to the nearest whole number. None below two values, and
     where they do not fill two blocks. With blocks of one value it is `mean_interval`. Politis,
     D. N. and Romano, J. P. (1992), A circular block-resampling procedure for stationary data,
     in: LePage and Billard (eds.), Exploring the Limits of Bootstrap, 263-270.
     """
     _require_levels(confidence, resamples)
-    if block_length is not None and (isinstance(block_length, bool) or block_length < 1):
-        raise ValueError(f"block_length: must be at least 1, got {block_length!r}")
+    if block_length is not None:
+        require_count("block_length", block_length)
+        if block_length == 0:
+            raise ValueError("block_length: must be at least 1, got 0")
     automatic = politis_white_block_length(values)
     if automatic is None:
         return None

@@ -325,6 +325,7 @@ def test_long_series_are_resampled_in_parts(monkeypatch):
         (lambda rng: block_bootstrap_interval([1, math.inf], 0.9, rng), "values"),
         (lambda rng: block_bootstrap_interval([1, 2], 0.9, rng, 0), "block_length"),
         (lambda rng: block_bootstrap_interval([1, 2], 0.9, rng, True), "block_length"),
+        (lambda rng: block_bootstrap_interval([1, 2], 0.9, rng, 1.5), "block_length"),
         (lambda rng: block_bootstrap_interval([1, 2], 2.0, rng), "confidence"),
         (lambda rng: politis_white_block_length([math.nan]), "values"),
     ],
