@@ -71,7 +71,7 @@ def temperature_zero(base: float = 0.95, flips: float = 0.08, copies: float = 0.
         broke = _passes(rng, 0.5, shape)
         base_passes = np.where(flipped, broke, before)
         head_passes = np.where(flipped, ~broke, before)
-        return _stream(_repeated(base_passes, sizes), _repeated(head_passes, sizes), sizes=sizes)
+        return _stream(_repeated(base_passes, sizes), _repeated(head_passes, sizes), sizes)
 
     return draw
 
@@ -93,8 +93,13 @@ def failing_calls(base: float = 0.95, failing: float = 0.05) -> Draw:
 
     def draw(rng: Generator, runs: int) -> Stream:
         shape = (runs, FIXTURES, ROUNDS)
-        answered = _passes(rng, 1 - failing, shape) & _passes(rng, 1 - failing, shape)
-        return _stream(_passes(rng, base, shape), _passes(rng, base, shape), measured=answered)
+        return Stream(
+            _passes(rng, base, shape),
+            _passes(rng, base, shape),
+            base_answered=_passes(rng, 1 - failing, shape),
+            head_answered=_passes(rng, 1 - failing, shape),
+            sizes=np.ones(FIXTURES, int),
+        )
 
     return draw
 
@@ -119,7 +124,7 @@ def _mixed(
     effect = np.where(moved, np.where(up, step, -step), 0.0).astype(np.float32)
     rates = base + np.repeat(effect, sizes, axis=1)
     shape = (runs, int(sizes.sum()), ROUNDS)
-    return _stream(_passes(rng, base, shape), _passes(rng, rates, shape), sizes=sizes)
+    return _stream(_passes(rng, base, shape), _passes(rng, rates, shape), sizes)
 
 
 def _passes(rng: Generator, rate: float | Floats, shape: tuple[int, ...]) -> Bools:
@@ -137,15 +142,11 @@ def _sizes_with_copies(rng: Generator, share: float) -> Ints:
     return 1 + np.bincount(rng.integers(inputs, size=copies), minlength=inputs)
 
 
-def _stream(
-    base: Bools, head: Bools, *, measured: Bools | None = None, sizes: Ints | None = None
-) -> Stream:
-    return Stream(
-        base,
-        head,
-        np.ones_like(base) if measured is None else measured,
-        np.ones(base.shape[1], int) if sizes is None else sizes,
-    )
+def _stream(base: Bools, head: Bools, sizes: Ints | None = None) -> Stream:
+    """Every call answers; without `sizes` no fixture is a copy."""
+    answered = np.ones_like(base)
+    each = np.ones(base.shape[1], int) if sizes is None else sizes
+    return Stream(base, head, answered, answered, each)
 
 
 SCENARIOS: tuple[Scenario, ...] = (

@@ -21,13 +21,14 @@ class Stream:
     `base` and `head` tell what passed, in shape (runs, fixtures, rounds). Plan order takes the
     rounds one after another and within each the fixtures as they stand: they are exchangeable,
     so a random order of them is no different. A cluster is one input; its copies stand side by
-    side, `sizes` tells how many there are of each. A pair is `measured` when both calls of it
-    answered.
+    side, `sizes` tells how many there are of each. What a call of an arm would have given is
+    known where it was `answered`; a pair is measured when both of its calls were.
     """
 
     base: Bools
     head: Bools
-    measured: Bools
+    base_answered: Bools
+    head_answered: Bools
     sizes: Ints
 
     @property
@@ -53,13 +54,33 @@ class Stream:
         return (self.base.view(np.int8) - self.head.view(np.int8)) * self.measured
 
     @cached_property
+    def measured(self) -> Bools:
+        return self.base_answered & self.head_answered
+
+    @cached_property
     def by_cluster(self) -> NDArray[np.int8]:
         """The same for each input, (runs, clusters, rounds): its copies have one vote together."""
+        return self._votes(self.differences)
+
+    @cached_property
+    def kindest_by_cluster(self) -> NDArray[np.int8]:
+        """As if every call without an answer had spoken for head."""
+        base = self.base & self.base_answered
+        head = self.head | ~self.head_answered
+        return self._votes(base.view(np.int8) - head.view(np.int8))
+
+    @cached_property
+    def harshest_by_cluster(self) -> NDArray[np.int8]:
+        """As if every call without an answer had spoken against head."""
+        base = self.base | ~self.base_answered
+        head = self.head & self.head_answered
+        return self._votes(base.view(np.int8) - head.view(np.int8))
+
+    def _votes(self, differences: NDArray[np.int8]) -> NDArray[np.int8]:
         if self.sizes.size == self.fixtures:
-            return self.differences
+            return differences
         first_members = np.cumsum(self.sizes) - self.sizes
-        votes = np.add.reduceat(self.differences, first_members, axis=1, dtype=np.int8)
-        return np.sign(votes)
+        return np.sign(np.add.reduceat(differences, first_members, axis=1, dtype=np.int8))
 
     @cached_property
     def in_plan_order(self) -> NDArray[np.int8]:

@@ -42,7 +42,8 @@ def stream_of(differences: list[list[int]], sizes: list[int] | None = None) -> S
     """One run; its fixtures' differences, round by round."""
     x = np.array([differences])
     ones = np.ones(x.shape[1], int) if sizes is None else np.array(sizes)
-    return Stream(x == 1, x == -1, np.ones(x.shape, bool), ones)
+    answered = np.ones(x.shape, bool)
+    return Stream(x == 1, x == -1, answered, answered, ones)
 
 
 class TestSignFlip:
@@ -110,12 +111,15 @@ class TestStream:
 
     def test_a_pair_without_an_answer_shows_no_difference(self):
         stream = Stream(
-            np.ones((1, 1, 2), bool),
-            np.zeros((1, 1, 2), bool),
-            np.array([[[True, False]]]),
-            np.ones(1, int),
+            base=np.ones((1, 1, 3), bool),
+            head=np.zeros((1, 1, 3), bool),
+            base_answered=np.array([[[True, False, True]]]),
+            head_answered=np.array([[[True, True, False]]]),
+            sizes=np.ones(1, int),
         )
-        assert stream.differences.tolist() == [[[1, 0]]]
+        assert stream.differences.tolist() == [[[1, 0, 0]]]
+        assert stream.kindest_by_cluster.tolist() == [[[1, 0, 0]]]
+        assert stream.harshest_by_cluster.tolist() == [[[1, 1, 1]]]
 
 
 class TestScenarios:
