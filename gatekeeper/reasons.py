@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policy import Policy
+from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.job import Job, Judging
 from gatekeeper.evidence.objectives import standing
 from gatekeeper.evidence.weigh import Evidence
@@ -21,7 +22,7 @@ from gatekeeper.result import (
     Verdict,
 )
 from gatekeeper.slo.budget import ErrorBudget
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.power import minimum_detectable_effect as least_visible
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.run import Run
@@ -35,17 +36,19 @@ OBJECTIVE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """One judging with what it found. `paired` is None where there was nothing to compare."""
+    """One judging with what it found. `comparison` and `paired` are None where there was nothing
+    to compare; `settled` says that no sample was missing for the answer."""
 
     judging: Judging
     evidence: Evidence
+    comparison: Comparison | None
     paired: PairedResult | None
-    drawn: bool
+    settled: bool
 
 
 def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
     """Why a contract was not sampled to the end, where its answer was not sure without."""
-    if all(w.drawn for w in weighed) or sampled.ended == "done":
+    if all(w.settled for w in weighed) or sampled.ended == "done":
         return []
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
     own = weighed[0]
@@ -75,30 +78,37 @@ def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
     return [Reason("uncovered", f"{path} has no contract.", verdict) for path in paths]
 
 
-def paired_reasons(paired: PairedResult, *, best_p: float, margin: float) -> list[Reason]:
-    """What base against head says. `best_p` is the p-value if every unknown fixture broke."""
+def paired_reasons(
+    paired: PairedResult, *, could_be_worse: bool, largest_drop: float, margin: float
+) -> list[Reason]:
+    """What base against head says. What could not be measured may all speak against head:
+    `could_be_worse` says whether the test then finds it worse, `largest_drop` by how much."""
     if paired.p_value is None:
         return [Reason("error", "No fixture could be measured on both arms.", "error")]
     counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
     if paired.unknown:
         counts += f", {paired.unknown} {_unknown_because(paired)}"
     if paired.p_value <= paired.alpha:
-        # With unknown fixtures the value is the largest that complete data could have given.
-        bound = "≤" if paired.unknown else "="
-        sure = f"p {_p(paired.p_value, bound)}, exact McNemar"
+        # With unmeasured pairs the value is the largest that complete data could have given.
+        bound = "≤" if paired.unmeasured else "="
+        sure = f"p {_p(paired.p_value, bound)}, {paired.method}"
         return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
-    if best_p <= paired.alpha:
-        text = f"{paired.unknown} of {paired.fixtures} fixtures could not be measured on both arms"
+    if could_be_worse:
+        text = f"{_count(paired.unmeasured, 'pair')} of samples could not be measured on both arms"
         return [Reason("error", f"{text}, too many to tell whether head is worse.", "error")]
     if paired.minimum_detectable_effect is None:
         text = f"With {_count(paired.fixtures, 'distinct fixture')} no drop could have been seen"
         return [Reason("unseen", f"{text}; add fixtures.", "inconclusive")]
+    if paired.stopped == "not_worse":
+        smallest = max(margin, least_visible(paired.fixtures, paired.alpha) or margin)
+        text = f"Not worse by {_points(smallest)} or more: {counts}"
+        return [Reason("not_worse", f"{text} (p {_p(paired.p_value)}).", "pass")]
     seen = f"this run could only have seen a drop of {_points(paired.minimum_detectable_effect)}"
-    # The drop as large as it can be: unknown fixtures may all have broken.
-    drop = (paired.broke + paired.unknown - paired.fixed) / paired.fixtures
-    if drop > margin:
-        text = f"It may be {_points(drop)} worse ({counts}), but that can be chance"
-        return [Reason("undecided", f"{text} (p {_p(paired.p_value)}); {seen}.", "inconclusive")]
+    if largest_drop > margin:
+        text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
+        needed = _needed(paired, margin)
+        found = f"{text} (p {_p(paired.p_value)}); {seen}{needed}."
+        return [Reason("undecided", found, "inconclusive")]
     return [Reason("not_worse", f"No regression found: {counts}; {seen} or more.", "pass")]
 
 
@@ -138,22 +148,26 @@ def tolerance_reasons(
 
 
 def budget_reasons(
-    budget: ErrorBudget | None, compared: Sequence[PairedResult], policy: Policy
+    budget: ErrorBudget | None, weighed: Sequence[Weighed], policy: Policy
 ) -> list[Reason]:
     """The freeze rule: once the budget is spent only a significantly better change passes,
     better in the eyes of every contract that judges."""
     if budget is None or not policy.freeze or not budget.spent_up:
         return []
-    if compared and all(_surely_better(paired) for paired in compared):
+    compared = [w for w in weighed if w.comparison]
+    if compared and all(_surely_better(w) for w in compared):
         return []
     spent = f"{budget.spent} failed of {budget.events} in {budget.window}"
     text = f"The error budget is spent ({spent}); only a significantly better change may merge."
     return [Reason("budget", text, "fail")]
 
 
-def _surely_better(paired: PairedResult) -> bool:
-    # Unknown fixtures count as broken: better must hold for the worst they could be.
-    return mcnemar_exact(paired.fixed, paired.broke + paired.unknown) <= paired.alpha
+def _surely_better(weighed: Weighed) -> bool:
+    # What could not be measured counts against head: better must hold for the worst.
+    level = weighed.paired.alpha if weighed.paired else None
+    if level is None or weighed.comparison is None:
+        return False
+    return weighed.comparison.evaluate(level, harshly=True, better=True).regressed
 
 
 def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
@@ -197,9 +211,17 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
     gate = evidence.contract.gate
     reasons: list[Reason] = []
-    if paired and evidence.pairs:
-        best_p = evidence.pairs.best_p_value()
-        reasons += paired_reasons(paired, best_p=best_p, margin=gate.margin)
+    if paired and weighed.comparison:
+        harshest = weighed.comparison.evaluate(paired.alpha, harshly=True)
+        reasons += paired_reasons(
+            paired,
+            could_be_worse=harshest.regressed,
+            largest_drop=weighed.comparison.largest_drop(),
+            margin=gate.margin,
+        )
+        if paired.stopped == "regressed":
+            # Cut short because the answer is sure: what more samples could have shown is moot.
+            return reasons + [r for r in slo_reasons(evidence.slo) if r.verdict == "fail"]
     elif gate.tolerance is None and not evidence.slo:
         text = "There is no base to compare with and no objective: nothing can be said of it"
         reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
@@ -234,7 +256,14 @@ def _names(fixtures: Sequence[str]) -> str:
 
 
 def _unknown_because(paired: PairedResult) -> str:
-    return "not sampled to the end" if paired.stopped == "regressed" else "unknown"
+    early = paired.stopped in ("regressed", "not_worse")
+    return "not sampled to the end" if early else "unknown"
+
+
+def _needed(paired: PairedResult, margin: float) -> str:
+    if paired.fixtures_needed is None or paired.fixtures_needed <= paired.fixtures:
+        return ""
+    return f", and {_points(margin)} would take {paired.fixtures_needed} fixtures"
 
 
 def _p(value: float, equals: str = "=") -> str:

@@ -6,6 +6,7 @@ Rates are shares in [0, 1]; latencies milliseconds; costs US dollars.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -65,6 +66,18 @@ class ArmResult:
     interval: ConfidenceInterval | None
     latency_p95_ms: float | None
     cost_per_call_usd: float | None
+    intervals: Mapping[str, ConfidenceInterval] = field(default_factory=dict)
+    """The success rate's interval by every method that gives one, by the method's name."""
+    latency_interval: ConfidenceInterval | None = None
+    cost_interval: ConfidenceInterval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Head minus base, the mean over fixtures that have both, with its interval."""
+
+    value: float
+    interval: ConfidenceInterval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +86,14 @@ class PairedResult:
 
     `fixtures` is the number of distinct inputs, `broke` and `fixed` the discordant ones,
     `unknown` those whose outcome was not determined on both arms. `difference` is head
-    minus base in the share of fixtures passed; negative is worse. `stopped` is None where the
-    run ended before the answer was sure.
+    minus base in the pass rate, the mean over fixtures; negative is worse. `stopped` is None
+    where the run ended before the answer was sure. `rounds` is how many samples of each fixture
+    and arm were compared, 0 where the first was not drawn to the end; `unmeasured` how many of
+    the pairs drawn have no outcome on an arm.
+
+    `fixtures_needed` is how many fixtures would find a drop of the contract's margin.
+    `intervals` and `beside` hold what other methods make of the same samples, by name; they
+    decide nothing, and neither does `adjusted_p_value` (Benjamini-Hochberg over the run).
     """
 
     method: str
@@ -88,6 +107,14 @@ class PairedResult:
     interval: ConfidenceInterval | None
     minimum_detectable_effect: float | None
     stopped: Stopped | None
+    rounds: int = 1
+    unmeasured: int = 0
+    fixtures_needed: int | None = None
+    adjusted_p_value: float | None = None
+    intervals: Mapping[str, ConfidenceInterval] = field(default_factory=dict)
+    beside: Mapping[str, float] = field(default_factory=dict)
+    latency_difference_ms: Difference | None = None
+    cost_difference_usd: Difference | None = None
 
 
 @dataclass(frozen=True, slots=True)

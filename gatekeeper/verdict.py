@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.policy import Policy
-from gatekeeper.evidence.collect import Watches
+from gatekeeper.contract.trial import Arm
+from gatekeeper.evidence.collect import JudgingWatch, Watches
 from gatekeeper.evidence.job import Job
 from gatekeeper.evidence.pairs import paired_result
 from gatekeeper.evidence.weigh import Evidence, weigh
@@ -31,10 +33,13 @@ from gatekeeper.result import (
     Verdict,
 )
 from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
-from gatekeeper.stats.multiple import holm_levels
+from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.run import Run
+
+Key = tuple[str, Arm]
+"""A comparison of the run: the contract's name, and whose contract judges."""
 
 # The worst first: a certain failure stands even where other things could not be measured.
 SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")
@@ -69,27 +74,50 @@ def conclude(
 
 
 def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed, ...]]:
-    found = {
-        (job.contract.name, watch.judging.by): (
-            watch,
-            stopped := any(w.regressed for w in watches.of(job)),
-            weigh(watch.judging, watch.outcomes, stopped=stopped),
-        )
-        for job in jobs
-        for watch in watches.of(job)
-    }
+    every = {(job.contract.name, w.judging.by): w for job in jobs for w in watches.of(job)}
+    worse = {job.contract.name: any(w.regressed for w in watches.of(job)) for job in jobs}
     # The family is fixed before sampling: an outage must not make another contract's test easier.
-    compared = {key: e for key, (_, _, e) in found.items() if e.pairs is not None}
+    compared = {key: w.comparison for key, w in every.items() if w.comparison}
     levels = holm_levels(
-        {key: e.pairs.p_value() for key, e in compared.items() if e.pairs},
-        {key: e.contract.gate.alpha for key, e in compared.items()},
+        {key: every[key].judging.contract.gate.alpha for key in compared},
+        lambda key, level: compared[key].evaluate(level).regressed,
     )
+    found = {key: _weigh(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()}
     each: dict[str, tuple[Weighed, ...]] = defaultdict(tuple)
-    for key, (watch, stopped, evidence) in found.items():
-        ended: Stopped | None = "exhausted" if watch.drawn else "regressed" if stopped else None
-        paired = paired_result(evidence.pairs, levels[key], ended) if evidence.pairs else None
-        each[key[0]] += (Weighed(watch.judging, evidence, paired, watch.drawn or stopped),)
+    for (name, _), weighed in _adjusted(found).items():
+        each[name] += (weighed,)
     return each
+
+
+def _weigh(watch: JudgingWatch, level: float | None, *, cut: bool) -> Weighed:
+    """`cut` says that sampling of the whole contract ended because head is worse."""
+    stopped = watch.settled or cut
+    evidence = weigh(watch, stopped=stopped)
+    paired = None
+    if level is not None and watch.comparison and evidence.pairs:
+        ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
+        gate = watch.judging.contract.gate
+        paired = paired_result(evidence.pairs, watch.comparison, watch.outcomes, gate, level, ended)
+    return Weighed(watch.judging, evidence, watch.comparison, paired, stopped)
+
+
+def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
+    """With the p-values of all comparisons of the run adjusted by Benjamini and Hochberg, to
+    be shown beside Holm's decision."""
+    p_values = {
+        key: weighed.paired.p_value
+        for key, weighed in found.items()
+        if weighed.paired and weighed.paired.p_value is not None
+    }
+    if not p_values:
+        return dict(found)
+    shown = dict(zip(p_values, benjamini_hochberg(list(p_values.values())).p_values, strict=True))
+    return {
+        key: replace(weighed, paired=replace(weighed.paired, adjusted_p_value=shown.get(key)))
+        if weighed.paired
+        else weighed
+        for key, weighed in found.items()
+    }
 
 
 def removed(contract: AffectedContract, policy: Policy) -> ContractResult:
@@ -130,7 +158,7 @@ def _contract_result(
     # Without a history the budget is this run's own, and proves nothing about the window; a
     # change that leaves the prompt as it is burns nothing.
     if history is not None and job.paired:
-        reasons += budget_reasons(budget, [w.paired for w in weighed if w.paired], policy)
+        reasons += budget_reasons(budget, weighed, policy)
     reasons.sort(key=lambda reason: SEVERITY.index(reason.verdict))
     return ContractResult(
         name=job.contract.name,

@@ -138,7 +138,3 @@ def _highest_drop(means: Floats, level: float) -> Floats:
     spread = means.std(axis=1, ddof=1) / np.sqrt(n)
     bound: Floats = means.mean(axis=1) + t.isf(level, n - 1) * spread
     return bound
-
-
-adaptive: Design | None = None
-"""The product's own design, once it stands in gatekeeper/stats."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.decisions import designs, rivals
+from benchmarks.decisions import designs, product, rivals
 from benchmarks.decisions.designs import Decisions, Design
 from benchmarks.decisions.scenarios import MARGIN, SCENARIOS, Scenario
 from benchmarks.decisions.stream import Bools, Ints
@@ -21,18 +21,14 @@ _ROWS_AT_ONCE = 500
 """Runs drawn together: some tens of megabytes at the largest scenario."""
 
 DESIGNS: Mapping[str, Design] = {
-    name: design
-    for name, design in {
-        "fixed": designs.fixed,
-        "adaptive": designs.adaptive,
-        "prototype": designs.prototype,
-        "evalsig": rivals.evalsig,
-        "pooled McNemar": rivals.pooled_mcnemar,
-        "naive e-process": rivals.naive_e_process,
-        "threshold": rivals.threshold,
-        "peeking": rivals.peeking,
-    }.items()
-    if design is not None
+    "fixed": designs.fixed,
+    "adaptive": product.adaptive,
+    "prototype": designs.prototype,
+    "evalsig": rivals.evalsig,
+    "pooled McNemar": rivals.pooled_mcnemar,
+    "naive e-process": rivals.naive_e_process,
+    "threshold": rivals.threshold,
+    "peeking": rivals.peeking,
 }
 
 

@@ -122,6 +122,12 @@ class Objectives:
     cost_per_call_usd: float | None = None
     window: str = "28d"
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one at all."""
+        each = (self.success_rate, self.latency_p95_ms, self.cost_per_call_usd)
+        return any(target is not None for target in each)
+
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:

@@ -6,7 +6,7 @@ more often, so evidence taken as it completes would lean towards what is quick.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -14,11 +14,15 @@ from typing import Protocol
 from gatekeeper.checks.judge import Judge
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Arm, Outcome, Sample, Trial
+from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.job import Job, Judging
-from gatekeeper.evidence.outcomes import fixture_change
-from gatekeeper.evidence.pairs import Fate, fate
+from gatekeeper.evidence.objectives import in_doubt, slo_results
+from gatekeeper.result import SloResult, Stopped
 from gatekeeper.sampling.repair import repair
-from gatekeeper.stats.curtail import certain_decision
+from gatekeeper.stats.sequential import looks
+
+OBJECTIVE_ERROR = 0.05
+"""The chance that the interval of an objective misses the truth, all looks together."""
 
 
 def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
@@ -31,53 +35,84 @@ def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
 
 
 class JudgingWatch:
-    """One judging's outcomes so far.
+    """One judging's outcomes so far, and what is left to find out.
 
-    Curtailed sampling (Alling 1963): it stops only when no outcome still to come could
-    change the decision that head is worse, so the level of the fixed test is kept exactly.
-    `alpha` is the strictest level that the judging can be tested at.
+    The arms are compared at the level that the contract has when every other comparison of the
+    run must be rejected before it: Holm's strictest. The objectives are looked at where rounds
+    end, each time with a part of their own error rate.
     """
 
-    def __init__(self, judging: Judging, alpha: float) -> None:
+    def __init__(self, judging: Judging, level: float) -> None:
         self.judging = judging
         self.outcomes: list[Outcome] = []
-        self.regressed = False
-        self._alpha = alpha
-        self._groups: dict[tuple[str, Arm], list[Outcome]] = defaultdict(list)
-        self._clusters: dict[str, list[str]] = defaultdict(list)
-        apart = {*judging.unpaired, *judging.unanswerable}
-        for fixture in judging.contract.fixtures:
-            if fixture.id not in apart:
-                self._clusters[self._cluster(fixture.id)].append(fixture.id)
-        self._fates: dict[str, Fate] = dict.fromkeys(self._clusters, "unknown")
+        self.comparison = Comparison(judging, level) if judging.base else None
+        self.slo: tuple[SloResult, ...] | None = None
+        self.rounds = 0
+        """How many rounds are complete: one more sample of every fixture on every arm."""
+        self._left = Counter(trial.repetition for trial in judging.trials)
+        sampling = judging.contract.sampling
+        self._adaptive = sampling.mode == "adaptive"
+        self._shares = {
+            look.rounds: look.own for look in looks(sampling.samples, early=self._adaptive)
+        }
 
     @property
     def drawn(self) -> bool:
         """Whether every planned trial has its sample."""
         return len(self.outcomes) >= len(self.judging.trials)
 
+    @property
+    def stopped(self) -> Stopped | None:
+        """Why sampling ended; None while it has not, or where something else ended it."""
+        if self.drawn:
+            return "exhausted"
+        return self.comparison.stopped if self.comparison else "exhausted" if self.settled else None
+
+    @property
+    def regressed(self) -> bool:
+        return self.comparison is not None and self.comparison.stopped == "regressed"
+
+    @property
+    def settled(self) -> bool:
+        """Whether no sample still to come is needed."""
+        if self.drawn or self.regressed:
+            return True
+        contract = self.judging.contract
+        if not self._adaptive or contract.gate.tolerance is not None:
+            return False
+        if self.comparison is None:
+            return bool(self.slo) and all(result.met is not None for result in self.slo or ())
+        if self.comparison.stopped is None:
+            return False
+        # An objective that looks met may stay open; one in doubt is worth more samples.
+        return not contract.slo.any or (
+            self.slo is not None and not any(in_doubt(result) for result in self.slo)
+        )
+
     def add(self, sample: Sample) -> None:
         """Judge the next sample in plan order."""
         outcome = judged(sample, self.judging.contract, self.judging.judge)
         self.outcomes.append(outcome)
-        trial = sample.trial
-        self._groups[trial.fixture, trial.arm].append(outcome)
-        if self.judging.base and self.judging.contract.sampling.mode == "adaptive":
-            self._look(self._cluster(trial.fixture))
+        if self.comparison:
+            self.comparison.add(outcome)
+        self._left[sample.trial.repetition] -= 1
+        if self._left[sample.trial.repetition] == 0:
+            self.rounds = sample.trial.repetition + 1
+            self._look_at_objectives()
 
-    def _cluster(self, fixture: str) -> str:
-        return self.judging.same_input.get(fixture, fixture)
-
-    def _look(self, cluster: str) -> None:
-        members = self._clusters.get(cluster)
-        if not members:
+    def _look_at_objectives(self) -> None:
+        share = self._shares.get(self.rounds)
+        if share is None:
             return
-        sampling = self.judging.contract.sampling
-        changes = [fixture_change(sampling, self._groups, fixture) for fixture in members]
-        self._fates[cluster] = fate(changes)
-        counts = Counter(self._fates.values())
-        certain = certain_decision(counts["broke"], counts["fixed"], counts["unknown"], self._alpha)
-        self.regressed = certain == "regressed"
+        head = [o for o in self.outcomes if o.sample.trial.arm == "head"]
+        planned = Counter(
+            trial.fixture
+            for trial in self.judging.trials
+            if trial.arm == "head" and trial.repetition < self.rounds
+        )
+        results = slo_results(self.judging.contract, head, planned, 1 - OBJECTIVE_ERROR * share)
+        decided = {r.objective: r for r in self.slo or () if r.met is not None}
+        self.slo = tuple(decided.get(r.objective, r) for r in results)
 
 
 class Progress(Protocol):
@@ -118,8 +153,9 @@ class Watches:
         return tuple(outcome for watch in each for outcome in watch.outcomes)
 
     def wants(self, trial: Trial) -> bool:
-        """Whether the trial can still change its contract's decision: one failure is enough."""
-        return not any(w.regressed for w in self._watches[trial.contract].values())
+        """Whether who asked for the trial still needs it: one regression is enough for all."""
+        judges = self._watches[trial.contract]
+        return not (judges[trial.judged_by].settled or any(w.regressed for w in judges.values()))
 
     def add(self, sample: Sample) -> None:
         """Hand the sample to who judges it."""

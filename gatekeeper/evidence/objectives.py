@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Outcome
@@ -23,23 +24,38 @@ P95 = 0.95
 
 
 def slo_results(
-    contract: Contract, head: Sequence[Outcome], planned: Mapping[str, int]
+    contract: Contract,
+    head: Sequence[Outcome],
+    planned: Mapping[str, int],
+    confidence: float = 0.95,
 ) -> tuple[SloResult, ...]:
     """Each objective that the contract sets, in the order of the contract format.
 
     `head` holds the head arm's outcomes, those of failed calls included; `planned` how many
-    each input should have, by fixture: what is missing could have been anything.
+    each input should have, by fixture: what is missing could have been anything. `confidence`
+    is that of the intervals that decide; who looks several times must ask for more.
     """
     slo = contract.slo
     results = []
     if slo.success_rate is not None:
-        results.append(_success_rate(slo.success_rate, head, planned))
+        results.append(_success_rate(slo.success_rate, head, planned, confidence))
     if slo.latency_p95_ms is not None:
         lost = sum(planned.values()) - sum(o.sample.completion is not None for o in head)
-        results.append(_latency(slo.latency_p95_ms, head, lost))
+        results.append(_latency(slo.latency_p95_ms, head, lost, confidence))
     if slo.cost_per_call_usd is not None:
-        results.append(_cost(slo.cost_per_call_usd, head, contract.sampling.seed or 0))
+        seed = contract.sampling.seed or 0
+        results.append(_cost(slo.cost_per_call_usd, head, seed, confidence))
     return tuple(results)
+
+
+def undecided(results: Sequence[SloResult]) -> tuple[SloResult, ...]:
+    """The same, left open: seen at a moment that the samples themselves chose."""
+    return tuple(replace(result, met=None, unmeasured=False) for result in results)
+
+
+def in_doubt(result: SloResult) -> bool:
+    """Whether more samples are worth their price: it is open, and does not look met."""
+    return result.unmeasured or standing(result) == "unlikely"
 
 
 def standing(result: SloResult) -> str:
@@ -57,7 +73,9 @@ def standing(result: SloResult) -> str:
     return "likely" if good else "unlikely"
 
 
-def _success_rate(target: float, head: Sequence[Outcome], planned: Mapping[str, int]) -> SloResult:
+def _success_rate(
+    target: float, head: Sequence[Outcome], planned: Mapping[str, int], confidence: float
+) -> SloResult:
     """Shown with Wilson's interval over the samples; decided by the exact one over fixtures,
     because drawing a fixture again says nothing new about the others."""
     measured = Counter(o.sample.trial.fixture for o in head if o.passed is not None)
@@ -69,7 +87,8 @@ def _success_rate(target: float, head: Sequence[Outcome], planned: Mapping[str, 
     def result(passes: Sequence[int], samples: Sequence[int]) -> SloResult:
         n = sum(samples)
         observed = sum(passes) / n if n else None
-        met = _decide(observed, clustered_rate_interval(passes, samples), target, "higher")
+        interval = clustered_rate_interval(passes, samples, confidence)
+        met = _decide(observed, interval, target, "higher")
         return SloResult("success_rate", target, observed, shown, met)
 
     passes = [passed[f] for f in fixtures]
@@ -79,13 +98,13 @@ def _success_rate(target: float, head: Sequence[Outcome], planned: Mapping[str, 
     return _agreed(result(passes, samples), result(passes, wanted), result(best, wanted))
 
 
-def _latency(target: float, head: Sequence[Outcome], lost: int) -> SloResult:
+def _latency(target: float, head: Sequence[Outcome], lost: int, confidence: float) -> SloResult:
     known = latencies(head)
 
     def result(values: list[float]) -> SloResult:
         observed = quantile(values, P95)
         # One end alone can decide: a miss is proven long before the upper end is known.
-        low, high = quantile_bounds(values, P95) if values else (None, None)
+        low, high = quantile_bounds(values, P95, confidence) if values else (None, None)
         interval = None if low is None or high is None else ConfidenceInterval(low, high)
         met = decide(observed, low, high, target, "lower")
         return SloResult("latency_p95_ms", target, observed, interval, met)
@@ -97,7 +116,7 @@ def _latency(target: float, head: Sequence[Outcome], lost: int) -> SloResult:
     )
 
 
-def _cost(target: float, head: Sequence[Outcome], seed: int) -> SloResult:
+def _cost(target: float, head: Sequence[Outcome], seed: int, confidence: float) -> SloResult:
     import numpy as np
 
     costs = [o.sample.completion.cost_usd for o in head if o.sample.completion is not None]
@@ -106,7 +125,7 @@ def _cost(target: float, head: Sequence[Outcome], seed: int) -> SloResult:
     if not known or len(known) < len(costs):
         return SloResult("cost_per_call_usd", target, None, None, None)
     observed = math.fsum(known) / len(known)
-    interval = mean_interval(known, 0.95, np.random.default_rng(seed))
+    interval = mean_interval(known, confidence, np.random.default_rng(seed))
     met = _decide(observed, interval, target, "lower")
     return SloResult("cost_per_call_usd", target, observed, interval, met)
 

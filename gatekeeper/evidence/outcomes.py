@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gatekeeper.contract.identity import request_digest
-from gatekeeper.contract.model import Aggregate, Contract, Fixture, SamplingPolicy, Target
+from gatekeeper.contract.model import Aggregate, Contract, Fixture, Target
 from gatekeeper.contract.trial import Arm, Outcome, Trial
+from gatekeeper.evidence.beside import cost_interval, latency_interval, rate_intervals
 from gatekeeper.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.intervals import rate_interval
@@ -66,18 +67,29 @@ def duplicates(trials: Iterable[Trial]) -> dict[str, str]:
 
 
 def fixture_results(
-    contract: Contract, groups: ByFixture, same_input: Mapping[str, str], *, paired: bool
+    contract: Contract,
+    groups: ByFixture,
+    same_input: Mapping[str, str],
+    planned: int,
+    *,
+    paired: bool,
+    copies: bool = False,
 ) -> list[FixtureResult]:
     """One result a fixture of the contract, in its order, measured or not.
 
     With several samples a fixture and arm, each has a p-value of its own: Fisher's exact
     test that it got worse, adjusted over the fixtures by Benjamini-Hochberg. It names the
-    broken ones and decides nothing.
+    broken ones and decides nothing. Where the samples are `copies`, drawn at temperature 0,
+    there is none. `planned` is how many samples complete data would have had.
     """
     results = [
-        fixture_result(contract, fixture, groups, same_input.get(fixture.id), paired=paired)
+        fixture_result(
+            contract, fixture, groups, same_input.get(fixture.id), planned, paired=paired
+        )
         for fixture in contract.fixtures
     ]
+    if copies:
+        return results
     tested = [r for r in results if r.base and r.head and r.base.samples + r.head.samples > 2]
     exact = [
         fisher_exact(r.base.passed, r.base.samples, r.head.passed, r.head.samples)
@@ -96,13 +108,14 @@ def fixture_result(
     fixture: Fixture,
     groups: ByFixture,
     duplicate_of: str | None,
+    planned: int,
     *,
     paired: bool,
 ) -> FixtureResult:
     """What the samples so far say of one fixture."""
     base = groups.get((fixture.id, "base"), ())
     head = groups.get((fixture.id, "head"), ())
-    rule, planned = contract.sampling.aggregate, contract.sampling.samples
+    rule = contract.sampling.aggregate
     before = aggregate(rule, base, planned) if paired else None
     after = aggregate(rule, head, planned)
     return FixtureResult(
@@ -144,6 +157,9 @@ def arm_result(
         interval=rate_interval(passed, len(verdicts)),
         latency_p95_ms=quantile(latencies(mine), 0.95),
         cost_per_call_usd=math.fsum(costs) / len(costs) if costs else None,
+        intervals=rate_intervals(mine),
+        latency_interval=latency_interval(latencies(mine)),
+        cost_interval=cost_interval(costs),
     )
 
 
@@ -169,13 +185,6 @@ def _known(values: Iterable[float | None]) -> list[float]:
 def _tally(outcomes: Sequence[Outcome]) -> Tally | None:
     measured = [o.passed for o in outcomes if o.passed is not None]
     return Tally(sum(measured), len(measured)) if measured else None
-
-
-def fixture_change(sampling: SamplingPolicy, groups: ByFixture, fixture: str) -> Change:
-    """A fixture's outcome on (base, head) by what was drawn so far."""
-    rule, planned = sampling.aggregate, sampling.samples
-    base, head = (groups.get((fixture, arm), ()) for arm in ARMS)
-    return aggregate(rule, base, planned), aggregate(rule, head, planned)
 
 
 def _change(before: bool | None, after: bool | None) -> FixtureChange | None:

@@ -1,4 +1,4 @@
-"""Base against head on the same inputs: the counts, and what the test says of them. Pure.
+"""Base against head on the same inputs, as it is reported. Pure.
 
 What was not measured is carried as unknown and never guessed: every number that a verdict
 rests on holds for the worst the unknown could have been.
@@ -11,11 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gatekeeper.contract.model import GatePolicy
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.evidence.beside import (
+    difference_intervals,
+    other_tests,
+    paired_cost,
+    paired_latency,
+    visible_drop,
+)
+from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.outcomes import Change
 from gatekeeper.result import FixtureResult, PairedResult, Stopped
-from gatekeeper.stats.intervals import paired_difference_interval
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.power import fixtures_needed
+from gatekeeper.stats.sequential import SequentialTest
 
 Fate = Literal["both", "broke", "fixed", "neither", "unknown"]
 
@@ -35,21 +44,8 @@ class Pairs:
     unknown: int = 0
 
     @property
-    def known(self) -> int:
-        return self.both + self.broke + self.fixed + self.neither
-
-    @property
     def total(self) -> int:
-        return self.known + self.unknown
-
-    def p_value(self) -> float:
-        """One-sided exact McNemar, as if every unknown fixture had been fixed: an upper
-        bound of the p-value that complete data would have given."""
-        return mcnemar_exact(self.broke, self.fixed + self.unknown)
-
-    def best_p_value(self) -> float:
-        """The same, as if every unknown fixture had broken: the lower bound."""
-        return mcnemar_exact(self.broke + self.unknown, self.fixed)
+        return self.both + self.broke + self.fixed + self.neither + self.unknown
 
 
 def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
@@ -72,22 +68,49 @@ def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
     )
 
 
-def paired_result(pairs: Pairs, alpha: float, stopped: Stopped | None) -> PairedResult:
-    """The comparison of the arms. `alpha` is the level this contract is tested at."""
-    known = pairs.known
+def paired_result(
+    pairs: Pairs,
+    comparison: Comparison,
+    outcomes: Sequence[Outcome],
+    gate: GatePolicy,
+    level: float,
+    stopped: Stopped | None,
+) -> PairedResult:
+    """The comparison of the arms. `level` is the one that this contract is tested at."""
+    drops = comparison.drops()
+    measured = bool(drops)
+    intervals = difference_intervals(pairs.both, pairs.broke, pairs.fixed, pairs.neither, drops)
+    # Where each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
+    shown = intervals.get("bootstrap_fixtures") if comparison.rounds > 1 else None
+    if shown is None or shown.low == shown.high:
+        shown = intervals.get("newcombe")
     return PairedResult(
-        method="exact one-sided McNemar test on fixtures",
-        alpha=alpha,
+        method=method(comparison.test),
+        alpha=level,
         fixtures=pairs.total,
         broke=pairs.broke,
         fixed=pairs.fixed,
         unknown=pairs.unknown,
-        p_value=pairs.p_value() if known else None,
-        difference=(pairs.fixed - pairs.broke) / known if known else None,
-        interval=paired_difference_interval(pairs.both, pairs.broke, pairs.fixed, pairs.neither),
-        minimum_detectable_effect=minimum_detectable_effect(pairs.total, alpha),
+        p_value=comparison.evaluate(level).p_value if measured else None,
+        difference=-sum(drops) / len(drops) if measured else None,
+        interval=shown,
+        minimum_detectable_effect=visible_drop(pairs.total, drops, level),
         stopped=stopped,
+        rounds=comparison.rounds,
+        unmeasured=comparison.unmeasured,
+        fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
+        intervals=intervals,
+        beside=other_tests(pairs.both, pairs.broke, pairs.fixed, pairs.neither, comparison),
+        latency_difference_ms=paired_latency(outcomes),
+        cost_difference_usd=paired_cost(outcomes),
     )
+
+
+def method(test: SequentialTest) -> str:
+    """The name of the test that decides, as the design asks for it; all are one-sided, and
+    take each distinct input as one."""
+    name = "McNemar test" if test.rounds == 1 else "sign-flip test"
+    return f"{'sequential' if test.early else 'exact'} {name}"
 
 
 def fate(members: Sequence[Change]) -> Fate:

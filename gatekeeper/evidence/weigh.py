@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Outcome
+from gatekeeper.evidence.collect import JudgingWatch
 from gatekeeper.evidence.job import Judging
-from gatekeeper.evidence.objectives import slo_results
+from gatekeeper.evidence.objectives import slo_results, undecided
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.evidence.pairs import Pairs, count_pairs
 from gatekeeper.result import ArmResult, FixtureResult, SloResult
@@ -27,27 +28,47 @@ class Evidence:
     fixtures: tuple[FixtureResult, ...]
 
 
-def weigh(judging: Judging, outcomes: Sequence[Outcome], *, stopped: bool) -> Evidence:
-    """The evidence of the outcomes. `stopped` says that sampling ended because head is worse
-    for sure: what was then not drawn is left out, and otherwise it is unknown."""
+def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
+    """The evidence of the watch's outcomes. `stopped` says that sampling ended because the
+    answer was sure: what was then not drawn is left out, and otherwise it is unknown."""
+    judging, outcomes = watch.judging, watch.outcomes
     fixtures = fixture_results(
-        judging.contract, by_fixture(outcomes), judging.same_input, paired=judging.base is not None
+        judging.contract,
+        by_fixture(outcomes),
+        judging.same_input,
+        max(1, watch.rounds) if stopped else judging.contract.sampling.samples,
+        paired=judging.base is not None,
+        copies=_copies(judging),
     )
     # A fixture that only one arm can take is judged, but not compared.
     apart = {*judging.unpaired, *judging.unanswerable}
     comparable = [fixture for fixture in fixtures if fixture.id not in apart]
-    head = [outcome for outcome in outcomes if outcome.sample.trial.arm == "head"]
     return Evidence(
         contract=judging.contract,
         base=arm_result(judging.base, "base", outcomes, fixtures) if judging.base else None,
         head=arm_result(judging.head, "head", outcomes, fixtures),
         pairs=count_pairs(comparable) if judging.base else None,
-        slo=slo_results(judging.contract, head, _planned(judging, head, stopped=stopped)),
+        slo=_objectives(watch, stopped=stopped),
         fixtures=tuple(fixtures),
     )
 
 
-def _planned(judging: Judging, head: Sequence[Outcome], *, stopped: bool) -> Counter[str]:
+def _objectives(watch: JudgingWatch, *, stopped: bool) -> tuple[SloResult, ...]:
+    """As last looked at; before the first look they are open, or not measured."""
+    if watch.slo is not None:
+        return watch.slo
+    head = [outcome for outcome in watch.outcomes if outcome.sample.trial.arm == "head"]
+    results = slo_results(watch.judging.contract, head, _planned(watch, head, stopped=stopped))
+    return undecided(results) if stopped else results
+
+
+def _planned(watch: JudgingWatch, head: Sequence[Outcome], *, stopped: bool) -> Counter[str]:
     """How many head samples each fixture should have."""
-    trials = (o.sample.trial for o in head) if stopped else judging.trials
+    trials = (o.sample.trial for o in head) if stopped else watch.judging.trials
     return Counter(trial.fixture for trial in trials if trial.arm == "head")
+
+
+def _copies(judging: Judging) -> bool:
+    """Whether every sample of a fixture repeats its first: at temperature 0 on both arms."""
+    arms = (judging.head, judging.base or judging.head)
+    return all(arm.params.get("temperature") == 0 for arm in arms)

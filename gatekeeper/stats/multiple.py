@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
@@ -33,24 +33,30 @@ def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
     return _adjusted(order, list(steps), alpha)
 
 
-def holm_levels(p_values: Mapping[_Key, float], alphas: Mapping[_Key, float]) -> dict[_Key, float]:
-    """The level each hypothesis is tested at by Holm's procedure: it is rejected exactly when
-    its p-value is at most this. All that are named are one family.
+def holm_levels(
+    alphas: Mapping[_Key, float], rejects: Callable[[_Key, float], bool]
+) -> dict[_Key, float]:
+    """The level each hypothesis is tested at by Holm's procedure. All that are named are one
+    family, and may differ in alpha.
 
-    Hypotheses may differ in alpha, so the steps follow p / alpha. With equal alphas the
+    `rejects` says whether a hypothesis is rejected at a level, for tests that have no p-value
+    to compare with every level, as sequential ones. Each is asked at its alpha divided by how
+    many are not rejected yet, until no further one is; for p-values of equal alphas the
     rejected ones are those of `holm`.
     """
-    if p_values.keys() != alphas.keys():
-        raise ValueError("alphas: must name the same hypotheses as p_values")
-    for name, p in p_values.items():
-        require_share("p_values", p)
-        require_inside("alphas", alphas[name])
+    for alpha in alphas.values():
+        require_inside("alphas", alpha)
     levels: dict[_Key, float] = {}
-    left = len(p_values)
-    for name in sorted(p_values, key=lambda name: p_values[name] / alphas[name]):
-        levels[name] = alphas[name] / left
-        if p_values[name] <= levels[name]:
-            left -= 1
+    left = dict(alphas)
+    while left:
+        share = len(left)
+        rejected = [name for name, alpha in left.items() if rejects(name, alpha / share)]
+        for name in rejected or left:
+            levels[name] = alphas[name] / share
+        if not rejected:
+            break
+        for name in rejected:
+            del left[name]
     return levels
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from gatekeeper.stats.arguments import require_inside
@@ -61,22 +62,25 @@ _SEED = 20250601
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The look after so many rounds. `spent` is what all looks up to it may spend on
-    "regressed", `own` what it may spend on anything else; both as shares of alpha."""
+    """The look after so many rounds. `spent` is the share of alpha that all looks up to it may
+    spend on "regressed"; `own` its own share for any other question, all of them adding up
+    to 1."""
 
     rounds: int
     spent: float
     own: float
 
 
-def looks(rounds: int) -> tuple[Look, ...]:
-    """When to look in a run of so many rounds: after 1, 2, 3, 5, 10, 20, 50 … and the last."""
+def looks(rounds: int, *, early: bool = True) -> tuple[Look, ...]:
+    """When to look in a run of so many rounds: after 1, 2, 3, 5, 10, 20, 50 … and the last;
+    not `early`, after the last alone."""
+    if not early:
+        return (Look(rounds, 1.0, 1.0),)
     ends = [*_LOOKS, *(m * 10**k for k in range(1, 4) for m in (1, 2, 5))]
     at = [r for r in ends if r < rounds] + [rounds]
     between = BETWEEN_SHARE / max(1, len(at) - 2)
-    own = (1 - BETTING_SHARE) / len(at)
     spent = [WALK_SHARE + between * i for i in range(len(at) - 1)] + [1.0]
-    return tuple(Look(r, s, own) for r, s in zip(at, spent, strict=True))
+    return tuple(Look(r, s, 1 / len(at)) for r, s in zip(at, spent, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +114,7 @@ class SequentialTest:
 
     @property
     def looks(self) -> tuple[Look, ...]:
-        if not self.early:
-            return (Look(self.rounds, 1.0, 1.0),)
-        return looks(self.rounds)
+        return looks(self.rounds, early=self.early)
 
     @property
     def walk(self) -> Walk:
@@ -211,7 +213,8 @@ class SequentialTest:
             return False
         visible = minimum_detectable_effect(self.fixtures, self.level)
         drops = drawn.mean(axis=1)
-        return not_worse(drops, self.margin, visible, look.own * self.alpha, self.alpha)
+        level = (1 - BETTING_SHARE) * look.own * self.alpha
+        return not_worse(drops, self.margin, visible, level, self.alpha)
 
     def _enough(self, drawn: Differences) -> bool:
         """Whether more rounds would hardly sharpen the estimate of the mean difference.
@@ -248,7 +251,7 @@ class SequentialTest:
         import numpy as np
 
         steps = signs[:, first != 0] * first[first != 0]
-        broke = np.cumsum(steps > 0, axis=1)
+        broke = np.cumsum(steps > 0, axis=1, dtype=np.int16)
         beyond: NDArray[np.bool_] = broke >= self.walk.fewest[1 : broke.shape[1] + 1]
         return np.asarray(beyond.any(axis=1))
 
@@ -262,10 +265,18 @@ def _signs(drawn: Differences) -> tuple[NDArray[np.float32], Differences]:
     if len(changed) <= _ENUMERATED:
         ways = np.arange(1 << len(changed))[:, None] >> np.arange(len(changed)) & 1
         return (1 - 2 * ways).astype(np.float32), drawn[changed]
+    return _drawn_signs(len(drawn))[:, changed].astype(np.float32), drawn[changed]
+
+
+@lru_cache(maxsize=4)
+def _drawn_signs(fixtures: int) -> NDArray[np.int8]:
+    """Signs drawn at random, the same at every look: what crossed before is then known."""
+    import numpy as np
+
     rng = np.random.default_rng(_SEED)
-    flips = rng.integers(0, 2, size=(_FLIPS, len(drawn)), dtype=np.int8)
-    flips[0] = 0
-    return (1 - 2 * flips[:, changed]).astype(np.float32), drawn[changed]
+    signs = 1 - 2 * rng.integers(0, 2, size=(_FLIPS, fixtures), dtype=np.int8)
+    signs[0] = 1
+    return signs
 
 
 def _threshold(sums: NDArray[np.float32], crossed: NDArray[np.bool_], level: float) -> float:

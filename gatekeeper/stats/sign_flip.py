@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gatekeeper.stats.mcnemar import mcnemar_exact
@@ -12,6 +14,9 @@ from gatekeeper.stats.mcnemar import mcnemar_exact
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+_NEGLIGIBLE = 1e-40
 
 
 def sign_flip_test(differences: Sequence[int]) -> float:
@@ -35,19 +40,31 @@ def sign_flip_test(differences: Sequence[int]) -> float:
     step = math.gcd(*sizes)
     observed = sum(d for d in differences if d > 0) // step
     sums = _positive_sums({size // step: count for size, count in sizes.items()})
-    return min(1.0, float(sums[observed:].sum()))
+    # At least one way in 2^n is as extreme: the observed one.
+    fewest = max(0.5 ** sum(sizes.values()), sys.float_info.min)
+    return min(1.0, max(float(sums[observed:].sum()), fewest))
 
 
 def _positive_sums(sizes: dict[int, int]) -> NDArray[np.float64]:
     """The distribution of the sum of those sizes whose fixture gets the sign +, from 0 on."""
     import numpy as np
-    from scipy.stats import binom
 
     sums = np.ones(1)
     # The largest first: the array is then short while the many steps of the small are made.
     for size, count in sorted(sizes.items(), reverse=True):
         longer = np.zeros(len(sums) + size * count)
-        for plus, weight in enumerate(binom.pmf(np.arange(count + 1), count, 0.5)):
-            longer[plus * size : plus * size + len(sums)] += weight * sums
-        sums = longer
+        for plus, weight in enumerate(_coin_tosses(count)):
+            if weight > _NEGLIGIBLE:
+                longer[plus * size : plus * size + len(sums)] += weight * sums
+        # Processors are slow at numbers so small that they lose their precision.
+        sums = np.where(longer > _NEGLIGIBLE, longer, 0.0)
     return sums
+
+
+@lru_cache(maxsize=1024)
+def _coin_tosses(n: int) -> tuple[float, ...]:
+    """P(X = k) for X ~ binomial(n, 1/2) and k = 0 … n, each correctly rounded."""
+    ways, total = [1], 1 << n
+    for k in range(n):
+        ways.append(ways[-1] * (n - k) // (k + 1))
+    return tuple(way / total for way in ways)

@@ -104,7 +104,9 @@ def test_the_interval_of_fleiss_kappa_is_near_that_of_the_jackknife():
 
 
 @pytest.mark.parametrize(
-    ("correlation", "group"), [(pearson, "pearson"), (spearman, "spearman")], ids=str
+    ("correlation", "group"),
+    [(pearson, "pearson"), (spearman, "spearman")],
+    ids=["pearson", "spearman"],
 )
 def test_correlations_agree_with_scipy(correlation, group):
     for case in cases(group, "agreement"):

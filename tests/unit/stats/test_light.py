@@ -10,7 +10,7 @@ def test_importing_the_statistics_loads_neither_scipy_nor_numpy():
         "import gatekeeper.stats.bayes, gatekeeper.stats.bootstrap, gatekeeper.stats.durkalski, "
         "gatekeeper.stats.effect; "
         "import gatekeeper.stats.agreement, gatekeeper.stats.calibration; "
-        "import gatekeeper.stats.curtail, gatekeeper.stats.fisher, gatekeeper.stats.intervals, "
+        "import gatekeeper.stats.fisher, gatekeeper.stats.intervals, "
         "gatekeeper.stats.mcnemar, gatekeeper.stats.multiple, gatekeeper.stats.power, "
         "gatekeeper.slo.budget, gatekeeper.slo.objectives; "
         "from gatekeeper.stats.mcnemar import mcnemar_exact; mcnemar_exact(9, 2); "
