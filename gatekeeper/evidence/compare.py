@@ -121,6 +121,8 @@ class Comparison:
         if len(self._rounds[number]) < len(self._members):
             return
         self.rounds = number + 1
+        if not self.test.early and self.rounds < self.test.rounds:
+            return
         kindest, harshest = (self._arrays(harshly=harshly)[0] for harshly in (False, True))
         self.stopped = self.test.after_round(kindest, harshest)
 

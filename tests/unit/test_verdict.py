@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from comparisons import compared, once
 from hypothesis import given
 from hypothesis import strategies as st
 from outcomes import target
 
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.policy import Allow, Policy
+from gatekeeper.evidence.compare import Comparison
 from gatekeeper.reasons import (
+    Weighed,
     budget_reasons,
     left_reasons,
     paired_reasons,
@@ -17,7 +20,7 @@ from gatekeeper.reasons import (
     tolerance_reasons,
     uncovered_reasons,
 )
-from gatekeeper.result import ArmResult, FixtureResult, PairedResult, SloResult
+from gatekeeper.result import ArmResult, FixtureResult, PairedResult, Reason, SloResult
 from gatekeeper.slo.budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.verdict import SEVERITY, exit_code, removed, worst
@@ -38,6 +41,19 @@ def paired(**fields) -> PairedResult:
         "stopped": "exhausted",
     }
     return PairedResult(**(defaults | fields))
+
+
+def called_for(
+    found: PairedResult, could_be_worse: bool = False, largest_drop: float = 0.0
+) -> list[Reason]:
+    return paired_reasons(
+        found, could_be_worse=could_be_worse, largest_drop=largest_drop, margin=0.05
+    )
+
+
+def weighed(comparison: Comparison, level: float = 0.05) -> Weighed:
+    """Nothing but the comparison and the level it is judged at."""
+    return Weighed(None, None, comparison, paired(alpha=level), True)
 
 
 def arm(passed: int, settled: int) -> ArmResult:
@@ -71,28 +87,53 @@ def test_exit_codes(verdict, on_inconclusive, code):
 
 
 @pytest.mark.parametrize(
-    ("found", "best_p", "code", "verdict"),
+    ("found", "harshly", "code", "verdict"),
     [
-        (paired(broke=9, p_value=0.002, difference=-0.2), 0.002, "regression", "fail"),
-        (paired(broke=5, p_value=0.05), 0.05, "regression", "fail"),
-        (paired(broke=4, unknown=9, p_value=0.9), 0.001, "error", "error"),
-        (paired(p_value=None, difference=None), 1.0, "error", "error"),
-        (paired(fixtures=3, minimum_detectable_effect=None), 1.0, "unseen", "inconclusive"),
-        (paired(broke=4, difference=-0.1, p_value=0.06), 0.06, "undecided", "inconclusive"),
-        (paired(broke=1, difference=-0.025, p_value=0.5), 0.5, "not_worse", "pass"),
-        (paired(broke=1, unknown=1, p_value=0.75), 0.25, "not_worse", "pass"),
+        (paired(broke=9, p_value=0.002, difference=-0.2), (True, 0.2), "regression", "fail"),
+        (paired(broke=5, p_value=0.05), (True, 0.12), "regression", "fail"),
+        (paired(broke=4, unmeasured=9, p_value=0.9), (True, 0.3), "error", "error"),
+        (paired(p_value=None, difference=None), (False, 1.0), "error", "error"),
+        (paired(fixtures=3, minimum_detectable_effect=None), (False, 0), "unseen", "inconclusive"),
+        (paired(broke=4, difference=-0.1, p_value=0.06), (False, 0.1), "undecided", "inconclusive"),
+        (paired(broke=1, difference=-0.025, p_value=0.5), (False, 0.025), "not_worse", "pass"),
+        (paired(broke=1, unknown=1, p_value=0.75), (False, 0.05), "not_worse", "pass"),
+        (paired(stopped="not_worse", p_value=0.75), (False, 0.04), "not_worse", "pass"),
     ],
 )
-def test_what_the_paired_test_calls_for(found, best_p, code, verdict):
-    (reason,) = paired_reasons(found, best_p=best_p, margin=0.05)
+def test_what_the_paired_test_calls_for(found, harshly, code, verdict):
+    (reason,) = called_for(found, *harshly)
 
     assert (reason.code, reason.verdict) == (code, verdict)
 
 
 def test_a_result_that_is_not_significant_says_what_could_have_been_seen():
-    (reason,) = paired_reasons(paired(), best_p=1.0, margin=0.05)
+    (reason,) = called_for(paired())
 
     assert "16 points" in reason.text
+
+
+def test_an_undecided_result_says_how_many_fixtures_would_do():
+    (reason,) = called_for(paired(p_value=0.3, fixtures_needed=134), largest_drop=0.1)
+
+    assert "5 points would take 134 fixtures" in reason.text
+    (reason,) = called_for(paired(p_value=0.3, fixtures_needed=40), largest_drop=0.1)
+    assert "would take" not in reason.text
+
+
+def test_not_worse_is_said_of_no_less_than_so_many_fixtures_can_show():
+    (few,) = called_for(paired(stopped="not_worse", fixtures=20))
+    (many,) = called_for(paired(stopped="not_worse", fixtures=1000))
+
+    assert "Not worse by 31 points or more" in few.text
+    assert "Not worse by 5 points or more" in many.text
+
+
+def test_of_several_samples_the_pass_rate_is_told_beside_the_fixtures():
+    (worse,) = called_for(paired(rounds=3, difference=-0.12, p_value=0.01))
+    (better,) = called_for(paired(rounds=3, difference=0.12))
+
+    assert "pass rate down 12 points" in worse.text
+    assert "pass rate up 12 points" in better.text
 
 
 @pytest.mark.parametrize(
@@ -143,21 +184,19 @@ SPENT = ErrorBudget("28d", 100, 5.0, 9, -4.0)
 
 
 @pytest.mark.parametrize(
-    ("budget", "comparison", "freeze", "fails"),
+    ("budget", "found", "freeze", "fails"),
     [
-        (SPENT, paired(), True, True),
-        (SPENT, None, True, True),
-        (SPENT, paired(fixed=9), True, False),
-        (SPENT, paired(fixed=9, unknown=9), True, True),
-        (SPENT, paired(), False, False),
-        (ErrorBudget("28d", 100, 5.0, 2, 3.0), paired(), True, False),
-        (ErrorBudget("28d", 0, 0.0, 0, 0.0), paired(), True, False),
-        (None, paired(), True, False),
+        (SPENT, once(same=9), True, True),
+        (SPENT, once(fixed=9), True, False),
+        (SPENT, once(fixed=9, unknown=9), True, True),
+        (SPENT, once(same=9), False, False),
+        (ErrorBudget("28d", 100, 5.0, 2, 3.0), once(same=9), True, False),
+        (ErrorBudget("28d", 0, 0.0, 0, 0.0), once(same=9), True, False),
+        (None, once(same=9), True, False),
     ],
 )
-def test_a_spent_budget_lets_only_better_changes_through(budget, comparison, freeze, fails):
-    compared = [comparison] if comparison else []
-    reasons = budget_reasons(budget, compared, Policy(freeze=freeze))
+def test_a_spent_budget_lets_only_better_changes_through(budget, found, freeze, fails):
+    reasons = budget_reasons(budget, [weighed(compared(found))], Policy(freeze=freeze))
 
     assert [reason.code for reason in reasons] == (["budget"] if fails else [])
 
@@ -192,7 +231,8 @@ def test_a_contract_that_turns_from_a_prompt_which_stays(allowed, verdict):
 
 
 def test_better_must_hold_for_every_contract_that_judges():
-    reasons = budget_reasons(SPENT, [paired(fixed=9), paired(fixed=1)], Policy())
+    both = [weighed(compared(once(fixed=9))), weighed(compared(once(fixed=1)))]
+    reasons = budget_reasons(SPENT, both, Policy())
 
     assert [reason.code for reason in reasons] == ["budget"]
 
@@ -200,6 +240,12 @@ def test_better_must_hold_for_every_contract_that_judges():
 def test_unknown_fixtures_may_all_have_broken():
     found = paired(broke=1, unknown=2, difference=-1 / 38, p_value=0.9)
 
-    (reason,) = paired_reasons(found, best_p=0.125, margin=0.05)
+    (reason,) = called_for(found, largest_drop=3 / 40)
 
     assert (reason.code, reason.verdict) == ("undecided", "inconclusive")
+
+
+def test_nothing_compared_is_not_better():
+    alone = Weighed(None, None, None, None, True)
+
+    assert [r.code for r in budget_reasons(SPENT, [alone], Policy())] == ["budget"]

@@ -63,7 +63,7 @@ def test_fixtures_show_both_arms_and_what_changed():
         outcome("b", "base", 0, True),
         outcome("b", "head", 0, None),
     ]
-    results = fixture_results(contract("a", "b", "c"), by_fixture(outcomes), {}, paired=True)
+    results = fixture_results(contract("a", "b", "c"), by_fixture(outcomes), {}, 1, paired=True)
 
     assert [(r.id, r.change) for r in results] == [("a", "broke"), ("b", None), ("c", None)]
     assert (results[0].base, results[0].head) == (Tally(1, 1), Tally(0, 1))
@@ -91,7 +91,7 @@ def test_a_prompt_that_forgets_its_variable_does_not_make_its_fixtures_one():
 
 def test_an_arm_without_a_measured_sample_has_no_rate_and_no_latency():
     outcomes = [outcome("a", "head", 0, None)]
-    fixtures = fixture_results(contract("a"), by_fixture(outcomes), {}, paired=False)
+    fixtures = fixture_results(contract("a"), by_fixture(outcomes), {}, 1, paired=False)
 
     arm = arm_result(target(), "head", outcomes, fixtures)
 
@@ -99,6 +99,23 @@ def test_an_arm_without_a_measured_sample_has_no_rate_and_no_latency():
     assert (arm.success_rate, arm.interval, arm.latency_p95_ms, arm.cost_per_call_usd) == (
         None,
     ) * 4
+    assert (arm.intervals, arm.latency_interval, arm.cost_interval) == ({}, None, None)
+
+
+def test_each_of_several_samples_gives_a_fixture_a_p_value_of_its_own():
+    outcomes = [
+        outcome("a", arm, i, passed)
+        for arm, passed in (("base", True), ("head", False))
+        for i in range(5)
+    ]
+    groups = by_fixture(outcomes)
+
+    (drawn,) = fixture_results(contract("a", samples=5), groups, {}, 5, paired=True)
+    (copied,) = fixture_results(contract("a", samples=5), groups, {}, 5, paired=True, copies=True)
+
+    assert drawn.p_value == pytest.approx(1 / 252)
+    assert copied.p_value is None
+    assert (drawn.change, copied.change) == ("broke", "broke")
 
 
 def test_an_unknown_price_leaves_the_known_ones():

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from comparisons import compared, once
+from outcomes import outcome
 
-from gatekeeper.evidence.pairs import Pairs, count_pairs, fate, paired_result
+from gatekeeper.contract.model import GatePolicy
+from gatekeeper.evidence.outcomes import aggregate
+from gatekeeper.evidence.pairs import Pairs, count_pairs, fate, method, paired_result
 from gatekeeper.result import FixtureResult
+from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.mcnemar import mcnemar_exact
-
-counts = st.integers(0, 12)
 
 
 def fixture(name: str, base: bool | None, head: bool | None, duplicate_of: str | None = None):
@@ -52,28 +53,97 @@ def test_a_cluster_has_the_sign_of_its_sum(members, expected):
     assert fate(members) == expected
 
 
-@given(broke=counts, fixed=counts, unknown=counts)
-def test_the_two_p_values_bound_what_complete_data_would_have_given(broke, fixed, unknown):
-    pairs = Pairs(broke=broke, fixed=fixed, unknown=unknown)
-    complete = [
-        mcnemar_exact(broke + worse, fixed + better)
-        for worse in range(unknown + 1)
-        for better in range(unknown + 1 - worse)
-    ]
-
-    assert pairs.p_value() == pytest.approx(max(complete))
-    assert pairs.best_p_value() == pytest.approx(min(complete))
-
-
 def test_nothing_known_has_no_p_value_and_no_difference():
-    result = paired_result(Pairs(unknown=7), 0.05, "exhausted")
+    result = reported(once(unknown=7))
 
     assert (result.p_value, result.difference, result.interval) == (None, None, None)
+    assert (result.unknown, result.unmeasured) == (7, 7)
+    assert result.beside == {}
 
 
 def test_the_difference_is_head_minus_base():
-    result = paired_result(Pairs(both=5, broke=4, fixed=1), 0.05, "exhausted")
+    result = reported(once(same=5, broke=4, fixed=1))
 
     assert result.difference == pytest.approx(-0.3)
     assert result.interval.low < -0.3 < result.interval.high
     assert result.fixtures == 10
+    assert result.p_value == mcnemar_exact(4, 1)
+    assert result.beside["sign_flip"] == result.beside["mcnemar_exact"] == result.p_value
+
+
+def test_unknown_fixtures_count_as_if_they_spoke_for_head():
+    nothing_known = {f"lost{i}": ([None], [None]) for i in range(2)}
+
+    assert reported(once(broke=8) | nothing_known).p_value == mcnemar_exact(8, 2)
+    # Base is known to pass: head can have done no better.
+    assert reported(once(broke=8, unknown=2)).p_value == mcnemar_exact(8, 0)
+
+
+def test_several_samples_are_compared_by_their_counts():
+    """Every fixture fails one time in five more often: no fixture's outcome changes."""
+    result = reported({f"f{i}": ([True] * 5, [True] * 4 + [False]) for i in range(10)})
+
+    assert (result.broke, result.fixed) == (0, 0)
+    assert result.method == "exact sign-flip test"
+    assert result.p_value == 2**-10
+    assert result.difference == pytest.approx(-0.2)
+    assert result.rounds == 5
+
+
+def test_the_interval_of_a_difference_without_scatter_is_not_a_point():
+    result = reported({f"f{i}": ([True] * 3, [True] * 3) for i in range(20)})
+
+    assert result.intervals["bootstrap_fixtures"] == ConfidenceInterval(0, 0)
+    assert result.interval == result.intervals["newcombe"]
+    assert result.interval.low < -0.1
+
+
+@pytest.mark.parametrize(
+    ("samples", "mode", "name"),
+    [
+        (1, "fixed", "exact McNemar test"),
+        (4, "fixed", "exact sign-flip test"),
+        (1, "adaptive", "sequential McNemar test"),
+        (4, "adaptive", "sequential sign-flip test"),
+    ],
+)
+def test_the_test_is_named_after_the_design(samples, mode, name):
+    arms = {f"f{i}": ([True] * samples, [True] * samples) for i in range(6)}
+
+    assert method(compared(arms, mode=mode).test) == name
+
+
+def test_what_could_have_been_seen_is_no_less_for_fixtures_that_flicker():
+    still = reported(once(same=40))
+    flickering = reported(once(same=10, broke=15, fixed=15))
+
+    assert still.minimum_detectable_effect < flickering.minimum_detectable_effect <= 1
+    assert reported(once(same=1)).minimum_detectable_effect is None
+
+
+def test_latency_and_cost_are_compared_by_fixture():
+    outcomes = [
+        outcome(f"f{i}", arm, 0, True, latency=100.0 * i + more, cost=0.01 + more / 1000)
+        for i in range(9)
+        for arm, more in (("base", 0.0), ("head", 5.0))
+    ]
+    found = reported(once(same=9), outcomes)
+
+    assert found.latency_difference_ms.value == pytest.approx(5)
+    assert found.latency_difference_ms.interval.low == pytest.approx(5)
+    assert found.cost_difference_usd.value == pytest.approx(0.005)
+    assert reported(once(same=9)).latency_difference_ms is None
+
+
+def reported(arms, outcomes=(), **sampling):
+    comparison = compared(arms, **sampling)
+    fixtures = [
+        fixture(name, *(aggregate("majority", told(passes), len(passes)) for passes in both))
+        for name, both in arms.items()
+    ]
+    gate = GatePolicy(margin=0.05)
+    return paired_result(count_pairs(fixtures), comparison, outcomes, gate, 0.05, "exhausted")
+
+
+def told(passes):
+    return [outcome("f", "head", i, passed) for i, passed in enumerate(passes)]
