@@ -12,6 +12,7 @@ from gatekeeper import __version__
 from gatekeeper.result import (
     ArmResult,
     ContractResult,
+    Difference,
     FixtureFailure,
     FixtureResult,
     GateResult,
@@ -150,6 +151,9 @@ def _arm(arm: ArmResult | None) -> dict[str, Any] | None:
         "interval": _interval(arm.interval),
         "latency_p95_ms": arm.latency_p95_ms,
         "cost_per_call_usd": arm.cost_per_call_usd,
+        "intervals": _intervals(arm.intervals),
+        "latency_interval": _interval(arm.latency_interval),
+        "cost_interval": _interval(arm.cost_interval),
     }
 
 
@@ -168,7 +172,21 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         "interval": _interval(paired.interval),
         "minimum_detectable_effect": paired.minimum_detectable_effect,
         "stopped": paired.stopped,
+        "rounds": paired.rounds,
+        "unmeasured": paired.unmeasured,
+        "fixtures_needed": paired.fixtures_needed,
+        "adjusted_p_value": paired.adjusted_p_value,
+        "intervals": _intervals(paired.intervals),
+        "tests": dict(paired.beside),
+        "latency_difference_ms": _difference(paired.latency_difference_ms),
+        "cost_difference_usd": _difference(paired.cost_difference_usd),
     }
+
+
+def _difference(difference: Difference | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {"value": difference.value, "interval": _interval(difference.interval)}
 
 
 def _budget(budget: ErrorBudget | None) -> dict[str, Any] | None:
@@ -218,6 +236,10 @@ def _interval(interval: ConfidenceInterval | None) -> list[float] | None:
     if interval is None or not (math.isfinite(interval.low) and math.isfinite(interval.high)):
         return None
     return [interval.low, interval.high]
+
+
+def _intervals(intervals: Mapping[str, ConfidenceInterval]) -> dict[str, list[float] | None]:
+    return {method: _interval(interval) for method, interval in intervals.items()}
 
 
 def _finite(value: Any) -> Any:

@@ -102,7 +102,7 @@ def arm(passed: int, fixtures: int, *, prompt: str = BASE_PROMPT, **other: objec
 def paired(fixtures: int, broke: int, fixed: int, p: float | None, **other: object) -> PairedResult:
     difference = (fixed - broke) / fixtures if fixtures else None
     made = PairedResult(
-        method="exact one-sided McNemar",
+        method="sequential McNemar test",
         alpha=0.05,
         fixtures=fixtures,
         broke=broke,
@@ -115,6 +115,7 @@ def paired(fixtures: int, broke: int, fixed: int, p: float | None, **other: obje
         else ConfidenceInterval(max(-1, difference - 0.083), min(1, difference + 0.071)),
         minimum_detectable_effect=0.12,
         stopped="exhausted",
+        fixtures_needed=134,
     )
     return replace(made, **other)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from unit.reports import examples
+from unit.reports import early_examples, examples
 
 from gatekeeper import __version__
 from gatekeeper.reports.comment import COMMENT_LIMIT, marker, render_comment
@@ -314,12 +314,12 @@ def test_a_new_contract_has_no_base() -> None:
     assert _row(comment, "fresh")[1] == "–"
 
 
-@pytest.mark.parametrize("name", examples.EVERY)
+@pytest.mark.parametrize("name", early_examples.EVERY)
 def test_every_result_fits_and_is_whole(name: str) -> None:
-    comment = render_comment(examples.EVERY[name])
+    comment = render_comment(early_examples.EVERY[name])
     assert len(comment) <= COMMENT_LIMIT
     assert _is_whole(comment)
-    summary = render_summary(examples.EVERY[name])
+    summary = render_summary(early_examples.EVERY[name])
     assert len(summary.encode()) <= SUMMARY_LIMIT
     assert not summary.startswith("<!--")
     assert _is_whole(summary)

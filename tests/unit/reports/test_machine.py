@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from unit.reports import examples
+from unit.reports import early_examples, examples
 
 from gatekeeper.reports.machine import encode, render_result, result_document, result_schema
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -26,9 +26,11 @@ def test_the_schema_is_one() -> None:
     Draft202012Validator.check_schema(result_schema())
 
 
-@pytest.mark.parametrize("name", [name for name in examples.EVERY if name not in ("many", "huge")])
+@pytest.mark.parametrize(
+    "name", [name for name in early_examples.EVERY if name not in ("many", "huge")]
+)
 def test_every_result_is_valid(name: str) -> None:
-    assert _problems(json.loads(render_result(examples.EVERY[name]))) == []
+    assert _problems(json.loads(render_result(early_examples.EVERY[name]))) == []
 
 
 def test_the_promised_keys() -> None:
@@ -49,6 +51,21 @@ def test_the_promised_keys() -> None:
     fixture = contract["fixtures"][0]
     assert (fixture["base"], fixture["head"], fixture["change"]) == ("5/5", "1/5", "broke")
     assert fixture["failures"][0]["check"] == "is a tag"
+
+
+def test_the_statistics_beside_the_verdict() -> None:
+    contract = result_document(early_examples.EARLY)["contracts"][0]
+    head, paired = contract["head"], contract["paired"]
+    assert head["intervals"] == {"wilson": [0.0, 0.299], "jeffreys": [0.0, 0.217]}
+    assert head["latency_interval"] == [640.0, 1210.5]
+    assert head["cost_interval"] == [0.00002, 0.000023]
+    assert (paired["rounds"], paired["unmeasured"], paired["unknown"]) == (0, 0, 91)
+    assert (paired["fixtures_needed"], paired["adjusted_p_value"]) == (134, 0.004)
+    assert paired["intervals"] == {"newcombe": [-1.0, -0.55], "bootstrap_fixtures": None}
+    assert paired["tests"]["mcnemar_exact"] == 0.002
+    assert paired["latency_difference_ms"] == {"value": 310.4, "interval": [120.0, 505.0]}
+    assert paired["cost_difference_usd"] == {"value": 0.000004, "interval": None}
+    assert _problems(result_document(early_examples.EARLY)) == []
 
 
 def test_what_is_not_known_is_null() -> None:
@@ -111,6 +128,10 @@ def test_every_key_is_required_and_described() -> None:
     schema = result_schema()
     assert set(document) == set(schema["properties"])
     assert set(document["contracts"][0]) == set(schema["$defs"]["contract"]["properties"])
+    for part in ("paired", "head"):
+        shown = document["contracts"][0][part]
+        definition = schema["$defs"]["arm" if part == "head" else part]
+        assert set(shown) == set(definition["properties"]) == set(definition["required"])
     fixture = document["contracts"][0]["fixtures"][0]
     assert set(fixture) == set(schema["$defs"]["fixture"]["properties"])
 
