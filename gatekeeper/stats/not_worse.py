@@ -49,15 +49,12 @@ def most_broken(fixtures: int, share: float, alpha: float) -> int | None:
     """
     require_inside("alpha", alpha)
     require_share("share", share)
-    chance, most = (1 - share) ** fixtures, -1
-    total = chance
-    while total <= alpha and most < fixtures:
-        most += 1
-        if share == 1:
-            break
-        chance *= (fixtures - most) / (most + 1) * share / (1 - share)
-        total += chance
-    return most if most >= 0 else None
+    import numpy as np
+    from scipy.special import bdtr
+
+    chances = bdtr(np.arange(fixtures), fixtures, share)
+    few = int(np.searchsorted(chances, alpha * _ROUNDING, side="right"))
+    return few - 1 if few else None
 
 
 def not_worse(

@@ -171,10 +171,13 @@ class SequentialTest:
             if look.rounds > drawn.shape[1]:
                 break
             rounds = drawn[:, : look.rounds]
-            share = 1.0 if self._is_last(rounds) else look.spent
+            last = self._is_last(rounds)
+            share = 1.0 if last else look.spent
             if self._rejects(rounds, share):
                 return Evaluation(True, min(self._joint_p_value(rounds), share * self.level))
             p = self._joint_p_value(rounds)
+            if last:
+                break  # all of alpha is spent: what was drawn after it cannot be asked again
         return Evaluation(False, min(1.0, max(p / share, math.nextafter(self.level, 1))))
 
     def _bet_won(self, harshest: Differences) -> int | None:
