@@ -22,6 +22,9 @@ BROKEN = 0.5
 """A fixture that fails in more than this share of its samples more often than on base is one
 that was seen to break."""
 
+_ROUNDING = 1 + 1e-12
+"""Lets P(X <= most) = alpha count as reached in spite of the rounding of sums."""
+
 
 def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> float | None:
     """The upper confidence bound of the mean drop at `1 - level`; None below two fixtures.
