@@ -15,7 +15,7 @@ from gatekeeper.result import GateResult
 COMMENT_LIMIT = 65_000
 """GitHub refuses a comment above 65,536 characters; some room is left for the sender."""
 
-_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000)
+_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000, opinions=3)
 _CUT = (
     "*Cut to fit. The whole result is in `result.json` and `samples.jsonl` of this run's artifact.*"
 )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gatekeeper.contract.trial import Arm
 from gatekeeper.reports import figures
+from gatekeeper.reports.decision import add_decision, as_base_judges
 from gatekeeper.reports.harmless import block, code, code_cell, html_code, prose
-from gatekeeper.reports.headline import OBJECTIVES, by_severity, objective_value
+from gatekeeper.reports.headline import by_severity
+from gatekeeper.reports.opinions import add_opinions
 from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
 from gatekeeper.result import (
-    ArmResult,
     ContractResult,
     FixtureFailure,
     FixtureResult,
@@ -28,12 +29,14 @@ _FIXTURE_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How much is shown: fixtures a list, and characters of an output or a diff."""
+    """How much is shown: fixtures a list, characters of an output or a diff, and contracts
+    with the numbers of other methods."""
 
     broken: int
     others: int
     output: int
     diff: int
+    opinions: int
 
 
 def add_details(page: Page, result: GateResult, depth: Depth) -> None:
@@ -44,22 +47,14 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
     for contract in ranked:
         if not page.full:
             _add_fixtures(page, contract, depth, several)
-        before = _as_base_judges(contract)
+        before = as_base_judges(contract)
         if before and not page.full:
             _add_fixtures(page, before, depth, several=True)
     for contract in ranked:
         if not page.full:
             _add_diff(page, contract, depth, shown)
-    _add_decision(page, ranked)
-
-
-def _as_base_judges(contract: ContractResult) -> ContractResult | None:
-    """The contract as the base's found it, where that speaks against the change."""
-    found = contract.under_base
-    if found is None or all(reason.judged_by == "head" for reason in contract.reasons):
-        return None
-    name = f"{contract.name}, judged by the base contract"
-    return replace(contract, name=name, base=found.base, head=found.head, fixtures=found.fixtures)
+    add_decision(page, ranked)
+    add_opinions(page, ranked, depth.opinions)
 
 
 def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:
@@ -210,86 +205,6 @@ def _add_diff(
 def _section(change: SectionChange, limit: int) -> str:
     state = "" if change.change == "changed" else f" ({change.change})"
     return f"{code(change.title, 120)}{state}\n\n{block(change.diff, 'diff', limit)}"
-
-
-def _add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
-    rows = [row for contract in contracts for row in _decision(contract)]
-    if not rows:
-        return
-    opening, closing = fold("How this was decided, with latency, cost and error budget")
-    page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
-
-
-def _decision(contract: ContractResult) -> list[str]:
-    name = code(contract.name, 60)
-    rows = []
-    if contract.affected_by:
-        shown = [f"{code(a.path, 120)} {a.change}" for a in contract.affected_by[:5]]
-        more = contract.affected_by[5:]
-        rows.append(f"- {name} ran because of {', '.join(shown)}{f' +{len(more)}' if more else ''}")
-    paired = contract.paired
-    if paired:
-        ended = "unfinished" if paired.stopped is None else f"stopped early: {paired.stopped}"
-        stopped = "" if paired.stopped == "exhausted" else f", {ended}"
-        rows.append(
-            f"- {name}: {prose(paired.method)} on "
-            f"{figures.count(paired.fixtures, 'distinct input')}, alpha {paired.alpha:g}; "
-            f"{paired.broke:,} broke, {paired.fixed:,} fixed, {paired.unknown:,} not known{stopped}"
-        )
-    rows += [
-        f"- {name} {label}: {_arm(arm)}"
-        for label, arm in (("base", contract.base), ("head", contract.head))
-        if arm
-    ]
-    rows += [_slo_row(contract, name)] if contract.slo else []
-    rows += _budget_rows(contract, name)
-    return rows
-
-
-def _arm(arm: ArmResult) -> str:
-    interval = ""
-    if arm.interval:
-        low, high = figures.percent(arm.interval.low), figures.percent(arm.interval.high)
-        interval = f" [{low} to {high}]"
-    failed = f", {figures.count(arm.failed_calls, 'failed call')}" if arm.failed_calls else ""
-    cost = "cost unknown"
-    if arm.cost_per_call_usd is not None:
-        cost = f"{figures.dollars(arm.cost_per_call_usd)} a call"
-    return (
-        f"{code(arm.model, 80)}, {figures.count(arm.samples, 'sample')}, "
-        f"{figures.percent(arm.success_rate)} pass{interval}{failed}, "
-        f"latency p95 {figures.milliseconds(arm.latency_p95_ms)}, {cost}"
-    )
-
-
-def _slo_row(contract: ContractResult, name: str) -> str:
-    words = {True: "met", False: "missed", None: "open"}
-    shown = [
-        f"{OBJECTIVES[slo.objective]} {objective_value(slo, slo.observed)} "
-        f"against {objective_value(slo, slo.target)} ({words[slo.met]})"
-        for slo in contract.slo
-    ]
-    return f"- {name} objectives: {', '.join(shown)}"
-
-
-def _budget_rows(contract: ContractResult, name: str) -> list[str]:
-    budget = contract.error_budget
-    if budget is None:
-        return []
-    rates = ", ".join(
-        f"{code(window, 20)} {figures.NONE if rate is None else figures.number(rate)}"
-        for window, rate in budget.burn_rate.items()
-    )
-    projected = ""
-    if budget.projected_burn_rate:
-        low, high = (figures.number(rate) for rate in budget.projected_burn_rate)
-        projected = f"; merging would burn at {low} to {high} times the budgeted rate"
-    burn = f", burn rate {rates}" if rates else ""
-    return [
-        f"- {name} error budget over {code(budget.window, 20)}: {figures.number(budget.left)} of "
-        f"{figures.number(budget.budget)} failures left after "
-        f"{figures.count(budget.events, 'event')}{burn}{projected}"
-    ]
 
 
 def _fixtures(fixtures: Sequence[FixtureResult]) -> str:

@@ -6,6 +6,13 @@ from collections.abc import Sequence
 
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
+from gatekeeper.reports.paired import (
+    counts,
+    fixtures_wanted,
+    is_significant,
+    p_value,
+    seeable_effect,
+)
 from gatekeeper.result import (
     ArmResult,
     ContractResult,
@@ -119,17 +126,6 @@ def what_happened(contract: ContractResult) -> str:
     return f"{name} {_comparison(contract, contract.paired)}{_seeable(contract.paired)}"
 
 
-def p_value(paired: PairedResult) -> str:
-    """How sure: a bound where fixtures are unknown, which may be anything."""
-    return figures.p_value(paired.p_value, paired.alpha, at_most=paired.unknown > 0)
-
-
-def seeable_effect(paired: PairedResult) -> float | None:
-    """The smallest drop the run could have seen, which every result without a finding must say."""
-    found = paired.p_value is None or is_significant(paired)
-    return None if found else paired.minimum_detectable_effect
-
-
 def objective_value(slo: SloResult, value: float | None) -> str:
     if slo.objective == "success_rate":
         return figures.percent(value)
@@ -172,18 +168,15 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
         found = "got **worse**"
     elif paired.interval is not None and paired.interval.low > 0:
         found = "got **better**"
+    elif paired.stopped == "not_worse":
+        found = "is **not worse**"
     shares = ""
     if contract.base and contract.head:
         shares = f" {_passed(contract.base)} → {_passed(contract.head)} fixtures pass,"
     interval = figures.points_interval(paired.interval)
     size = f"**{figures.points(paired.difference)}** {interval}".rstrip()
     sure = "" if paired.p_value is None else _chance(paired)
-    counts = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
-    if paired.unknown and paired.stopped == "regressed":
-        counts += f"; {paired.unknown:,} more could not change the answer and were spared"
-    elif paired.unknown:
-        counts += f", {paired.unknown:,} unknown"
-    return f"{found}:{shares} {size}{sure}. {counts}."
+    return f"{found}:{shares} {size}{sure}. {counts(paired)}."
 
 
 def _passed(arm: ArmResult) -> str:
@@ -192,7 +185,7 @@ def _passed(arm: ArmResult) -> str:
 
 def _chance(paired: PairedResult) -> str:
     explained = ": more than chance" if is_significant(paired) else ", which can be chance"
-    if paired.interval is not None and paired.interval.low > 0:
+    if paired.stopped == "not_worse" or (paired.interval and paired.interval.low > 0):
         explained = ""
     return f", p {p_value(paired)}{explained}"
 
@@ -246,12 +239,11 @@ def _action(result: GateResult, contract: ContractResult) -> str:
     if result.verdict == "pass":
         return ""
     codes = [r.code for r in worst_reasons(contract) if r.verdict == result.verdict]
-    return next((_ACTIONS[code] for code in codes if code in _ACTIONS), "")
-
-
-def is_significant(paired: PairedResult) -> bool:
-    """Whether head is worse beyond what chance explains."""
-    return paired.p_value is not None and paired.p_value <= paired.alpha
+    found = next((code for code in codes if code in _ACTIONS), None)
+    wanted = fixtures_wanted(contract.paired) if contract.paired else ""
+    if found == "undecided" and wanted:
+        return f"Add fixtures to see smaller differences: {wanted}."
+    return _ACTIONS[found] if found else ""
 
 
 def _difference(paired: PairedResult | None) -> float:

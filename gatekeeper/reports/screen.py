@@ -17,10 +17,10 @@ from gatekeeper.reports.headline import (
     ICONS,
     OBJECTIVES,
     by_severity,
-    p_value,
     title,
 )
 from gatekeeper.reports.headline import worst_reasons as reasons_of
+from gatekeeper.reports.paired import comparisons, decided_by, p_value
 from gatekeeper.result import (
     ArmResult,
     ContractResult,
@@ -46,8 +46,9 @@ def show_result(result: GateResult, files: Mapping[str, Path], console: Console)
     """The worst contract first; the verdict last, where the eye ends."""
     if result.contracts:
         console.print(_table(result, console))
+        of = comparisons(result.contracts)
         for contract in by_severity(result.contracts):
-            _print_contract(console, contract)
+            _print_contract(console, contract, of)
     for path in result.uncovered:
         console.print(_text(f"{path} has no contract.", "yellow"))
     for notice in result.notices:
@@ -105,11 +106,13 @@ def _table(result: GateResult, console: Console) -> Table:
     return table
 
 
-def _print_contract(console: Console, contract: ContractResult) -> None:
+def _print_contract(console: Console, contract: ContractResult, of: int) -> None:
     for reason in reasons_of(contract):
         style = _STYLES[reason.verdict]
         line = Text(f"{ICONS[reason.verdict]} ").append(_text(contract.name, "bold"))
         console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
+    if contract.paired:
+        console.print(Text("  ", "dim").append(_text(decided_by(contract.paired, of))))
     for text in contract.weakened:
         console.print(Text("  weakened: ", "yellow").append(_text(text)))
     for text in contract.warnings:

@@ -8,14 +8,12 @@ from gatekeeper.reports.headline import (
     ICONS,
     OBJECTIVES,
     by_severity,
-    is_significant,
     objective_value,
-    p_value,
     said_in_lead,
-    seeable_effect,
     worst_reasons,
 )
 from gatekeeper.reports.page import Page
+from gatekeeper.reports.paired import is_significant, p_value, seeable_effect
 from gatekeeper.result import (
     ArmResult,
     ContractResult,
