@@ -140,7 +140,7 @@ def test_a_share_of_fixtures_that_must_pass_is_measured_to_the_end():
 def test_without_a_base_it_stops_when_the_objective_is_decided():
     met = run(Model(0, 1.0), more="slo: {success_rate: 0.9}")
     missed = run(Model(0, 0.2), more="slo: {success_rate: 0.9}")
-    close = run(Model(0, 0.5), samples=5, more="slo: {success_rate: 0.5}")
+    close = run(Model(0, 0.5), samples=5, more="slo: {success_rate: 0.55}")
 
     assert (met.verdict, met.calls.made) == ("pass", 100)
     assert (missed.verdict, missed.calls.made) == ("fail", 100)
