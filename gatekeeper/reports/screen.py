@@ -20,12 +20,19 @@ from gatekeeper.reports.headline import (
     title,
 )
 from gatekeeper.reports.headline import worst_reasons as reasons_of
-from gatekeeper.reports.paired import comparisons, decided_by, p_value
+from gatekeeper.reports.paired import (
+    comparisons,
+    deciding_test,
+    ended_early,
+    fixtures_wanted,
+    p_value,
+)
 from gatekeeper.result import (
     ArmResult,
     ContractResult,
     FixtureResult,
     GateResult,
+    PairedResult,
     SloResult,
     Verdict,
 )
@@ -112,7 +119,7 @@ def _print_contract(console: Console, contract: ContractResult, of: int) -> None
         line = Text(f"{ICONS[reason.verdict]} ").append(_text(contract.name, "bold"))
         console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
     if contract.paired:
-        console.print(Text("  ", "dim").append(_text(decided_by(contract.paired, of))))
+        console.print(Text("  ").append(_text(_decided(contract, contract.paired, of), "dim")))
     for text in contract.weakened:
         console.print(Text("  weakened: ", "yellow").append(_text(text)))
     for text in contract.warnings:
@@ -122,6 +129,13 @@ def _print_contract(console: Console, contract: ContractResult, of: int) -> None
         console.print(_broken(fixture))
     if len(broken) > _MOST_BROKEN:
         console.print(Text(f"  …and {len(broken) - _MOST_BROKEN:,} more broke", "dim"))
+
+
+def _decided(contract: ContractResult, paired: PairedResult, of: int) -> str:
+    """What the reasons above leave out."""
+    said = any(reason.code == "undecided" for reason in contract.reasons)
+    wanted = "" if said else fixtures_wanted(paired)
+    return "; ".join(filter(None, (deciding_test(paired, of), ended_early(paired), wanted)))
 
 
 def _broken(fixture: FixtureResult) -> Text:

@@ -1,0 +1,108 @@
+"""How it was decided, folded away: by which test, on what, with latency, cost, error budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import code, prose
+from gatekeeper.reports.headline import OBJECTIVES, objective_value
+from gatekeeper.reports.page import Page, fold
+from gatekeeper.reports.paired import comparisons, decided_by
+from gatekeeper.result import ArmResult, ContractResult
+
+
+def as_base_judges(contract: ContractResult) -> ContractResult | None:
+    """The contract as the base's found it, where that speaks against the change."""
+    found = contract.under_base
+    if found is None or all(reason.judged_by == "head" for reason in contract.reasons):
+        return None
+    name = f"{contract.name}, judged by the base contract"
+    return replace(
+        contract,
+        name=name,
+        affected_by=(),
+        base=found.base,
+        head=found.head,
+        paired=found.paired,
+        slo=found.slo,
+        error_budget=None,
+        fixtures=found.fixtures,
+    )
+
+
+def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
+    """A few lines a contract, the worst first: causes, tests, arms, objectives, error budget."""
+    of = comparisons(contracts)
+    judged = [(contract, as_base_judges(contract)) for contract in contracts]
+    rows = [row for pair in judged for judging in pair if judging for row in _rows(judging, of)]
+    if not rows:
+        return
+    opening, closing = fold("How this was decided, with latency, cost and error budget")
+    page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
+
+
+def _rows(contract: ContractResult, of: int) -> list[str]:
+    name = code(contract.name, 100)
+    rows = []
+    if contract.affected_by:
+        shown = [f"{code(a.path, 120)} {a.change}" for a in contract.affected_by[:5]]
+        more = contract.affected_by[5:]
+        rows.append(f"- {name} ran because of {', '.join(shown)}{f' +{len(more)}' if more else ''}")
+    if contract.paired:
+        rows.append(f"- {name}: {prose(decided_by(contract.paired, of))}")
+    rows += [
+        f"- {name} {label}: {_arm(arm)}"
+        for label, arm in (("base", contract.base), ("head", contract.head))
+        if arm
+    ]
+    rows += [_slo_row(contract, name)] if contract.slo else []
+    rows += _budget_rows(contract, name)
+    return rows
+
+
+def _arm(arm: ArmResult) -> str:
+    interval = ""
+    if arm.interval:
+        low, high = figures.percent(arm.interval.low), figures.percent(arm.interval.high)
+        interval = f" [{low} to {high}]"
+    failed = f", {figures.count(arm.failed_calls, 'failed call')}" if arm.failed_calls else ""
+    cost = "cost unknown"
+    if arm.cost_per_call_usd is not None:
+        cost = f"{figures.dollars(arm.cost_per_call_usd)} a call"
+    return (
+        f"{code(arm.model, 80)}, {figures.count(arm.samples, 'sample')}, "
+        f"{figures.percent(arm.success_rate)} pass{interval}{failed}, "
+        f"latency p95 {figures.milliseconds(arm.latency_p95_ms)}, {cost}"
+    )
+
+
+def _slo_row(contract: ContractResult, name: str) -> str:
+    words = {True: "met", False: "missed", None: "open"}
+    shown = [
+        f"{OBJECTIVES[slo.objective]} {objective_value(slo, slo.observed)} "
+        f"against {objective_value(slo, slo.target)} ({words[slo.met]})"
+        for slo in contract.slo
+    ]
+    return f"- {name} objectives: {', '.join(shown)}"
+
+
+def _budget_rows(contract: ContractResult, name: str) -> list[str]:
+    budget = contract.error_budget
+    if budget is None:
+        return []
+    rates = ", ".join(
+        f"{code(window, 20)} {figures.NONE if rate is None else figures.number(rate)}"
+        for window, rate in budget.burn_rate.items()
+    )
+    projected = ""
+    if budget.projected_burn_rate:
+        low, high = (figures.number(rate) for rate in budget.projected_burn_rate)
+        projected = f"; merging would burn at {low} to {high} times the budgeted rate"
+    burn = f", burn rate {rates}" if rates else ""
+    return [
+        f"- {name} error budget over {code(budget.window, 20)}: {figures.number(budget.left)} of "
+        f"{figures.number(budget.budget)} failures left after "
+        f"{figures.count(budget.events, 'event')}{burn}{projected}"
+    ]

@@ -1,0 +1,85 @@
+"""How the comparison of the arms is put into words: what was found, by which test, how soon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper.reports import figures
+from gatekeeper.result import ContractResult, PairedResult
+
+
+def is_significant(paired: PairedResult) -> bool:
+    """Whether head is worse beyond what chance explains."""
+    return paired.p_value is not None and paired.p_value <= paired.alpha
+
+
+def p_value(paired: PairedResult) -> str:
+    """How sure: a bound where samples were not measured, which may have been anything. What was
+    not drawn because the answer was sure leaves the value exact."""
+    return figures.p_value(paired.p_value, paired.alpha, at_most=paired.unmeasured > 0)
+
+
+def seeable_effect(paired: PairedResult) -> float | None:
+    """The smallest drop the run could have seen, which every result without a finding must say."""
+    found = paired.p_value is None or is_significant(paired)
+    return None if found else paired.minimum_detectable_effect
+
+
+def fixtures_wanted(paired: PairedResult) -> str:
+    """How many fixtures it takes, where nothing was found and there are fewer; empty otherwise."""
+    needed = paired.fixtures_needed
+    if needed is None or needed <= paired.fixtures or is_significant(paired):
+        return ""
+    return f"{figures.count(needed, 'fixture')} would show a drop of the contract's margin"
+
+
+def counts(paired: PairedResult) -> str:
+    """`9 broke, 0 fixed; sure after 9 of 100 fixtures`: what was seen, and of how much."""
+    text = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
+    early = ended_early(paired)
+    if early and paired.unmeasured and paired.unknown:
+        text += f", {paired.unknown:,} not drawn or not measured"
+    elif paired.unknown and not early:
+        text += f", {paired.unknown:,} unknown"
+    return f"{text}; {early}" if early else text
+
+
+def ended_early(paired: PairedResult) -> str:
+    """How soon the answer was sure; empty where all was drawn or something else ended the run."""
+    if paired.stopped not in ("regressed", "not_worse"):
+        return ""
+    if paired.stopped == "regressed" and not is_significant(paired):
+        return "sampling ended because the contract's other comparison was sure"
+    if paired.rounds:
+        return f"sure after {figures.count(paired.rounds, 'sample')} of each fixture"
+    if paired.unmeasured or not paired.unknown:
+        return "sure before every fixture was drawn"
+    drawn = paired.fixtures - paired.unknown
+    return f"sure after {drawn:,} of {figures.count(paired.fixtures, 'fixture')}"
+
+
+def comparisons(contracts: Sequence[ContractResult]) -> int:
+    """How many comparisons of the arms share the level in a run."""
+    judged = [c.paired for c in contracts]
+    judged += [c.under_base.paired for c in contracts if c.under_base]
+    return sum(paired is not None for paired in judged)
+
+
+def deciding_test(paired: PairedResult, of: int) -> str:
+    """The test that decides and its level, which `of` comparisons of the run share."""
+    shared = f", by Holm over {of:,} comparisons" if of > 1 else ""
+    inputs = figures.count(paired.fixtures, "distinct input")
+    return f"{paired.method} on {inputs}, level {paired.alpha:.3g}{shared}"
+
+
+def decided_by(paired: PairedResult, of: int) -> str:
+    """The deciding test with its answer, and what it would have taken to see more."""
+    p = p_value(paired)
+    value = "no p-value" if p == figures.NONE else f"p {p}"
+    parts = [
+        f"{deciding_test(paired, of)}: {value}",
+        counts(paired),
+        "unfinished" if paired.stopped is None else "",
+        fixtures_wanted(paired),
+    ]
+    return "; ".join(filter(None, parts))

@@ -1,0 +1,173 @@
+"""How a comparison of the arms is told: its test, how sure, how soon, and on how much."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+from unit.reports import early_examples, examples
+
+from gatekeeper.reports.comment import render_comment
+from gatekeeper.reports.paired import counts, decided_by, ended_early, p_value
+from gatekeeper.result import GateResult, UnderBase
+
+
+def _read(result: GateResult) -> str:
+    return render_comment(result).replace("\u00a0", " ")
+
+
+def _lead(result: GateResult) -> str:
+    return _read(result).splitlines()[3]
+
+
+def _folded(comment: str, summary: str) -> str:
+    return comment.split(f"<summary>{summary}", 1)[1].split("</details>")[0]
+
+
+def test_a_regression_found_at_once_says_how_soon() -> None:
+    assert _lead(early_examples.EARLY) == (
+        "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **−100 points** [−100, −55], "
+        "p = 0.0020: more than chance. 9 broke, 0 fixed; sure after 9 of 100 fixtures."
+    )
+    assert "18 calls made, 182 saved, 3 too late to count" in _read(early_examples.EARLY)
+
+
+def test_not_worse_is_said_and_how_soon() -> None:
+    assert _lead(early_examples.NOT_WORSE) == (
+        "`order-id` is **not worse**: 196 of 200 → 197 of 200 fixtures pass, **+0.5 points** "
+        "[−1.2, +2.2], p = 0.88. 1 broke, 2 fixed; sure after 2 samples of each fixture. "
+        "This run could only have seen a drop of 3.4 points or more."
+    )
+
+
+def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
+    never_drawn = examples.paired(40, 9, 0, 0.002, unknown=31, stopped="regressed", rounds=0)
+    assert p_value(never_drawn) == "= 0.0020"
+    assert p_value(replace(never_drawn, unmeasured=2)) == "≤ 0.0020"
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({}, "1 broke, 2 fixed"),
+        ({"unknown": 3, "unmeasured": 3}, "1 broke, 2 fixed, 3 unknown"),
+        ({"unknown": 3, "stopped": None}, "1 broke, 2 fixed, 3 unknown"),
+        (
+            {"unknown": 1000, "stopped": "not_worse", "rounds": 0, "fixtures": 2000},
+            "1 broke, 2 fixed; sure after 1,000 of 2,000 fixtures",
+        ),
+        (
+            {"unknown": 30, "unmeasured": 2, "stopped": "not_worse", "rounds": 0},
+            "1 broke, 2 fixed, 30 not drawn or not measured; sure before every fixture was drawn",
+        ),
+        (
+            {"stopped": "not_worse", "rounds": 1},
+            "1 broke, 2 fixed; sure after 1 sample of each fixture",
+        ),
+    ],
+)
+def test_what_was_not_drawn_is_not_called_unknown(other: dict[str, object], said: str) -> None:
+    assert counts(replace(examples.paired(40, 1, 2, 0.88), **other)) == said  # type: ignore[arg-type]
+
+
+def test_sampling_cut_by_another_judging_claims_nothing() -> None:
+    cut = examples.paired(40, 1, 0, 0.5, unknown=30, stopped="regressed", rounds=0)
+    assert ended_early(cut) == "sampling ended because the contract's other comparison was sure"
+
+
+def test_the_deciding_test_is_named_with_its_level() -> None:
+    found = decided_by(examples.paired(60, 1, 2, 0.875, unknown=4, stopped=None), 1)
+    assert found == (
+        "sequential McNemar test on 60 distinct inputs, level 0.05: p = 0.88; 1 broke, 2 fixed, "
+        "4 unknown; unfinished; 134 fixtures would show a drop of the contract's margin"
+    )
+    several = decided_by(examples.paired(200, 0, 0, None, alpha=0.0125), 4)
+    assert "level 0.0125, by Holm over 4 comparisons: no p-value; 0 broke" in several
+
+
+def test_second_opinions_are_folded_and_point_to_their_explanation() -> None:
+    comment = _read(early_examples.EARLY)
+    folded = _folded(comment, "Second opinions: other methods on the same samples</summary>")
+    assert "None of these decides." in folded
+    assert "`docs/statistics.md`" in folded
+    for row in (
+        "| exact McNemar test | p 0.0020, 0.0039 two-sided, 0.0010 mid-p |",
+        "| McNemar's chi-square, two-sided | p 0.0077 corrected, 0.0027 uncorrected |",
+        "| effect size | Cohen's h −3.14 |",
+        "| probability that head is worse (Bayes) | &gt; 99.9 % |".replace("&gt;", ">"),
+        "| difference in points, Newcombe | [−100, −55] |",
+        "| latency, head less base | +310 ms [+120 ms, +505 ms] |",
+        "| cost of a call, head less base | +0.0000040 USD |",
+        "| success rate, Wilson | head 0 % to 29.9 % |",
+        "| latency p95 | head 640 ms to 1,210 ms |",
+    ):
+        assert row in folded
+    # One comparison has nothing to share the level with.
+    assert "Benjamini" not in folded
+    assert "Second opinions" not in _read(examples.PASS)
+
+
+def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
+    worse, calm = early_examples.early_contract(), early_examples.not_worse_contract()
+    comment = _read(examples.result(worse, calm))
+    assert "level 0.05, by Holm over 2 comparisons" in comment
+    assert "Second opinions: other methods on the same samples of <code>order-id</code>" in comment
+    assert "| the deciding test, adjusted by Benjamini and Hochberg | p 0.0040 |" in comment
+
+
+def test_methods_without_a_label_keep_their_name_and_tiny_p_values_their_sign() -> None:
+    contract = early_examples.early_contract()
+    assert contract.paired
+    assert contract.head
+    found = replace(
+        contract,
+        paired=replace(contract.paired, beside={"sign_flip": 1e-9, "a|b": 0.5, "new_test": 2.0}),
+        head=replace(contract.head, intervals={"new_way": contract.head.interval}),  # type: ignore[dict-item]
+    )
+    comment = _read(examples.result(found))
+    assert "| sign-flip test | p &lt; 0.0001 |" in comment
+    assert "| `new_test` | 2 |" in comment
+    assert "| a&#124;b | 0.5 |" in comment
+    assert "| success rate, `new_way` | head 0 % to 21.7 % |" in comment
+    MarkdownIt("commonmark").enable("table").parse(comment)
+
+
+def test_cheaper_and_quicker_have_their_sign() -> None:
+    contract = early_examples.early_contract()
+    assert contract.paired
+    assert contract.paired.latency_difference_ms
+    same = replace(contract.paired.latency_difference_ms, value=0.0, interval=None)
+    less = replace(contract.paired.latency_difference_ms, value=-0.5)
+    paired = replace(
+        contract.paired, latency_difference_ms=same, cost_difference_usd=less, beside={}
+    )
+    comment = _read(examples.result(replace(contract, paired=paired)))
+    assert "| latency, head less base | 0 ms |" in comment
+    assert "| cost of a call, head less base | −0.50 USD [+120.00 USD, +505.00 USD] |" in comment
+
+
+def test_many_contracts_keep_the_second_opinions_of_the_worst() -> None:
+    many = [early_examples.early_contract(f"tagger-{n}") for n in range(6)]
+    assert _read(examples.result(*many)).count("Second opinions") == 3
+
+
+def test_a_full_run_shows_the_intervals_of_its_one_arm() -> None:
+    contract = replace(early_examples.early_contract(), base=None, paired=None)
+    comment = _read(examples.result(contract, kind="run", base_sha=None))
+    assert "| success rate, Wilson | head 0 % to 29.9 % |" in comment
+    assert "Benjamini" not in comment
+
+
+def test_what_the_base_contract_found_has_its_own_lines() -> None:
+    contract = early_examples.early_contract()
+    assert contract.head
+    reason = replace(contract.reasons[0], judged_by="base")
+    found = UnderBase(
+        contract.base, contract.head, contract.paired, contract.slo, contract.fixtures
+    )
+    own = replace(contract, paired=examples.paired(100, 0, 0, 1.0), fixtures=())
+    comment = _read(examples.result(replace(own, reasons=(reason,), under_base=found)))
+    row = "- `speech-tag, judged by the base contract`: sequential McNemar test on 100 distinct"
+    assert row in comment
+    assert "by Holm over 2 comparisons" in comment
