@@ -28,7 +28,7 @@ LEVELS = [0.05, 0.01, 0.5, 0.9]
 LIMITS = [
     (n, share, alpha)
     for n in (1, 5, 20, 45, 100, 3000)
-    for share in (0.05, 0.131, 0.5, 0.95, 1.0)
+    for share in (0.05, 0.131, 0.5, 0.96, 1.0)
     for alpha in (0.05, 0.0062)
 ]
 TOSSES = [1, 4, 5, 8, 37, 100, 999]
