@@ -1,7 +1,8 @@
 """Adaptive and fixed sampling on changes of model, by recorded outputs.
 
-Five prompts, four models, each pair of them: whether an output complies is what the recording's judge
-said of it. What adaptive sampling decides is what fixed sampling decides, for fewer calls.
+Five prompts, four models, each pair of them: whether an output complies is what the
+recording's judge said of it. What adaptive sampling decides is what fixed sampling decides, for
+fewer calls.
 """
 
 from __future__ import annotations
