@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from unit.reports import early_examples, examples
 
 from gatekeeper.reports.machine import encode, render_result, result_document, result_schema
+from gatekeeper.result import UnderBase
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
@@ -66,6 +67,15 @@ def test_the_statistics_beside_the_verdict() -> None:
     assert paired["latency_difference_ms"] == {"value": 310.4, "interval": [120.0, 505.0]}
     assert paired["cost_difference_usd"] == {"value": 0.000004, "interval": None}
     assert _problems(result_document(early_examples.EARLY)) == []
+
+
+def test_what_the_base_contract_found_is_there_too() -> None:
+    contract = early_examples.early_contract()
+    assert contract.head
+    found = UnderBase(contract.base, contract.head, contract.paired, contract.slo, ())
+    document = result_document(examples.result(replace(contract, under_base=found)))
+    assert document["contracts"][0]["under_base"]["paired"]["rounds"] == 0
+    assert _problems(document) == []
 
 
 def test_what_is_not_known_is_null() -> None:

@@ -171,3 +171,17 @@ def test_what_the_base_contract_found_has_its_own_lines() -> None:
     row = "- `speech-tag, judged by the base contract`: sequential McNemar test on 100 distinct"
     assert row in comment
     assert "by Holm over 2 comparisons" in comment
+
+
+def test_arms_that_are_not_known_are_left_out() -> None:
+    contract = early_examples.early_contract()
+    long = examples.fixture(0, "broke", head_output="word " * 100)
+    bare = replace(
+        contract, base=None, fixtures=(replace(long, base_output=None, base=None),), slo=()
+    )
+    assert _lead(examples.result(bare)).startswith("`speech-tag` got **worse**: **−100 points**")
+    comment = _read(examples.result(bare))
+    assert "Head said:" in comment
+    assert "Base said:" not in comment
+    unpriced = replace(contract, head=examples.arm(0, 9, cost_per_call_usd=None))
+    assert "latency p95 812 ms, cost unknown" in _read(examples.result(unpriced))
