@@ -10,17 +10,22 @@ from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.evidence.job import Job
+from gatekeeper.foresight import foresee
 from gatekeeper.gate import plan_check
 from gatekeeper.sampling.run import distinct_requests
-from gatekeeper.stats.power import minimum_detectable_effect
 
 Price = Callable[[Request], float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ContractForecast:
-    """One affected contract. `calls` is the most that will be made; `cost_usd` is None where a
-    price is unknown; `removed` says that head no longer has the contract."""
+    """One affected contract. `calls` is the most that will be made, and fewer are where it
+    `may_stop_early`; `cost_usd` is None where a price is unknown; `removed` says that head no
+    longer has the contract.
+
+    What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
+    and `warning` are those of `foresight.Foresight`. All are None where nothing is compared.
+    """
 
     name: str
     path: str
@@ -31,6 +36,11 @@ class ContractForecast:
     cost_usd: float | None
     minimum_detectable_effect: float | None
     removed: bool = False
+    may_stop_early: bool = False
+    margin: float | None = None
+    level: float | None = None
+    fixtures_needed: int | None = None
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +70,17 @@ class Forecast:
 def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price) -> Forecast:
     """Forecast the check of a change. `price` gives a request's estimated cost in US dollars.
 
-    Raises ContractError and UsageError as the check itself would.
+    All comparisons of the run share the level, so each is forecast at alpha divided by their
+    number: what it has when Holm's procedure tests it first, and what sampling goes by. Raises
+    ContractError and UsageError as the check itself would.
     """
     work = plan_check(change, policy, names)
+    comparisons = sum(j.base is not None for job in work.jobs for j in job.judgings)
     return Forecast(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
         contracts=(
-            *(_forecast_job(job, price) for job in work.jobs),
+            *(_forecast_job(job, price, comparisons) for job in work.jobs),
             *(
                 ContractForecast(c.name, c.path, c.affected_by, None, 0, 0, 0.0, None, removed=True)
                 for c in work.removed
@@ -79,10 +92,10 @@ def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price)
     )
 
 
-def _forecast_job(job: Job, price: Price) -> ContractForecast:
+def _forecast_job(job: Job, price: Price, comparisons: int) -> ContractForecast:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    inputs = len(contract.fixtures) - len(job.judgings[0].same_input)
+    seen = foresee(job.judgings[0], comparisons) if job.paired else None
     return ContractForecast(
         name=contract.name,
         path=contract.path,
@@ -91,10 +104,24 @@ def _forecast_job(job: Job, price: Price) -> ContractForecast:
         fixtures=len(contract.fixtures),
         calls=len(requests),
         cost_usd=_sum([price(request) for request in requests]),
-        minimum_detectable_effect=(
-            minimum_detectable_effect(inputs, contract.gate.alpha) if job.paired else None
-        ),
+        minimum_detectable_effect=seen.minimum_detectable_effect if seen else None,
+        may_stop_early=_may_stop_early(job),
+        margin=seen.margin if seen else None,
+        level=seen.level if seen else None,
+        fixtures_needed=seen.fixtures_needed if seen else None,
+        warning=seen.warning if seen else None,
     )
+
+
+def _may_stop_early(job: Job) -> bool:
+    """Fixtures that count by all or any of their samples are compared when all are drawn; a
+    single arm is done early where its objectives are."""
+    contract = job.contract
+    if contract.sampling.mode != "adaptive":
+        return False
+    if job.paired:
+        return contract.sampling.aggregate not in ("all", "any")
+    return contract.slo.any and contract.gate.tolerance is None and contract.sampling.samples > 1
 
 
 def _sum(costs: Sequence[float | None]) -> float | None:

@@ -13,12 +13,14 @@ from gatekeeper.contract.model import Contract
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.evidence.job import Job, plan_job
+from gatekeeper.foresight import foresee
 
 
 def validate_contracts(
     revision: Revision, policy: Policy, paths: Sequence[str] = ()
 ) -> tuple[list[str], list[Problem]]:
-    """A line for each sound contract, and every problem of the others.
+    """A line for each sound contract, with a warning under it where it cannot see its own
+    margin, and every problem of the others.
 
     `paths` are contract files from the repository root; none means all that the policy names.
     Raises UsageError where there is no contract at all.
@@ -45,7 +47,8 @@ def validate_contracts(
                 Problem(path, what, "give each contract a name of its own", field="name")
             )
             continue
-        lines.append(_line(contract, job))
+        warning = foresee(job.judgings[0]).warning
+        lines.append(_line(contract, job) + (f"\n  warning: {warning}" if warning else ""))
     return lines, problems
 
 

@@ -175,16 +175,19 @@ def _print_contract_forecast(console: Console, contract: ContractForecast) -> No
         console.print(Text("  removed at head: nothing to sample", "yellow"))
         return
     seen = contract.minimum_detectable_effect
-    sees = f", sees a drop of {figures.size_in_points(seen)}" if seen is not None else ""
+    sees = f", sees a drop of {figures.size_in_points(seen)} at best" if seen is not None else ""
+    sooner = " (fewer where it is sure sooner)" if contract.may_stop_early else ""
     console.print(
         Text("  ")
         .append(_text(contract.model or figures.UNKNOWN))
         .append(
             f": {figures.count(contract.fixtures, 'fixture')}, "
-            f"at most {figures.count(contract.calls, 'call')}, "
+            f"at most {figures.count(contract.calls, 'call')}{sooner}, "
             f"cost {figures.dollars(contract.cost_usd)}{sees}"
         )
     )
+    if contract.warning:
+        console.print(Text("  ⚠️ ").append(_text(contract.warning, "yellow")))
 
 
 def _text(text: str, style: str = "", limit: int = 600) -> Text:

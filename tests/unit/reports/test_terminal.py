@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from unit.reports import examples
+from unit.reports import early_examples, examples
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.reports.terminal import print_forecast, print_result
@@ -29,6 +29,8 @@ class _ContractForecast:
     cost_usd: float | None = 0.0084
     minimum_detectable_effect: float | None = 0.12
     removed: bool = False
+    may_stop_early: bool = False
+    warning: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,9 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[1;31" not in _text(console)
 
 
-@pytest.mark.parametrize("name", [name for name in examples.EVERY if name != "many"])
+@pytest.mark.parametrize("name", [name for name in early_examples.EVERY if name != "many"])
 def test_every_result_can_be_printed(name: str) -> None:
-    assert _printed(examples.EVERY[name]).strip()
+    assert _printed(early_examples.EVERY[name]).strip()
 
 
 def test_an_untouched_prompt_is_one_line() -> None:
@@ -169,10 +171,28 @@ def test_what_a_check_would_run() -> None:
     text = _forecast(_Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",)))
     assert "speech-tag  contracts/speech-tag.yaml" in text
     assert "  modified prompts/a.md" in text
-    assert "40 fixtures, at most 400 calls, cost 0.0084 USD, sees a drop of 12 points" in text
+    assert "40 fixtures, at most 400 calls, cost 0.0084 USD, sees a drop of 12 points at best" in text
     assert "prompts/b.md changed and has no contract." in text
     assert "Shallow clone." in text
     assert text.endswith("1 contract affected, 12 not; at most 400 calls, cost 0.0084 USD.\n")
+
+
+def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> None:
+    text = _forecast(_Forecast((_ContractForecast(may_stop_early=True, warning="Too few."),)))
+    assert "at most 400 calls (fewer where it is sure sooner), cost" in text
+    assert "\n  ⚠️ Too few.\n" in text
+    assert "⚠️" not in _forecast(_Forecast())
+
+
+def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
+    early = _printed(early_examples.EARLY)
+    sure = "level 0.05; sure after 9 of 100 fixtures\n"
+    assert f"\n  sequential McNemar test on 100 distinct inputs, {sure}" in early
+    assert "18 calls made, 182 saved, 3 too late to count" in early
+    wanted = "134 fixtures would show a drop of the contract's margin"
+    assert wanted in _printed(examples.PASS)
+    # The reason says it already.
+    assert wanted not in _printed(examples.INCONCLUSIVE)
 
 
 def test_a_removed_contract_and_an_unknown_price() -> None:

@@ -1,0 +1,103 @@
+"""What a contract could see, and the advice where that is not what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.contract.revision import MemoryRevision
+
+from gatekeeper.contract.policy import Policy
+from gatekeeper.foresight import Foresight
+from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.validation import validate_contracts
+
+
+def _foresight(
+    inputs: int = 20,
+    margin: float = 0.05,
+    seen: float | None = 0.313,
+    needed: int | None = 134,
+) -> Foresight:
+    return Foresight("words", inputs, 0.05, margin, seen, needed)
+
+
+@pytest.mark.parametrize(
+    ("foresight", "said"),
+    [
+        (
+            _foresight(),
+            "words: 20 distinct fixtures can show a drop of 32 points at best, its margin is 5; "
+            "134 fixtures would do, or set gate.margin to 0.32",
+        ),
+        (
+            _foresight(inputs=1, seen=None),
+            "words: 1 distinct fixture can show no drop at all, its margin is 5; "
+            "134 fixtures would do",
+        ),
+        (
+            _foresight(margin=0.0, needed=None),
+            "words: 20 distinct fixtures can show a drop of 32 points at best, its margin is 0; "
+            "set gate.margin to 0.32",
+        ),
+        (
+            _foresight(seen=0.0071, margin=0.005, inputs=900, needed=1342),
+            "words: 900 distinct fixtures can show a drop of 1 point at best, its margin is 0.5; "
+            "1,342 fixtures would do, or set gate.margin to 0.01",
+        ),
+        (
+            _foresight(inputs=0, seen=None, margin=0.0, needed=None),
+            "words: 0 distinct fixtures can show no drop at all, its margin is 0; add fixtures",
+        ),
+        (
+            _foresight(seen=0.996, needed=6),
+            "words: 20 distinct fixtures can show a drop of 100 points at best, its margin is 5; "
+            "6 fixtures would do",
+        ),
+    ],
+)
+def test_who_is_blind_to_the_margin_is_told_what_would_do(foresight: Foresight, said: str) -> None:
+    assert foresight.warning == said
+
+
+@pytest.mark.parametrize("seen", [0.05, 0.02])
+def test_who_sees_the_margin_is_left_alone(seen: float) -> None:
+    assert _foresight(seen=seen).warning is None
+
+
+@given(st.integers(5, 200))
+def test_the_advised_margin_is_enough(inputs: int) -> None:
+    seen = minimum_detectable_effect(inputs, 0.05)
+    assert seen is not None
+    warning = _foresight(inputs=inputs, seen=seen, margin=0.001).warning
+    assert warning is not None
+    advised = float(warning.rsplit(" ", 1)[1])
+    assert _foresight(inputs=inputs, seen=seen, margin=advised).warning is None
+
+
+def _validated(words: Sequence[str], gate: str) -> str:
+    rows = "\n".join(f"  - {{id: f{n}, vars: {{word: {word}}}}}" for n, word in enumerate(words))
+    files = {
+        "contracts/words.yaml": (
+            "contract: 1\nname: words\nprompt: ../prompts/words.txt\nmodel: openai/gpt-4o-mini\n"
+            f"checks: [{{type: regex, pattern: ok}}]\ngate: {gate}\nfixtures:\n{rows}\n"
+        ).encode(),
+        "prompts/words.txt": b"Say {{ word }}.\n",
+    }
+    (line,), problems = validate_contracts(MemoryRevision(files), Policy())
+    assert not problems
+    return line
+
+
+def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
+    words = [f"word{n}" for n in range(20)]
+    first, warning = _validated([*words, *words], "{margin: 0.05}").split("\n")
+    assert first.startswith("contracts/words.yaml: words: 40 fixtures, 20 with a repeated input")
+    # A repeated input shows nothing new.
+    assert warning.startswith("  warning: words: 20 distinct fixtures can show a drop of 32 points")
+
+
+def test_validate_has_nothing_to_say_of_one_that_can() -> None:
+    assert "\n" not in _validated([f"word{n}" for n in range(20)], "{margin: 0.4}")
