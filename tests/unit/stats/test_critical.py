@@ -1,6 +1,7 @@
 """How many broken fixtures are too many for chance."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def test_they_are_the_fewest_that_chance_gives_seldom_enough(levels):
 @given(LEVELS, st.integers(1, 300))
 def test_they_grow_by_no_more_than_the_fixtures_do(level, n):
     found = critical_counts([level] * n)
-    assert all(0 <= b - a <= 1 for a, b in zip(found, found[1:], strict=False))
+    assert all(0 <= b - a <= 1 for a, b in pairwise(found))
 
 
 def test_too_few_fixtures_are_never_enough():
