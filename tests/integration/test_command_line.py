@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -119,6 +120,87 @@ def test_a_reader_that_leaves_does_not_change_the_exit_code(command, repository,
 
     assert ran.returncode == (1 if command == "check" else 0), ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def _foretold(repository, capsys, *more: str) -> str:
+    arms = ["--repo", str(repository.path), "--base", "main", "--head", "pr"]
+    assert main(["affected", *arms, *more]) == 0
+    return capsys.readouterr().out.replace("\u00a0", " ")
+
+
+def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
+    text = " ".join(_foretold(repository, capsys).split())
+    assert "6 fixtures, at most 12 calls (fewer where it is sure sooner)" in text
+    assert "sees a drop of 86 points at best" in text
+    warning = (
+        "words: 6 distinct fixtures can show a drop of 87 points at best, its margin is 5; "
+        "134 fixtures would do, or set gate.margin to 0.87"
+    )
+    assert f"⚠️ {warning}" in text
+
+    (contract,) = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
+    assert (contract["margin"], contract["level"], contract["fixtures_needed"]) == (0.05, 0.05, 134)
+    assert contract["may_stop_early"] is True
+    assert contract["warning"] == warning
+
+
+def test_contracts_that_run_together_are_forecast_at_their_share_of_alpha(repository, capsys):
+    alone = json.loads(_foretold(repository, capsys, "--json"))["contracts"][0]
+    repository.commit(
+        "second", {"contracts/again.yaml": GOOD.replace("name: words", "name: again")}
+    )
+    contracts = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
+    assert [contract["level"] for contract in contracts] == [0.025, 0.025]
+    for contract in contracts:
+        assert contract["fixtures_needed"] > alone["fixtures_needed"]
+        assert contract["minimum_detectable_effect"] > alone["minimum_detectable_effect"]
+
+
+@pytest.mark.parametrize(
+    ("more", "early"),
+    [
+        ("sampling: {mode: fixed}\n", False),
+        ("sampling: {samples: 3, aggregate: all}\n", False),
+        ("sampling: {samples: 3}\n", True),
+    ],
+)
+def test_a_check_that_draws_everything_is_foretold(more, early, repository, capsys):
+    repository.commit("sampling", {"contracts/words.yaml": GOOD + more})
+    (contract,) = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
+    assert contract["may_stop_early"] is early
+
+
+@pytest.mark.parametrize(
+    ("samples", "objective", "early"),
+    [
+        (3, "{success_rate: 0.5}", True),
+        (1, "{success_rate: 0.6}", False),
+        (3, None, False),
+    ],
+)
+def test_where_nothing_is_compared_there_is_no_margin_to_see(
+    samples, objective, early, git_repository, capsys
+):
+    made = git_repository("alone")
+    write_contract(made)
+    made.commit("sound")
+    made.branch("pr")
+    bare = GOOD.replace("slo: {success_rate: 0.5}\n", f"slo: {objective}\n" if objective else "")
+    more = f"sampling: {{samples: {samples}}}\n"
+    made.commit("only the contract", {"contracts/words.yaml": bare + more})
+
+    (contract,) = json.loads(_foretold(made, capsys, "--json"))["contracts"]
+
+    assert contract["may_stop_early"] is early
+    for key in ("minimum_detectable_effect", "margin", "level", "fixtures_needed", "warning"):
+        assert contract[key] is None, key
+
+
+def test_the_pull_requests_comment_does_not_nag_about_the_margin(repository, tmp_path):
+    check(repository, tmp_path / "out")
+
+    comment = (tmp_path / "out" / "comment.md").read_text("utf-8")
+    assert "gate.margin" not in comment
 
 
 def test_a_terminal_of_few_characters_is_enough(repository, tmp_path):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.contract.revision import MemoryRevision
 
+from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.foresight import Foresight
 from gatekeeper.stats.power import minimum_detectable_effect

@@ -171,7 +171,9 @@ def test_what_a_check_would_run() -> None:
     text = _forecast(_Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",)))
     assert "speech-tag  contracts/speech-tag.yaml" in text
     assert "  modified prompts/a.md" in text
-    assert "40 fixtures, at most 400 calls, cost 0.0084 USD, sees a drop of 12 points at best" in text
+    assert (
+        "40 fixtures, at most 400 calls, cost 0.0084 USD, sees a drop of 12 points at best" in text
+    )
     assert "prompts/b.md changed and has no contract." in text
     assert "Shallow clone." in text
     assert text.endswith("1 contract affected, 12 not; at most 400 calls, cost 0.0084 USD.\n")
