@@ -7,15 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code_cell, html_code
 from gatekeeper.reports.page import Page, fold
-from gatekeeper.reports.paired import comparisons
+from gatekeeper.reports.paired import comparisons, ended_early
 from gatekeeper.result import ContractResult, Difference, PairedResult
 from gatekeeper.stats.interval import ConfidenceInterval
 
 _Unit = Callable[[float], str]
 _COLUMNS = "| By | Value |\n| --- | --- |\n"
 _EXPLAINED = (
-    "None of these decides. Each is explained, with what it takes for granted, in gatekeeper's "
-    "`docs/statistics.md`.\n\n"
+    "None of these decides. p-values are one-sided unless they say otherwise, intervals 95 %. "
+    "Each method is explained, with what it takes for granted, in gatekeeper's "
+    "`docs/statistics.md`."
+)
+_TOO_SURE = (
+    " None knows that sampling ended as soon as the answer was sure, so they look surer than "
+    "they are; the deciding test allows for it."
 )
 _METHODS = {
     "wilson": "Wilson",
@@ -59,7 +64,9 @@ def add_opinions(page: Page, contracts: Sequence[ContractResult], most: int) -> 
             continue
         of = f" of {html_code(contract.name, 60)}" if several else ""
         opening, closing = fold(f"Second opinions: other methods on the same samples{of}")
-        page.add_rows(opening + _EXPLAINED + _COLUMNS, rows, closing=closing)
+        early = contract.paired is not None and ended_early(contract.paired)
+        text = f"{_EXPLAINED}{_TOO_SURE if early else ''}\n\n"
+        page.add_rows(opening + text + _COLUMNS, rows, closing=closing)
 
 
 def _rows(contract: ContractResult, *, adjusted: bool) -> list[str]:

@@ -103,6 +103,7 @@ def test_second_opinions_are_folded_and_point_to_their_explanation() -> None:
         "| latency p95 | head 640 ms to 1,210 ms |",
     ):
         assert row in folded
+    assert "sampling ended as soon as the answer was sure, so they look surer" in folded
     # One comparison has nothing to share the level with.
     assert "Benjamini" not in folded
     assert "Second opinions" not in _read(examples.PASS)
@@ -157,6 +158,7 @@ def test_a_full_run_shows_the_intervals_of_its_one_arm() -> None:
     comment = _read(examples.result(contract, kind="run", base_sha=None))
     assert "| success rate, Wilson | head 0 % to 29.9 % |" in comment
     assert "Benjamini" not in comment
+    assert "surer than they are" not in comment
 
 
 def test_what_the_base_contract_found_has_its_own_lines() -> None:
