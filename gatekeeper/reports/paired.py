@@ -37,9 +37,10 @@ def counts(paired: PairedResult) -> str:
     """`9 broke, 0 fixed; sure after 9 of 100 fixtures`: what was seen, and of how much."""
     text = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
     early = ended_early(paired)
-    if early and paired.unmeasured and paired.unknown:
-        text += f", {paired.unknown:,} not drawn or not measured"
-    elif paired.unknown and not early:
+    if early and not paired.rounds:
+        # The fixtures that were not drawn are unknown as well, but for want of need.
+        text += f", {paired.unmeasured:,} not measured" if paired.unmeasured else ""
+    elif paired.unknown and (paired.unmeasured or not early):
         text += f", {paired.unknown:,} unknown"
     return f"{text}; {early}" if early else text
 
@@ -52,9 +53,7 @@ def ended_early(paired: PairedResult) -> str:
         return "sampling ended because the contract's other comparison was sure"
     if paired.rounds:
         return f"sure after {figures.count(paired.rounds, 'sample')} of each fixture"
-    if paired.unmeasured or not paired.unknown:
-        return "sure before every fixture was drawn"
-    drawn = paired.fixtures - paired.unknown
+    drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
     return f"sure after {drawn:,} of {figures.count(paired.fixtures, 'fixture')}"
 
 

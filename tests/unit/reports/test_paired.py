@@ -59,7 +59,11 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
         ),
         (
             {"unknown": 30, "unmeasured": 2, "stopped": "not_worse", "rounds": 0},
-            "1 broke, 2 fixed, 30 not drawn or not measured; sure before every fixture was drawn",
+            "1 broke, 2 fixed, 2 not measured; sure after 12 of 40 fixtures",
+        ),
+        (
+            {"unknown": 3, "unmeasured": 4, "stopped": "not_worse", "rounds": 2},
+            "1 broke, 2 fixed, 3 unknown; sure after 2 samples of each fixture",
         ),
         (
             {"stopped": "not_worse", "rounds": 1},
