@@ -167,9 +167,7 @@ class SequentialTest:
         if crossing is not None:
             return Evaluation(True, float(self.walk.spent[changed]))
         p, share = walk_p_value(self.walk, changed, broke), WALK_SHARE
-        for look in self.looks:
-            if look.rounds > drawn.shape[1]:
-                break
+        for look in [look for look in self.looks if look.rounds <= drawn.shape[1]]:
             rounds = drawn[:, : look.rounds]
             last = self._is_last(rounds)
             share = 1.0 if last else look.spent
@@ -242,12 +240,10 @@ class SequentialTest:
             return walk_p_value(self.walk, changed, broke)
         signs, paths = _signs(drawn)
         crossed = self._crossed_walk(signs, paths[:, 0])
-        for look in self.looks:
+        for look in [look for look in self.looks if 1 < look.rounds < drawn.shape[1]]:
             sums = signs @ paths[:, : look.rounds].sum(axis=1, dtype="float32")
-            if look.rounds >= drawn.shape[1]:
-                break
-            if look.rounds > 1:
-                crossed |= sums >= _threshold(sums, crossed, look.spent * self.level)
+            crossed |= sums >= _threshold(sums, crossed, look.spent * self.level)
+        sums = signs @ paths.sum(axis=1, dtype="float32")
         return float((crossed | (sums >= sums[0])).mean())
 
     def _crossed_walk(self, signs: NDArray[np.float32], first: Differences) -> NDArray[np.bool_]:

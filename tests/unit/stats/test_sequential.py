@@ -92,18 +92,18 @@ def test_of_all_ways_to_choose_the_signs_no_more_than_the_level_regress(rounds):
 @pytest.mark.parametrize(
     "rows",
     [
-        [[1, 1, 1, 1, 1]] * 8,
-        [[1, 0, 1, 0, 1]] * 8,
-        [[0, 1, 1, 1, 1]] * 8,
-        [[1, 0, 0, 0, 0]] * 4 + [[0, 0, 0, 0, 1]] * 4,
-        [[1, 1, 1, 1, 1]] * 3 + [[0, 1, 0, 1, 0]] * 5,
+        [[1, 1, 1, 1, 1]] * 7,
+        [[1, 0, 1, 0, 1]] * 7,
+        [[0, 1, 1, 1, 1]] * 7,
+        [[1, 0, 0, 0, 0]] * 4 + [[0, 0, 0, 0, 1]] * 3,
+        [[1, 1, 1, 1, 1]] * 3 + [[0, 1, 0, 1, 0]] * 4,
         [[1, 1, 0, 1, 1], [1, 1, 1, -1, -1], [0, 0, 1, 1, 1], [1, 1, 1, 1, 0], [0, 0, 0, 1, 1]],
         [[1, -1, 1, 1, 1], [1, 1, 1, 1, 1], [0, 1, 0, 0, 1], [1, 0, 1, 1, -1], [1, 1, 0, 0, 1]],
     ],
 )
-@pytest.mark.parametrize("level", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("level", [0.05, 0.2])
 def test_neither_do_they_for_these_sizes(rows, level):
-    for rounds in (2, 3, 5):
+    for rounds in (2, 5):
         keeps_its_level(table(rows)[:, :rounds], level, margin=0.3)
 
 
@@ -137,7 +137,7 @@ def test_calls_that_fail_do_not_make_a_false_alarm_likelier(differences, level, 
 # --- one answer, however it is asked ------------------------------------------------------------
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(), LEVELS, st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.booleans())
 def test_the_stop_and_the_evaluation_agree(differences, level, margin, early):
     test = plan(len(differences), differences.shape[1], level, margin, early)
@@ -148,7 +148,7 @@ def test_the_stop_and_the_evaluation_agree(differences, level, margin, early):
     assert 0 < found.p_value <= 1
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(), LEVELS)
 def test_at_every_round_the_p_value_is_at_most_the_level_exactly_where_it_regressed(d, level):
     test = plan(len(d), d.shape[1], level)
@@ -158,7 +158,7 @@ def test_at_every_round_the_p_value_is_at_most_the_level_exactly_where_it_regres
         assert 0 < found.p_value <= 1
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(rounds=3, most=30), LEVELS)
 def test_looking_after_each_pair_decides_at_the_pair_it_names(differences, level):
     test = plan(len(differences), 3, level, margin=0.4)
@@ -170,7 +170,7 @@ def test_looking_after_each_pair_decides_at_the_pair_it_names(differences, level
     assert all(answers[k] == whole for k in decided)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(fewest=1), LEVELS, st.randoms())
 def test_after_the_first_round_the_order_of_fixtures_does_not_matter(d, level, random):
     test = plan(len(d), d.shape[1], level, margin=0.4)
@@ -178,7 +178,7 @@ def test_after_the_first_round_the_order_of_fixtures_does_not_matter(d, level, r
     assert test.after_round(d[order], d[order]) == test.after_round(d, d)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(), LEVELS)
 def test_only_one_arm_can_be_the_worse(differences, level):
     test = plan(len(differences), differences.shape[1], min(level, 0.2), margin=0.0)
@@ -240,7 +240,7 @@ def test_between_the_looks_nothing_is_decided():
     assert set(decided) <= {look.rounds for look in test.looks}
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(), LEVELS)
 def test_not_worse_is_said_by_the_bet_or_by_the_look(differences, level):
     test = plan(len(differences), differences.shape[1], level, margin=0.45)
@@ -268,7 +268,7 @@ def test_without_a_margin_inside_nobody_bets(margin):
 # --- what could not be measured -----------------------------------------------------------------
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(fewest=1), LEVELS, st.randoms())
 def test_head_is_worse_only_by_the_kindest_reading_and_not_worse_only_by_the_harshest(
     differences, level, random
@@ -308,7 +308,7 @@ def test_the_earlier_of_two_answers_counts_and_worse_of_two_at_once():
 # --- looking once, at the end -------------------------------------------------------------------
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn(most=25), LEVELS)
 def test_not_early_it_is_the_fixed_sign_flip_test(differences, level):
     test = plan(len(differences), differences.shape[1], level, margin=0.3, early=False)
