@@ -8,6 +8,7 @@ from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.paired import (
     counts,
+    ended_early,
     fixtures_wanted,
     is_significant,
     p_value,
@@ -161,8 +162,11 @@ def _seeable(paired: PairedResult) -> str:
 
 
 def _comparison(contract: ContractResult, paired: PairedResult) -> str:
-    if not (paired.broke or paired.fixed or paired.unknown):
-        return f"did **not change** on any of {figures.count(paired.fixtures, 'fixture')}."
+    # By majority a fixture may stay what it was while fewer of its samples pass.
+    if not (paired.broke or paired.fixed or paired.unknown or paired.difference):
+        early = ended_early(paired)
+        on = f"any of {figures.count(paired.fixtures, 'fixture')}"
+        return f"did **not change** on {on}{f'; {early}' if early else ''}."
     found = "shows **no sure change**"
     if is_significant(paired):
         found = "got **worse**"
@@ -174,7 +178,8 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
     if contract.base and contract.head:
         shares = f" {_passed(contract.base)} → {_passed(contract.head)} fixtures pass,"
     interval = figures.points_interval(paired.interval)
-    size = f"**{figures.points(paired.difference)}** {interval}".rstrip()
+    rate = " in pass rate" if paired.rounds > 1 else ""
+    size = f"**{figures.points(paired.difference)}**{rate} {interval}".rstrip()
     sure = "" if paired.p_value is None else _chance(paired)
     return f"{found}:{shares} {size}{sure}. {counts(paired)}."
 

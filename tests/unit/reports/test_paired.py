@@ -36,9 +36,21 @@ def test_a_regression_found_at_once_says_how_soon() -> None:
 def test_not_worse_is_said_and_how_soon() -> None:
     assert _lead(early_examples.NOT_WORSE) == (
         "`order-id` is **not worse**: 196 of 200 → 197 of 200 fixtures pass, **+0.5 points** "
-        "[−1.2, +2.2], p = 0.88. 1 broke, 2 fixed; sure after 2 samples of each fixture. "
+        "in pass rate [−1.2, +2.2], p = 0.88. 1 broke, 2 fixed; sure after 2 samples of each fixture. "
         "This run could only have seen a drop of 3.4 points or more."
     )
+
+
+def test_a_pass_rate_that_fell_under_unchanged_fixtures_is_no_change_of_none() -> None:
+    contract = early_examples.not_worse_contract()
+    assert contract.paired
+    still = replace(contract.paired, broke=0, fixed=0, difference=0.0)
+    lead = _lead(examples.result(replace(contract, paired=still)))
+    sure = "sure after 2 samples of each fixture"
+    assert f"did **not change** on any of 200 fixtures; {sure}." in lead
+    fell = replace(still, difference=-0.02, stopped="exhausted")
+    lead = _lead(examples.result(replace(contract, paired=fell)))
+    assert "shows **no sure change**: 196 of 200 → 197 of 200 fixtures pass, **−2 points**" in lead
 
 
 def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
