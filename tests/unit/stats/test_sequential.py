@@ -181,9 +181,7 @@ def test_after_the_first_round_the_order_of_fixtures_does_not_matter(d, level, r
 @settings(max_examples=40, deadline=None)
 @given(drawn(), LEVELS)
 def test_only_one_arm_can_be_the_worse(differences, level):
-    test = plan(len(differences), differences.shape[1], min(level, 0.2), margin=0.0)
-    stops = [run(test, d)[0] for d in (differences, -differences)]
-    assert stops.count("regressed") <= 1 or (differences[:, 0] != 0).any()
+    test = plan(len(differences), differences.shape[1], level)
     worse, better = (test.evaluate(d, d[:0, 0]) for d in (differences, -differences))
     assert not (worse.regressed and better.regressed)
 
