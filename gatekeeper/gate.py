@@ -19,16 +19,17 @@ from gatekeeper.contract.affected import (
     named,
 )
 from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.model import Contract
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.evidence.collect import Progress, Watches
 from gatekeeper.evidence.job import Job, plan_job
 from gatekeeper.reasons import uncovered_reasons
-from gatekeeper.result import Calls, ContractResult, GateResult
+from gatekeeper.result import Calls, ContractResult, GateResult, Waiver
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.slo.budget import Event
-from gatekeeper.verdict import conclude, exit_code, removed, worst
+from gatekeeper.verdict import conclude, exit_code, removed, waived, worst
 
 if TYPE_CHECKING:
     import asyncio
@@ -63,7 +64,8 @@ class Surroundings:
     """What a run is given from outside: the model, the past, and how to follow or end it.
 
     `history` maps a contract's name to its events on the default branch; None where no
-    history was given. Setting `stop` ends the run with what was gathered.
+    history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
+    that count for the commit judged.
     """
 
     client: ModelClient
@@ -72,6 +74,7 @@ class Surroundings:
     progress: Progress | None = None
     stop: asyncio.Event | None = None
     retry: RetryPolicy | None = None
+    waivers: tuple[Waiver, ...] = ()
 
 
 def plan_check(
@@ -86,14 +89,34 @@ def plan_check(
     return _plan("check", change.base.sha, change.head.sha, policy, affected, names)
 
 
-def plan_run(revision: Revision, policy: Policy, names: Sequence[str] = ()) -> Work:
-    """The full suite on one revision: every contract against its own objectives."""
+def plan_run(
+    revision: Revision, policy: Policy, names: Sequence[str] = (), samples: int | None = None
+) -> Work:
+    """The full suite on one revision: every contract against its own objectives.
+
+    `samples` is drawn of every fixture instead of what each contract asks for.
+    """
     suite = every_contract(revision, policy, SHAPES)
     if not suite.contracts:
         raise UsageError(
             f"no contract matches {policy.contracts}; `gatekeeper init` writes a first one"
         )
+    if samples is not None:
+        suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))
     return _plan("run", None, revision.sha, policy, suite, names)
+
+
+def plan_push(change: Change, policy: Policy) -> Work:
+    """The suite on head, narrowed to the contracts that the change affects: what merging has
+    brought, measured against its own objectives. Raises ContractError."""
+    found = find_affected(change, policy, SHAPES)
+    suite = tuple(
+        replace(contract, base=None, base_target=None, left_prompt=None)
+        for contract in found.contracts
+        if contract.head
+    )
+    narrowed = replace(found, contracts=suite, uncovered=())
+    return _plan("run", None, change.head.sha, policy, narrowed, ())
 
 
 async def measure(work: Work, around: Surroundings) -> GateResult:
@@ -102,6 +125,7 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
     from gatekeeper.sampling.run import distinct_requests, run_trials
 
     started = datetime.now(UTC)
+    work = _sampled_whole(work, around.waivers)
     watches = Watches(work.jobs, around.progress)
     if around.progress:
         around.progress.started(len(distinct_requests(work.trials)))
@@ -115,10 +139,19 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
     )
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
-    contracts = conclude(work.jobs, watches, sampled, around.history, work.policy, started)
+    contracts = conclude(
+        work.jobs, watches, sampled, around.history, work.policy, started, around.waivers
+    )
     calls = _calls(sampled)
     return _result(
-        work, contracts, around.notices, started, calls, sampled.cost_usd, watches.outcomes
+        work,
+        contracts,
+        around.waivers,
+        around.notices,
+        started,
+        calls,
+        sampled.cost_usd,
+        watches.outcomes,
     )
 
 
@@ -136,9 +169,36 @@ def _calls(sampled: Run) -> Calls:
     )
 
 
-def answer_without_calls(work: Work) -> GateResult:
+def answer_without_calls(
+    work: Work, waivers: tuple[Waiver, ...] = (), notices: tuple[str, ...] = ()
+) -> GateResult:
     """The result of work that has no trial: nothing affected, or contracts removed."""
-    return _result(work, [], (), datetime.now(UTC), Calls(), 0.0)
+    return _result(work, [], waivers, notices, datetime.now(UTC), Calls(), 0.0)
+
+
+def _sampled_whole(work: Work, waivers: Sequence[Waiver]) -> Work:
+    """An accepted regression ends no sampling, because the objectives still need samples."""
+    accepted = {w.contract for w in waivers if w.kind == "accept"}
+    if not accepted:
+        return work
+    jobs = tuple(
+        replace(job, judgings=tuple(replace(j, contract=_fixed(j.contract)) for j in job.judgings))
+        if accepted & {job.contract.name, None}
+        else job
+        for job in work.jobs
+    )
+    return replace(work, jobs=jobs)
+
+
+def _fixed(contract: Contract) -> Contract:
+    return replace(contract, sampling=replace(contract.sampling, mode="fixed"))
+
+
+def _with_samples(affected: AffectedContract, samples: int) -> AffectedContract:
+    if affected.head is None:
+        return affected
+    sampling = replace(affected.head.sampling, samples=samples)
+    return replace(affected, head=replace(affected.head, sampling=sampling))
 
 
 def _plan(
@@ -158,13 +218,14 @@ def _plan(
 def _result(
     work: Work,
     contracts: Sequence[ContractResult],
+    waivers: tuple[Waiver, ...],
     notices: tuple[str, ...],
     started: datetime,
     calls: Calls,
     cost_usd: float | None,
     outcomes: tuple[Outcome, ...] = (),
 ) -> GateResult:
-    gone = [removed(contract, work.policy) for contract in work.removed]
+    gone = [waived(removed(contract, work.policy), waivers) for contract in work.removed]
     uncovered = uncovered_reasons(work.affected.uncovered, work.policy)
     verdict = worst([*(c.verdict for c in (*contracts, *gone)), *(r.verdict for r in uncovered)])
     return GateResult(

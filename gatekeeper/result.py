@@ -31,16 +31,19 @@ ReasonCode = Literal[
     "undecided",
     "unseen",
     "not_worse",
+    "waived",
 ]
 Stopped = Literal["regressed", "not_worse", "exhausted"]
 FixtureChange = Literal["broke", "fixed", "same"]
+WaiverKind = Literal["waive", "accept"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why a verdict is what it is: a stable code for programs, a sentence for people.
 
-    `verdict` is what this reason alone calls for; the contract's verdict is the worst of them.
+    `verdict` is what this reason alone calls for; the contract's verdict is the worst of them,
+    those left out that a waiver covers.
     `judged_by` says whose contract found it.
     """
 
@@ -189,6 +192,23 @@ class UnderBase:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiver:
+    """A person's word that a contract shall not hold up one commit.
+
+    `waive` covers whatever speaks against the change, `accept` says that what head answers
+    differently is what is wanted: it covers a regression and no objective. `contract` is None
+    where every affected contract is meant. It counts for `sha` alone.
+    """
+
+    contract: str | None
+    kind: WaiverKind
+    author: str
+    sha: str
+    reason: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
 class ContractResult:
     """Everything known about one contract after the run."""
 
@@ -206,6 +226,8 @@ class ContractResult:
     weakened: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     under_base: UnderBase | None = None
+    waiver: Waiver | None = None
+    """What a person waived of it, where that made a difference."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ What the command line and the action share. Work that calls no model starts none
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.change import Revision
 from gatekeeper.gate import Surroundings, Work, answer_without_calls
 from gatekeeper.gate import measure as measure_work
-from gatekeeper.result import GateResult
-from gatekeeper.slo.budget import Event
+from gatekeeper.result import GateResult, Waiver
 
 if TYPE_CHECKING:
     from gatekeeper.providers import ModelRouter
@@ -26,33 +26,32 @@ def measure(
     *,
     history: Path | None = None,
     replay: Path | None = None,
+    waivers: tuple[Waiver, ...] = (),
+    notices: tuple[str, ...] = (),
 ) -> GateResult:
     """Do the work and return its result.
 
     `revisions`, base first, are where `recorded/` models are read from: what base has
     recorded stands, and head can only add to it. `replay` answers every model from a
     samples.jsonl of this machine instead.
+    `waivers` are those that count for the commit judged, `notices` what else is to be said.
     SIGINT and SIGTERM end the run with what was gathered.
     """
     if not work.trials:
-        return answer_without_calls(work)
+        return answer_without_calls(work, waivers, notices)
     import asyncio
 
     from gatekeeper.history.file import read_history
     from gatekeeper.providers import ModelRouter
 
-    events, notices = read_history(history, datetime.now(UTC)) if history else (None, ())
+    events, found = read_history(history, datetime.now(UTC)) if history else (None, ())
     client = ModelRouter(_reader(revisions), replay=replay)
     # A history without a single event says nothing yet: the budget is then this run's own.
-    return asyncio.run(_measure(work, client, events or None, notices))
+    around = Surroundings(client, events or None, (*notices, *found), waivers=waivers)
+    return asyncio.run(_measure(work, client, around))
 
 
-async def _measure(
-    work: Work,
-    client: ModelRouter,
-    history: Mapping[str, Sequence[Event]] | None,
-    notices: tuple[str, ...],
-) -> GateResult:
+async def _measure(work: Work, client: ModelRouter, around: Surroundings) -> GateResult:
     import asyncio
     import signal
 
@@ -66,8 +65,7 @@ async def _measure(
         loop.add_signal_handler(number, stop.set)
     try:
         with TerminalProgress() as progress:
-            around = Surroundings(client, history, notices, progress, stop)
-            return await measure_work(work, around)
+            return await measure_work(work, replace(around, progress=progress, stop=stop))
     finally:
         await client.aclose()
 

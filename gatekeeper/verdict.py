@@ -31,6 +31,7 @@ from gatekeeper.result import (
     Stopped,
     UnderBase,
     Verdict,
+    Waiver,
 )
 from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
 from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
@@ -64,13 +65,40 @@ def conclude(
     history: Mapping[str, Sequence[Event]] | None,
     policy: Policy,
     now: datetime,
+    waivers: Sequence[Waiver] = (),
 ) -> list[ContractResult]:
     """Each job's result. All comparisons of the run share the level by Holm's procedure."""
     weighed = _weigh_all(jobs, watches)
     return [
-        _contract_result(job, weighed[job.contract.name], sampled, history, policy, now)
+        waived(
+            _contract_result(job, weighed[job.contract.name], sampled, history, policy, now),
+            waivers,
+        )
         for job in jobs
     ]
+
+
+def waived(found: ContractResult, waivers: Sequence[Waiver]) -> ContractResult:
+    """The result with what people waived no longer gating; every reason stays to be read."""
+    mine = [w for w in waivers if w.contract in (found.name, None)]
+    waiver = next((w for kind in ("waive", "accept") for w in mine if w.kind == kind), None)
+    if waiver is None or not any(_covers(waiver, reason) for reason in found.reasons):
+        return found
+    left = [reason.verdict for reason in found.reasons if not _covers(waiver, reason)]
+    done = "Waived" if waiver.kind == "waive" else "The regression is accepted as intended"
+    text = f"{done} by @{waiver.author} for {waiver.sha[:10]}: {waiver.reason or 'no reason given'}"
+    return replace(
+        found,
+        verdict=worst(left),
+        reasons=(Reason("waived", text, "pass"), *found.reasons),
+        waiver=waiver,
+    )
+
+
+def _covers(waiver: Waiver, reason: Reason) -> bool:
+    if waiver.kind == "accept":
+        return reason.code == "regression"
+    return reason.verdict != "pass"
 
 
 def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed, ...]]:
