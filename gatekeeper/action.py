@@ -6,13 +6,11 @@ what cannot be delivered is a warning in the log.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,10 +27,9 @@ from gatekeeper.answer import (
     say,
     say_annotations,
 )
-from gatekeeper.contract.change import Change
+from gatekeeper.checkout import Checkout
 from gatekeeper.contract.policy import judging_policy, load_policy
-from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
-from gatekeeper.git import Repository
+from gatekeeper.errors import GatekeeperError, UsageError
 from gatekeeper.github.api import GithubApi, PullRequestApi
 from gatekeeper.github.event import (
     Activity,
@@ -46,9 +43,6 @@ from gatekeeper.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from gatekeeper.result import GateResult
-
-DEEPEN_BY = (50, 200, 1000)
-"""How many more commits are fetched, step by step, to find where two branches part."""
 
 
 def main() -> int:
@@ -100,89 +94,29 @@ def _read_event(path: Path) -> Mapping[str, Any]:
 
 def _judge(settings: Settings, activity: Activity) -> Answer:
     out = out_folder(settings)
-    with git_credentials(settings), Repository.open(settings.workspace) as repository:
-        result = _measure(settings, activity, repository)
+    with Checkout(settings) as checkout:
+        result = _measure(settings, activity, checkout)
     return answer_to(result, out, settings)
 
 
-def _measure(settings: Settings, activity: Activity, repository: Repository) -> GateResult:
+def _measure(settings: Settings, activity: Activity, checkout: Checkout) -> GateResult:
     # Heavy: reached only once the repository and the event are known to be usable.
     from gatekeeper.gate import plan_check, plan_run
     from gatekeeper.session import measure
 
     history = settings.workspace / settings.history if settings.history else None
     if isinstance(activity, RunFull):
-        revision = repository.revision(activity.ref)
+        revision = checkout.revision(activity.ref)
         names = activity.contracts or settings.contracts
         work = plan_run(revision, load_policy(revision), names)
         return measure(work, (revision,), history=history)
-    change, judged = _change(repository, activity)
+    assert isinstance(activity, CheckPullRequest | CheckMergeGroup)  # noqa: S101
+    change = checkout.change(activity)
     policy, notices = judging_policy(change)
     work = plan_check(change, policy, settings.contracts, notices)
     result = measure(work, (change.base, change.head), history=history)
     # People know the pull request's own commit, not the merge that GitHub made of it.
-    return replace(result, head_sha=judged)
-
-
-def _change(repository: Repository, activity: Activity) -> tuple[Change, str]:
-    """What the pull request or merge group brings, and the commit that people know it by."""
-    if isinstance(activity, CheckMergeGroup):
-        for sha in (activity.head_sha, activity.base_sha):
-            repository.fetch_commit(sha)
-        return repository.between(activity.base_sha, activity.head_sha), activity.head_sha
-    assert isinstance(activity, CheckPullRequest)  # noqa: S101
-    change = _merge_change(repository, activity) or _grown_change(repository, activity)
-    return change, activity.head_sha
-
-
-def _merge_change(repository: Repository, activity: CheckPullRequest) -> Change | None:
-    """The change by the merge commit, which needs no history; None where that is of no use."""
-    if activity.merge_sha is None:
-        return None
-    try:
-        repository.fetch_commit(activity.merge_sha)
-    except MeasurementError:
-        return None
-    parents = repository.parents(activity.merge_sha)
-    if len(parents) != 2 or parents[1] != activity.head_sha:
-        return None
-    repository.fetch_commit(parents[0])
-    return repository.pull_request_change(activity.merge_sha)
-
-
-def _grown_change(repository: Repository, activity: CheckPullRequest) -> Change:
-    """The change since head parted from base, with as much history as that takes."""
-    tips = (activity.base_sha, activity.head_sha)
-    for sha in tips:
-        repository.fetch_commit(sha)
-    for commits in DEEPEN_BY:
-        if repository.merge_base(*tips) is not None:
-            break
-        for sha in tips:
-            repository.deepen(sha, by=commits)
-    return repository.change(*tips)
-
-
-@contextmanager
-def git_credentials(settings: Settings) -> Iterator[None]:
-    """Lets git fetch with the job's token while it lasts, without writing it anywhere."""
-    if not settings.token or "GIT_CONFIG_COUNT" in os.environ:
-        yield
-        return
-    token = base64.b64encode(f"x-access-token:{settings.token}".encode()).decode()
-    # The first, empty value takes back what actions/checkout has put into the repository's own
-    # configuration: GitHub refuses a request with two Authorization headers.
-    values = ("", f"AUTHORIZATION: basic {token}")
-    given = {"GIT_CONFIG_COUNT": str(len(values))}
-    for number, value in enumerate(values):
-        given[f"GIT_CONFIG_KEY_{number}"] = f"http.{settings.server_url}/.extraheader"
-        given[f"GIT_CONFIG_VALUE_{number}"] = value
-    os.environ.update(given)
-    try:
-        yield
-    finally:
-        for name in given:
-            os.environ.pop(name, None)
+    return replace(result, head_sha=activity.head_sha)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,6 @@ Everything is read from git objects; nothing is checked out, and no file, ref or
 the repository is written (fetching adds objects, and only those).
 """
 
-from gatekeeper.git.repository import Repository
+from gatekeeper.git.repository import NoRepositoryError, Repository
 
-__all__ = ["Repository"]
+__all__ = ["NoRepositoryError", "Repository"]

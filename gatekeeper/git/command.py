@@ -6,7 +6,7 @@ GitPython takes a tenth of a second to import, so that happens with the first re
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -36,10 +36,18 @@ _KEPT_VARIABLES = (
 )
 
 
-class GitCommand:
-    """git, run in `folder`. `trusted` is used whoever owns it. Not for several threads."""
+Option = tuple[str, str]
+"""A name and a value of git's configuration."""
 
-    def __init__(self, folder: Path, *, trusted: Path) -> None:
+
+class GitCommand:
+    """git, run in `folder`. `trusted` is used whoever owns it. Not for several threads.
+
+    `secret` are options that hold for these calls alone. They travel in the environment: the
+    arguments of a process can be read by every user of the machine.
+    """
+
+    def __init__(self, folder: Path, *, trusted: Path, secret: Sequence[Option] = ()) -> None:
         self._git = _git_class()(folder)
         # In a container the work tree belongs to another user. Trust goes to the folder that
         # was named and not to a repository found above it, which anybody who may write to a
@@ -56,7 +64,9 @@ class GitCommand:
         self._git.set_persistent_git_options(
             C=str(folder), c=configuration, no_replace_objects=True
         )
-        self._git.update_environment(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0")
+        self._git.update_environment(
+            GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", **_by_environment(secret)
+        )
 
     def run(self, command: str, *arguments: str, stdin: IO[bytes] | None = None) -> bytes:
         """The output of a git command that has no reason to fail."""
@@ -108,6 +118,19 @@ class GitCommand:
     def close(self) -> None:
         """Ends the process that blobs are read from. Reading again starts another."""
         self._git.clear_cache()
+
+
+def _by_environment(options: Sequence[Option]) -> dict[str, str]:
+    """The variables that give git these options, after those that the caller gives it so."""
+    if not options:
+        return {}
+    given = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() else 0
+    variables = {"GIT_CONFIG_COUNT": str(first + len(options))}
+    for number, (name, value) in enumerate(options, first):
+        variables[f"GIT_CONFIG_KEY_{number}"] = name
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables
 
 
 @contextmanager

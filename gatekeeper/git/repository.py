@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -11,12 +11,11 @@ from typing import Self
 
 from gatekeeper.contract.change import Change
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.git.command import GitCommand
+from gatekeeper.git.command import GitCommand, Option
+from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name
 from gatekeeper.git.objects import CommitRevision, Objects, text
 from gatekeeper.git.worktree import WorktreeRevision, read_worktree, worktree_change
 
-_FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_CREDENTIALS = re.compile(r"://[^/@\s]+@")
 _BASES = (
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -24,7 +23,12 @@ _BASES = (
     "refs/remotes/origin/master",
     "refs/heads/master",
 )
-_FETCH_ALL = "in a workflow, give actions/checkout the option `fetch-depth: 0`"
+_LEFT_OUT = "blob:limit=1m"
+"""Contents that are not fetched before they are read: a large file is seldom a prompt."""
+
+
+class NoRepositoryError(UsageError):
+    """There is no git repository in the folder, or no folder."""
 
 
 class Repository:
@@ -33,26 +37,40 @@ class Repository:
     `root` is the top of the work tree; None in a bare repository. Not for several threads.
     """
 
-    def __init__(self, root: Path | None, git: GitCommand) -> None:
+    def __init__(self, root: Path | None, git: GitCommand, *, thin: bool = False) -> None:
         self.root = root
         self._git = git
         self._objects = Objects(git)
+        self._missing = MissingCommits(git, thin=thin)
 
     @classmethod
-    def open(cls, path: Path) -> Repository:
-        """The repository that `path` lies in. Raises UsageError where there is none."""
+    def open(cls, path: Path, secret: Sequence[Option] = ()) -> Repository:
+        """The repository that `path` lies in. `secret` are options of git, such as a token, that
+        are written nowhere. Raises NoRepositoryError, and UsageError for one git cannot use."""
         folder = path.resolve()
         if not folder.is_dir():
-            raise UsageError(f"{path} is not a folder; name a folder of a git repository")
-        git = GitCommand(folder, trusted=folder)
+            raise NoRepositoryError(f"{path} is not a folder; name a folder of a git repository")
+        git = GitCommand(folder, trusted=folder, secret=secret)
         status, output, error = git.attempt("rev-parse", "--is-inside-work-tree", "--show-cdup")
         if status:
-            raise UsageError(_why_not_a_repository(path, error))
+            raise _not_usable(path, error)
         inside, upwards = text(output).split("\n")[:2]
         if inside == "false":
             return cls(None, git)
         root = (folder / upwards).resolve()
-        return cls(root, GitCommand(root, trusted=folder))
+        return cls(root, GitCommand(root, trusted=folder, secret=secret))
+
+    @classmethod
+    def create(cls, folder: Path, address: str, secret: Sequence[Option] = ()) -> Repository:
+        """A new repository without a work tree in the empty `folder`, for what is fetched from
+        `address`: of each commit the files, and of its history no more than is asked for."""
+        git = GitCommand(folder, trusted=folder, secret=secret)
+        # Without a template there is no hook, and no option beyond those set here.
+        git.run("init", "--quiet", "--bare", "--template=")
+        git.run("remote", "add", "origin", address)
+        git.run("config", "remote.origin.promisor", "true")
+        git.run("config", "remote.origin.partialclonefilter", _LEFT_OUT)
+        return cls(None, git, thin=True)
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +105,7 @@ class Repository:
         for ref in _BASES:
             if ref in known:
                 return ref
-        advice = f"; {_FETCH_ALL}" if self.is_shallow() else ""
+        advice = f"; {FETCH_ALL}" if self.is_shallow() else ""
         raise UsageError(
             "no base to compare with: neither origin/HEAD nor a branch main or master is here; "
             f"name the base with --base{advice}"
@@ -95,11 +113,11 @@ class Repository:
 
     def is_shallow(self) -> bool:
         """Whether history was cut off when the repository was cloned."""
-        return self._git.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+        return self._missing.is_shallow()
 
     def has_commit(self, sha: str) -> bool:
         """Whether the commit itself is here, not only its name in a child of it."""
-        return not self._git.attempt("cat-file", "-e", f"{sha}^{{commit}}")[0]
+        return self._missing.has(sha)
 
     def parents(self, sha: str) -> tuple[str, ...]:
         """The commit's parents as it names them, whether they are here or not."""
@@ -116,25 +134,26 @@ class Repository:
 
     # Fetching, for shallow clones
 
-    def fetch_commit(self, sha: str, remote: str = "origin", depth: int = 1) -> None:
-        """Brings one commit from the remote; no ref and no branch changes."""
-        if self.has_commit(_full_name(sha)):
-            return
-        # In a complete clone --depth would cut history off.
-        limit = [f"--depth={depth}"] if self.is_shallow() else []
-        self._fetch(sha, remote, *limit)
+    def fetch_commit(
+        self, sha: str, remote: str = "origin", depth: int = 1, refs: Sequence[str] = ()
+    ) -> None:
+        """Brings one commit from the remote; no ref and no branch changes. `refs` of the remote
+        lead to it where the remote gives no commit by its name. Raises MeasurementError."""
+        self._missing.fetch(sha, remote, depth, refs)
 
-    def deepen(self, sha: str, remote: str = "origin", by: int = 50) -> None:
+    def deepen(
+        self, sha: str, remote: str = "origin", by: int = 50, refs: Sequence[str] = ()
+    ) -> None:
         """Brings `by` more generations of the history that ends in `sha`."""
-        if self.is_shallow():
-            self._fetch(_full_name(sha), remote, f"--deepen={by}")
+        self._missing.deepen(sha, remote, by, refs)
 
-    def _fetch(self, sha: str, remote: str, *options: str) -> None:
-        quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-        status, _, error = self._git.attempt("fetch", *quiet, *options, "--", remote, sha)
-        if status:
-            words = _CREDENTIALS.sub("://***@", error).replace("\n", "; ")
-            raise MeasurementError(f"could not fetch {sha} from {remote} ({words}); {_FETCH_ALL}")
+    def grow(self, tips: Sequence[str], refs: Sequence[str] = ()) -> None:
+        """Brings as much history as it takes to see where the two tips part."""
+        for by in DEEPEN_BY:
+            if not self.is_shallow() or self.merge_base(*tips) is not None:
+                return
+            for sha in tips:
+                self.deepen(sha, by=by, refs=refs)
 
     # Changes
 
@@ -170,7 +189,7 @@ class Repository:
                 f"{merge} is no merge commit; name base and head with --base and --head"
             )
         if not self.has_commit(parents[0]):
-            raise UsageError(f"the base {parents[0]} of {merge} is not in this clone; {_FETCH_ALL}")
+            raise UsageError(f"the base {parents[0]} of {merge} is not in this clone; {FETCH_ALL}")
         return self._objects.between(parents[0], sha)
 
     def worktree_change(self, base_ref: str | None = None) -> Change:
@@ -203,7 +222,7 @@ class Repository:
             return base
         raise UsageError(
             f"this shallow clone does not reach the commit where {base} and {head} part; "
-            f"{_FETCH_ALL}"
+            f"{FETCH_ALL}"
         )
 
     def _why_unknown(self, ref: str) -> str:
@@ -216,7 +235,7 @@ class Repository:
             return "the repository has no commit yet; commit something first"
         advice = f"did you mean {', '.join(near)}?" if near else "see `git branch --all`"
         if self.is_shallow():
-            advice += f" The clone is shallow: {_FETCH_ALL}"
+            advice += f" The clone is shallow: {FETCH_ALL}"
         return f"no commit is called {ref!r} in this clone; {advice}"
 
 
@@ -224,25 +243,21 @@ def _candidates(ref: str) -> tuple[str, ...]:
     # git takes an argument for an option when it starts so; none of its names can.
     if not ref or ref.startswith("-") or any(ord(character) < 32 for character in ref):
         raise UsageError(f"{ref!r} cannot be the name of a branch, tag or commit")
-    if ref == "HEAD" or ref.startswith("refs/") or _FULL_NAME.fullmatch(ref):
+    if ref == "HEAD" or ref.startswith("refs/") or is_full_name(ref):
         return (ref,)
     # git itself prefers a tag to a branch of the same name; a pull request goes into a branch.
     return (f"refs/heads/{ref}", ref, f"refs/remotes/origin/{ref}")
 
 
-def _full_name(sha: str) -> str:
-    if not _FULL_NAME.fullmatch(sha):
-        raise UsageError(f"{sha!r} is not the full name of a commit")
-    return sha
-
-
-def _why_not_a_repository(path: Path, error: str) -> str:
+def _not_usable(path: Path, error: str) -> UsageError:
     if "dubious ownership" in error:
-        return (
+        return UsageError(
             f"{path} lies in a git repository of another user, which git does not trust; "
             "name the top folder of the repository, or run "
             "`git config --global --add safe.directory FOLDER` yourself"
         )
     if "not a git repository" in error.lower():
-        return f"{path} is not in a git repository; run gatekeeper in a clone of the repository"
-    return f"git cannot use the repository at {path}: {error}"
+        return NoRepositoryError(
+            f"{path} is not in a git repository; run gatekeeper in a clone of the repository"
+        )
+    return UsageError(f"git cannot use the repository at {path}: {error}")

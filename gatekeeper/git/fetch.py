@@ -1,0 +1,103 @@
+"""Commits that a shallow clone left out, brought from the remote as thinly as it will give them.
+
+No ref, no branch and no option of the repository changes: fetching adds objects, and moves the
+place where a shallow history is cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.git.command import GitCommand
+from gatekeeper.git.objects import text
+
+DEEPEN_BY = (50, 200, 1000)
+"""How many more commits are fetched, step by step, to find where two branches part."""
+
+FETCH_ALL = "in a workflow, give actions/checkout the option `fetch-depth: 0`"
+
+_FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_CREDENTIALS = re.compile(r"://[^/@\s]+@")
+# What git says where a server gives what its refs point to and nothing else.
+_TIPS_ONLY = "unadvertised object"
+
+
+class MissingCommits:
+    """Fetches commits by name. `thin`: a repository of our own, of which nothing is to be whole."""
+
+    def __init__(self, git: GitCommand, *, thin: bool = False) -> None:
+        self._git = git
+        self._thin = thin
+
+    def is_shallow(self) -> bool:
+        """Whether history was cut off when the repository was cloned."""
+        return self._git.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def has(self, sha: str) -> bool:
+        """Whether the commit itself is here, not only its name in a child of it."""
+        # In a partial clone `cat-file -e` would fetch it, and all of its history with it.
+        options = ("--missing=allow-any", "--no-walk", "--ignore-missing")
+        status, output, _ = self._git.attempt("rev-list", *options, sha)
+        return not status and text(output).strip() == sha
+
+    def fetch(self, sha: str, remote: str, depth: int, refs: Sequence[str]) -> None:
+        """Brings one commit and `depth - 1` generations before it.
+
+        A server may refuse to give a commit by its name. Then the history of those of `refs`
+        that the remote has is fetched until the commit is in it.
+        """
+        if self.has(_full_name(sha)):
+            return
+        # In a complete clone --depth would cut history off.
+        cut = self._thin or self.is_shallow()
+        error = self._attempt(remote, sha, *([f"--depth={depth}"] if cut else []))
+        if error is None:
+            return
+        if _TIPS_ONLY not in error or not self._reached(sha, remote, refs, cut=cut):
+            raise _failed(sha, remote, error)
+
+    def deepen(self, sha: str, remote: str, by: int, refs: Sequence[str]) -> None:
+        """Brings `by` more generations of the history that ends in `sha`."""
+        if not self.is_shallow():
+            return
+        error = self._attempt(remote, _full_name(sha), f"--deepen={by}")
+        if error is not None and _TIPS_ONLY in error:
+            for ref in refs:
+                self._attempt(remote, ref, f"--deepen={by}")
+        elif error is not None:
+            raise _failed(sha, remote, error)
+
+    def _reached(self, sha: str, remote: str, refs: Sequence[str], *, cut: bool) -> bool:
+        # The tips first: what is missing is most often the parent of one of them.
+        steps = ["--depth=2" if self._thin else "--deepen=1"]
+        steps += [f"--deepen={by}" for by in DEEPEN_BY]
+        for step in steps if cut else [None]:
+            for ref in refs:
+                self._attempt(remote, ref, *([step] if step else []))
+                if self.has(sha):
+                    return True
+        return False
+
+    def _attempt(self, remote: str, what: str, *options: str) -> str | None:
+        """git's words where the fetch failed."""
+        quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+        status, _, error = self._git.attempt("fetch", *quiet, *options, "--", remote, what)
+        return error if status else None
+
+
+def _failed(sha: str, remote: str, error: str) -> MeasurementError:
+    words = _CREDENTIALS.sub("://***@", error).replace("\n", "; ")
+    return MeasurementError(f"could not fetch {sha} from {remote} ({words}); {FETCH_ALL}")
+
+
+def is_full_name(name: str) -> bool:
+    """Whether this is all of a commit's name, and no branch, range or option."""
+    return _FULL_NAME.fullmatch(name) is not None
+
+
+def _full_name(sha: str) -> str:
+    if not is_full_name(sha):
+        raise UsageError(f"{sha!r} is not the full name of a commit")
+    return sha
