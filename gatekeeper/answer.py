@@ -9,7 +9,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError
@@ -30,6 +30,7 @@ from gatekeeper.github.publish import (
 from gatekeeper.reports.comment import marker, render_comment
 from gatekeeper.reports.harmless import block, log_text, visible
 from gatekeeper.reports.headline import by_severity, title, worst_reasons
+from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.summary import render_summary
 from gatekeeper.reports.terminal import print_result
 from gatekeeper.reports.write import write_reports
@@ -64,6 +65,8 @@ class Answer:
 
 def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
     """Write the reports to `out` and say the verdict in the log; the rest is the answer."""
+    # Before any text is cut to length, which could leave half a secret that nobody finds.
+    result = redactor(settings.secrets).value(result)
     newsworthy = bool(result.contracts or result.uncovered or result.verdict != "pass")
     comment = clean(render_comment(result, marker_id=settings.id), settings)
     files = write_reports(result, out)
@@ -127,7 +130,7 @@ def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
         comment=comment,
         summary=answer,
         newsworthy=True,
-        annotations=tuple(replace(a, message=clean(a.message, settings)) for a in found),
+        annotations=redactor(settings.secrets).value(found),
         outputs={
             "verdict": "error",
             "exit-code": str(exit_code),
@@ -172,7 +175,7 @@ def _on_the_run(text: str) -> Annotation:
 def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullRequestApi) -> None:
     """Tell everybody. What cannot be delivered is a warning in the log."""
     say_annotations(answer.annotations)
-    outputs = dict(answer.outputs)
+    outputs = dict(redactor(settings.secrets).value(answer.outputs))
     if isinstance(activity, CheckPullRequest):
         outputs["comment-url"] = _post_comment(answer, settings, activity, api)
     if isinstance(activity, CheckPullRequest | CheckMergeGroup) and settings.status_context:
@@ -186,12 +189,13 @@ def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullReq
                 target_url=settings.run_url,
             )
         except PublishError as error:
-            _say_warning(f"{error}. Set the input `status-context` to nothing to do without it")
+            advice = "Set the input `status-context` to nothing to do without it"
+            _say_warning(f"{error}. {advice}", settings)
     try:
         write_outputs(settings.output_file, outputs)
         write_summary(settings.summary_file, answer.summary)
     except OSError as error:
-        _say_warning(f"could not write the step's outputs or summary: {error}")
+        _say_warning(f"could not write the step's outputs or summary: {error}", settings)
 
 
 def _post_comment(
@@ -203,7 +207,7 @@ def _post_comment(
             api, judged, answer.comment, mode=settings.comment, marker=marker(settings.id)
         )
     except PublishError as error:
-        _say_warning(f"{error}. The comment is in the output `comment-file`")
+        _say_warning(f"{error}. The comment is in the output `comment-file`", settings)
         return ""
     say(said)
     return comment.url if comment else ""
@@ -220,8 +224,8 @@ def say_annotations(annotations: Sequence[Annotation]) -> None:
         print(line, flush=True)  # noqa: T201
 
 
-def _say_warning(text: str) -> None:
-    print(warning_command(visible(text)), flush=True)  # noqa: T201
+def _say_warning(text: str, settings: Settings) -> None:
+    print(warning_command(visible(clean(text, settings))), flush=True)  # noqa: T201
 
 
 # Files and secrets
@@ -238,9 +242,7 @@ def out_folder(settings: Settings) -> Path:
 
 def clean(text: str, settings: Settings) -> str:
     """Log masking does not reach comments and files: known secrets are taken out here."""
-    for secret in settings.secrets:
-        text = text.replace(secret, "***")
-    return text
+    return redactor(settings.secrets).text(text)
 
 
 def _redact_file(path: Path, settings: Settings) -> None:

@@ -1,0 +1,228 @@
+"""Takes known secrets out of what is written, also where they come encoded. Pure.
+
+The runner masks secrets in the log alone; comments, summaries, files and outputs are ours.
+Found are, of every known value of eight characters or more:
+
+| form | because |
+| --- | --- |
+| as it is, and each line of one with several | error messages of providers repeat keys |
+| its beginning before an ellipsis | texts are cut to length in many places |
+| any character percent-encoded | addresses in error messages |
+| any character as a JSON, Python or JavaScript escape | reports and requests are JSON |
+| any character as an HTML entity, or after a backslash | Markdown and JUnit are escaped |
+| base64 at all three alignments, standard and URL-safe, padded or not | headers such as `basic` |
+| hexadecimal in one case, bare or with a separator | dumps and digests of bytes |
+| backwards | the cheapest thing to ask of a model that has it in its prompt |
+
+Escapes may be escaped again, up to three times. Not found is what takes a computation nobody
+does by accident: other ciphers and bases, base64 of base64, base64 broken into lines, UTF-16,
+mixed case in hexadecimal, characters spaced out or spread over several values. Whoever can
+run code where the secret is can always write it in such a way; nothing of a pull request runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property, lru_cache
+from html.entities import html5
+from itertools import chain
+from typing import Any, TypeVar, get_args
+
+from gatekeeper.contract.trial import Arm, Request
+from gatekeeper.result import FixtureChange, ReasonCode, Stopped, Verdict
+
+SHORTEST = 8
+"""Shorter values occur in ordinary text, and replacing them would garble a report."""
+HIDDEN = "***"
+
+_Value = TypeVar("_Value")
+
+_OWN_WORDS = frozenset(
+    chain.from_iterable(map(get_args, (Verdict, ReasonCode, Stopped, FixtureChange, Arm)))
+)
+"""Words by which the program itself goes on: a secret of this spelling is none."""
+
+_AS_SENT = (Request, type)
+"""What was asked is not written, but its digest is, by which a sample is replayed."""
+
+_CUT = ("…", "...")
+# A letter after a backslash belongs to an escape.
+_BASE64_NEIGHBOUR = r"(?:(?<!\\)[A-Za-z0-9+/_-])?"
+_HEX_SEPARATORS = ("", " ", ":", "-")
+_SHORT_ESCAPES = {"\b": "b", "\t": "t", "\n": "n", "\f": "f", "\r": "r"}
+# Left where the first letter of a secret was also that of an escape: `\***` is not JSON.
+_LONE_BACKSLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\\*\*\*")
+# Bounded, so that a text of nothing but backslashes takes no more than linear time.
+_BACKSLASHES = r"\\\\{0,7}"
+
+
+class Redactor:
+    """Made once for the secrets of a run; `text` is then called for whatever is written."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        whole = {part for secret in secrets for part in (secret, *secret.splitlines())}
+        known = {part.strip() for part in whole} | whole
+        # The longest first, so that a secret which contains another goes as a whole.
+        self._secrets = tuple(
+            sorted((s for s in known if len(s.strip()) >= SHORTEST), key=lambda s: (-len(s), s))
+        )
+
+    @cached_property
+    def _plain(self) -> tuple[str, ...]:
+        return _longest_first(form for s in self._secrets for form in (s, s[::-1], *_hex(s)))
+
+    @cached_property
+    def _base64(self) -> tuple[str, ...]:
+        return _longest_first(form for s in self._secrets for form in _base64(s))
+
+    @cached_property
+    def _escaped(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile("".join(map(_spellings, secret))) for secret in self._secrets)
+
+    def text(self, text: str) -> str:
+        """The text with `***` in place of every secret."""
+        if not self._secrets or len(text) < SHORTEST:
+            return text
+        redacted = self._redacted(text)
+        return text if redacted == text else _LONE_BACKSLASH.sub(rf"\1{HIDDEN}", redacted)
+
+    def _redacted(self, text: str) -> str:
+        for form in self._plain:
+            text = text.replace(form, HIDDEN)
+        for form in self._base64:
+            if form in text:
+                # The characters beside hold the bits that the secret shares with its neighbours.
+                around = f"{_BASE64_NEIGHBOUR}{re.escape(form)}{_BASE64_NEIGHBOUR}"
+                text = re.sub(around, HIDDEN, text)
+        if any(mark in text for mark in "%\\&+⏎\u200b"):
+            for pattern in self._escaped:
+                text = pattern.sub(HIDDEN, text)
+        if any(mark in text for mark in _CUT):
+            for secret in self._secrets:
+                text = _without_beginnings(text, secret)
+        return text
+
+    def value(self, value: _Value) -> _Value:
+        """The same value with every text in it redacted: before anything cuts or escapes it."""
+        return self._inside(value, {}) if self._secrets else value
+
+    def _inside(self, value: Any, known: dict[str, str]) -> Any:
+        if isinstance(value, str):
+            if value not in known:
+                known[value] = value if value in _OWN_WORDS else self.text(value)
+            return known[value]
+        if isinstance(value, Mapping):
+            return {
+                self._inside(key, known): self._inside(item, known) for key, item in value.items()
+            }
+        if isinstance(value, tuple | list):
+            return type(value)(self._inside(item, known) for item in value)
+        if not is_dataclass(value) or isinstance(value, _AS_SENT):
+            return value
+        now = {field.name: getattr(value, field.name) for field in fields(value)}
+        new = {name: self._inside(item, known) for name, item in now.items()}
+        changed = {name: item for name, item in new.items() if item != now[name]}
+        return replace(value, **changed) if changed else value
+
+
+@lru_cache(maxsize=8)
+def redactor(secrets: tuple[str, ...]) -> Redactor:
+    """The redactor of these secrets: its patterns are compiled once in a run."""
+    return Redactor(secrets)
+
+
+def _longest_first(forms: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(forms), key=lambda form: (-len(form), form)))
+
+
+def _hex(secret: str) -> Iterator[str]:
+    digits = secret.encode(errors="surrogatepass")
+    for case in (str.lower, str.upper):
+        for separator in _HEX_SEPARATORS:
+            yield separator.join(case(f"{byte:02x}") for byte in digits)
+
+
+def _base64(secret: str) -> Iterator[str]:
+    """What base64 makes of the secret alone, whatever stands before and after it."""
+    content = secret.encode(errors="surrogatepass")
+    for before in range(3):
+        # Of the first and the last character only some bits are the secret's.
+        first = -(-before * 8 // 6)
+        last = (before + len(content)) * 8 // 6
+        core = base64.b64encode(bytes(before) + content).decode()[first:last]
+        for form in (core, core.translate(_URL_SAFE)):
+            yield form
+            yield form.replace("/", "\\/")
+            for plus, slash in (("%2B", "%2F"), ("%2b", "%2f")):
+                yield form.replace("+", plus).replace("/", slash)
+
+
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
+@lru_cache(maxsize=1024)
+def _spellings(character: str) -> str:
+    """A pattern for one character in any of its escapes.
+
+    Each alternative begins with a literal character, so that `re` skips to the next candidate.
+    """
+    code = ord(character)
+    percent = "".join(
+        f"%(?:25){{0,3}}(?i:{byte:02x})" for byte in character.encode(errors="surrogatepass")
+    )
+    units = character.encode("utf-16-be", errors="surrogatepass").hex()
+    json = "".join(rf"{_BACKSLASHES}u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
+    found = [
+        re.escape(character),
+        percent,
+        json,
+        rf"{_BACKSLASHES}U0{{0,6}}(?i:{code:x})",
+        rf"{_BACKSLASHES}u\{{0{{0,6}}(?i:{code:x})\}}",
+        rf"&(?:amp;){{0,3}}#(?:0{{0,6}}{code}|[xX]0{{0,6}}(?i:{code:x}));",
+    ]
+    names = "|".join(sorted(name.rstrip(";") for name in _ENTITY_NAMES.get(character, ())))
+    if names:
+        found.append(f"&(?:amp;){{0,3}}(?:{names});")
+    if code < 256:
+        found.append(rf"{_BACKSLASHES}x(?i:{code:02x})")
+    if character in _SHORT_ESCAPES:
+        found.append(rf"{_BACKSLASHES}{_SHORT_ESCAPES[character]}")
+    if character == "\n":
+        found += ["\r\n", "⏎", " "]
+    elif character == " ":
+        found += [r"\+"]
+    elif character.isascii() and not character.isalnum() and not character.isspace():
+        # Markdown and JSON escape punctuation; links are broken by an invisible space.
+        found.append(rf"{_BACKSLASHES}{re.escape(character)}")
+        return f"(?:{'|'.join(found)})\u200b?"
+    return f"(?:{'|'.join(found)})"
+
+
+def _entity_names() -> Mapping[str, tuple[str, ...]]:
+    names: dict[str, tuple[str, ...]] = {}
+    for name, character in html5.items():
+        if name.endswith(";") and len(character) == 1:
+            names[character] = (*names.get(character, ()), name)
+    return names
+
+
+_ENTITY_NAMES = _entity_names()
+
+
+def _without_beginnings(text: str, secret: str) -> str:
+    """Without the first part of the secret where an ellipsis says that a text was cut there."""
+    parts: list[str] = []
+    done = 0
+    at = text.find(secret[:SHORTEST])
+    while at >= 0:
+        end = at + SHORTEST
+        while end - at < len(secret) and text[end : end + 1] == secret[end - at]:
+            end += 1
+        if text.startswith(_CUT, end):
+            parts += [text[done:at], HIDDEN]
+            done = end
+        at = text.find(secret[:SHORTEST], end)
+    return "".join([*parts, text[done:]])
