@@ -18,6 +18,8 @@ from gatekeeper.errors import PublishError
 if TYPE_CHECKING:
     from github import Github
     from github.IssueComment import IssueComment
+    from github.NamedUser import NamedUser
+    from github.Organization import Organization
     from github.Repository import Repository
 
 T = TypeVar("T")
@@ -163,7 +165,9 @@ class GithubApi:
 
     def _is_own(self, comment: IssueComment) -> bool:
         """Anybody can write the marker; the comment must be by the gate's own account."""
-        author = comment.user
+        return self._is_own_account(comment.user)
+
+    def _is_own_account(self, author: NamedUser | Organization) -> bool:
         # The user of a deleted account is null, whatever PyGithub's types say.
         login = getattr(author, "login", None)
         if login is None or login == ACTIONS_BOT:

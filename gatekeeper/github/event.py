@@ -91,12 +91,14 @@ class RunPush:
 class RunFull:
     """Run the full suite, or the named contracts, on one revision.
 
-    `ref` is a commit's full name, or what somebody with the right to start workflows typed.
+    `sha` is the commit that the workflow runs on, and its policy counts. `ref` is another
+    commit, branch or tag to run, as somebody with the right to start workflows typed it.
     `samples` replaces what the contracts ask for, `pull_request` is shown the result too,
     `keep` says that it belongs into the history.
     """
 
-    ref: str
+    sha: str
+    ref: str | None = None
     contracts: tuple[str, ...] = ()
     samples: int | None = None
     pull_request: int | None = None
@@ -236,7 +238,8 @@ def _is_no_commit(value: Any) -> bool:
 
 def _dispatch(payload: Mapping[str, Any], sha: str) -> Activity:
     return RunFull(
-        ref=_dispatched_ref(_typed(payload, "ref")) or sha,
+        sha=sha,
+        ref=_dispatched_ref(_typed(payload, "ref")) or None,
         contracts=tuple(name for name in re.split(r"[\s,]+", _typed(payload, "contracts")) if name),
         samples=_dispatched_number(payload, "samples", MAX_SAMPLES),
         pull_request=_dispatched_number(payload, "pull-request"),
