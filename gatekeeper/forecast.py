@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gatekeeper.contract.change import AffectedBy, Change
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
+from gatekeeper.errors import MeasurementError
 from gatekeeper.evidence.job import Job
 from gatekeeper.foresight import foresee
-from gatekeeper.gate import plan_check
+from gatekeeper.gate import Work, plan_check
 from gatekeeper.sampling.run import distinct_requests
 
 Price = Callable[[Request], float | None]
@@ -89,6 +90,32 @@ def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price)
         uncovered=work.affected.uncovered,
         unaffected=work.affected.unaffected,
         notices=work.affected.notices,
+    )
+
+
+def require_within_limits(work: Work, price: Price) -> None:
+    """Refuse work that could spend more than the base policy's limits, before any call.
+
+    For heads of people who may not spend the repository's money: a trusted head spends up to
+    the limit and ends in an error there, which is no use where anybody can push again. What
+    has no known price counts as calls alone. Raises MeasurementError.
+    """
+    limits = work.policy.limits
+    requests = distinct_requests(work.trials)
+    if limits.calls is not None and len(requests) > limits.calls:
+        raise _beyond(f"{len(requests):,} calls", f"{limits.calls:,}", "calls")
+    if limits.cost_usd is None:
+        return
+    known = sum(cost for cost in map(price, requests) if cost is not None)
+    if known > limits.cost_usd:
+        raise _beyond(f"${known:.4g}", f"${limits.cost_usd:.4g}", "cost_usd")
+
+
+def _beyond(forecast: str, limit: str, name: str) -> MeasurementError:
+    return MeasurementError(
+        f"judging this pull request may take {forecast}, and the base policy allows {limit}; it "
+        "comes from a fork, so no model was called. Use fewer fixtures or samples, or ask a "
+        f"maintainer to raise limits.{name} in {POLICY_PATH} of the base branch"
     )
 
 

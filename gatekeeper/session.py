@@ -28,6 +28,7 @@ def measure(
     replay: Path | None = None,
     waivers: tuple[Waiver, ...] = (),
     notices: tuple[str, ...] = (),
+    trusted: bool = True,
 ) -> GateResult:
     """Do the work and return its result.
 
@@ -35,10 +36,14 @@ def measure(
     recorded stands, and head can only add to it. `replay` answers every model from a
     samples.jsonl of this machine instead.
     `waivers` are those that count for the commit judged, `notices` what else is to be said.
+    `trusted` is False for a fork's head: what could spend more than the base policy allows is
+    then refused before any call, with a MeasurementError.
     SIGINT and SIGTERM end the run with what was gathered.
     """
     if not work.trials:
         return answer_without_calls(work, waivers, notices)
+    if not trusted:
+        _require_within_limits(work)
     import asyncio
 
     from gatekeeper.history.file import read_history
@@ -49,6 +54,13 @@ def measure(
     # A history without a single event says nothing yet: the budget is then this run's own.
     around = Surroundings(client, events or None, (*notices, *found), waivers=waivers)
     return asyncio.run(_measure(work, client, around))
+
+
+def _require_within_limits(work: Work) -> None:
+    from gatekeeper.forecast import require_within_limits
+    from gatekeeper.providers.prices import estimated_cost
+
+    require_within_limits(work, estimated_cost)
 
 
 async def _measure(work: Work, client: ModelRouter, around: Surroundings) -> GateResult:

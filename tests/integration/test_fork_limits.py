@@ -1,0 +1,141 @@
+"""A fork's head spends nothing where it could spend more than the base policy allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from integration.openai_server import OpenAIServer
+
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import POLICY_PATH, judging_policy
+from gatekeeper.contract.trial import Request
+from gatekeeper.errors import MeasurementError
+from gatekeeper.forecast import require_within_limits
+from gatekeeper.gate import Work, plan_check
+from gatekeeper.providers.prices import estimated_cost
+from gatekeeper.session import measure
+
+CONTRACT = """\
+contract: 1
+name: words
+prompt: words.txt
+model: openai/gpt-4o-mini
+params: {params}
+fixtures: [{{file: words.csv}}]
+checks: [{{type: contains, value: ok}}]
+sampling: {{samples: {samples}}}
+"""
+
+
+def files(text: str, samples: int, params: str, policy: str) -> dict[str, bytes]:
+    words = "".join(f"id{i},word {i}\n" for i in range(10))
+    return {
+        "contracts/words.yaml": CONTRACT.format(samples=samples, params=params).encode(),
+        "contracts/words.txt": f"{text} {{{{ word }}}}".encode(),
+        "contracts/words.csv": f"id,word\n{words}".encode(),
+        POLICY_PATH: policy.encode(),
+    }
+
+
+def proposal(
+    base_policy: str, *, samples: int = 1, params: str = "{}", head_policy: str | None = None
+) -> tuple[Change, Work]:
+    """A pull request that rewords the prompt, and may ask for more than base did."""
+    base = MemoryRevision(files("Base", 1, "{}", base_policy), "b" * 40)
+    written = files("Head", samples, params, head_policy or base_policy)
+    change = Change(base, MemoryRevision(written, "a" * 40))
+    policy, notices = judging_policy(change)
+    return change, plan_check(change, policy, notices=notices)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    def answer(_: Mapping[str, Any]) -> str:
+        return "ok"
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("policy", "more", "message"),
+    [
+        ("limits: {calls: 50}", {"samples": 50}, "may take 1,000 calls, .* allows 50"),
+        ("limits: {cost_usd: 0.01}", {"params": "{max_tokens: 100000}"}, r"may take \$0\.6\d*, "),
+        (
+            "limits: {calls: 50}",
+            {"samples": 50, "head_policy": "limits: {calls: 1000000}"},
+            "raise limits.calls in .github/gatekeeper.yml of the base branch",
+        ),
+    ],
+    ids=["calls", "cost", "a limit raised at head"],
+)
+def test_a_fork_that_could_spend_too_much_reaches_no_model(
+    model: OpenAIServer, policy: str, more: dict[str, Any], message: str
+) -> None:
+    change, work = proposal(policy, **more)
+    with pytest.raises(MeasurementError, match=message) as refused:
+        measure(work, (change.base, change.head), trusted=False)
+    assert refused.value.exit_code == 3
+    assert model.requests == []
+
+
+def test_a_trusted_head_is_stopped_at_the_limit_itself(model: OpenAIServer) -> None:
+    change, work = proposal("limits: {calls: 5}")
+    result = measure(work, (change.base, change.head))
+    assert result.verdict == "error"
+    assert len(model.requests) == 5
+
+
+def test_a_fork_within_the_limits_is_judged(model: OpenAIServer) -> None:
+    change, work = proposal("limits: {calls: 20, cost_usd: 1}")
+    result = measure(work, (change.base, change.head), trusted=False)
+    assert result.contracts[0].paired is not None
+    assert len(model.requests) == 20
+
+
+def test_a_fork_that_touches_no_prompt_asks_for_nothing() -> None:
+    base = MemoryRevision(files("Base", 1, "{}", "limits: {calls: 1}"), "b" * 40)
+    change = Change(base, MemoryRevision({**base.files, "README.md": b"x"}, "a" * 40))
+    work = plan_check(change, judging_policy(change)[0])
+    assert measure(work, (change.base, change.head), trusted=False).verdict == "pass"
+
+
+def test_without_limits_nothing_is_refused() -> None:
+    _, work = proposal("limits: {calls: null, cost_usd: null}", samples=50)
+    require_within_limits(work, lambda _: 1e9)
+
+
+def test_what_has_no_price_counts_as_calls_alone() -> None:
+    _, work = proposal("limits: {calls: 1000, cost_usd: 1}", samples=5)
+    prices = iter([0.4, None] * 100)
+    with pytest.raises(MeasurementError, match=r"\$20, "):
+        require_within_limits(work, lambda _: next(prices))
+    require_within_limits(work, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_tokens": -1_000_000},
+        {"max_tokens": "many"},
+        {"max_tokens": True},
+        {"max_tokens": [1]},
+        {"max_tokens": 0},
+        {"max_completion_tokens": -1, "max_tokens": 1_000_000},
+        {"max_completion_tokens": 1e300},
+        {"max_completion_tokens": 10**400},
+    ],
+    ids=str,
+)
+def test_no_parameter_makes_a_forecast_cheaper(params: dict[str, Any]) -> None:
+    """Not by nonsense, and not by a number that the price list cannot take."""
+    plain = estimated_cost(Request("openai/gpt-4o-mini", (), {}, None, 0))
+    priced = estimated_cost(Request("openai/gpt-4o-mini", (), params, None, 0))
+    assert plain is not None
+    assert priced is not None
+    assert priced >= plain
