@@ -11,9 +11,8 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gatekeeper.answer import (
     COULD_NOT_MEASURE,
@@ -28,21 +27,18 @@ from gatekeeper.answer import (
     say_annotations,
 )
 from gatekeeper.checkout import Checkout
-from gatekeeper.contract.policy import judging_policy, load_policy
 from gatekeeper.errors import GatekeeperError, UsageError
-from gatekeeper.github.api import GithubApi, PullRequestApi
 from gatekeeper.github.event import (
     Activity,
-    CheckMergeGroup,
     CheckPullRequest,
+    FindPullRequest,
     Nothing,
-    RunFull,
+    Respond,
     activity_for,
 )
+from gatekeeper.github.repository_api import GithubRepositoryApi, RepositoryApi
+from gatekeeper.runs import Judged, Run, found_pull_request, result_of
 from gatekeeper.settings import Settings, read_settings
-
-if TYPE_CHECKING:
-    from gatekeeper.result import GateResult
 
 
 def main() -> int:
@@ -54,17 +50,25 @@ def main() -> int:
     except GatekeeperError as error:
         say_annotations(problems(error))
         return error.exit_code
-    if isinstance(activity, Nothing):
-        say(activity.explanation)
-        return activity.exit_code
-    api = GithubApi(settings.token, settings.repository, settings.api_url)
+    api = GithubRepositoryApi(settings.token, settings.repository, settings.api_url)
+    if isinstance(activity, Respond):
+        from gatekeeper.bot import respond
+
+        return respond(settings, activity, api)
     return act(settings, activity, api)
 
 
-def act(settings: Settings, activity: Activity, api: PullRequestApi) -> int:
+def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
     """Judge and answer. An error of any kind is told where the verdict would have been."""
     try:
-        answer = _judge(settings, activity)
+        if isinstance(activity, FindPullRequest):
+            activity = found_pull_request(activity, api)
+        if isinstance(activity, Nothing):
+            if activity.explanation:
+                say(clean(activity.explanation, settings))
+            return activity.exit_code
+        assert not isinstance(activity, FindPullRequest | Respond)  # noqa: S101
+        answer = _judge(settings, activity, api)
     except GatekeeperError as error:
         answer = answer_to_error(error, str(error), settings)
     except Exception as error:
@@ -89,34 +93,11 @@ def _read_event(path: Path) -> Mapping[str, Any]:
     return payload
 
 
-# From the activity to a result
-
-
-def _judge(settings: Settings, activity: Activity) -> Answer:
+def _judge(settings: Settings, activity: Judged | Run, api: RepositoryApi) -> Answer:
     out = out_folder(settings)
     with Checkout(settings) as checkout:
-        result = _measure(settings, activity, checkout)
+        result = result_of(settings, activity, checkout, api)
     return answer_to(result, out, settings)
-
-
-def _measure(settings: Settings, activity: Activity, checkout: Checkout) -> GateResult:
-    # Heavy: reached only once the repository and the event are known to be usable.
-    from gatekeeper.gate import plan_check, plan_run
-    from gatekeeper.session import measure
-
-    history = settings.workspace / settings.history if settings.history else None
-    if isinstance(activity, RunFull):
-        revision = checkout.revision(activity.ref)
-        names = activity.contracts or settings.contracts
-        work = plan_run(revision, load_policy(revision), names)
-        return measure(work, (revision,), history=history)
-    assert isinstance(activity, CheckPullRequest | CheckMergeGroup)  # noqa: S101
-    change = checkout.change(activity)
-    policy, notices = judging_policy(change)
-    work = plan_check(change, policy, settings.contracts, notices)
-    result = measure(work, (change.base, change.head), history=history)
-    # People know the pull request's own commit, not the merge that GitHub made of it.
-    return replace(result, head_sha=activity.head_sha)
 
 
 if __name__ == "__main__":

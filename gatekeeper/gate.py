@@ -106,7 +106,7 @@ def plan_run(
     return _plan("run", None, revision.sha, policy, suite, names)
 
 
-def plan_push(change: Change, policy: Policy) -> Work:
+def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
     """The suite on head, narrowed to the contracts that the change affects: what merging has
     brought, measured against its own objectives. Raises ContractError."""
     found = find_affected(change, policy, SHAPES)
@@ -116,7 +116,7 @@ def plan_push(change: Change, policy: Policy) -> Work:
         if contract.head
     )
     narrowed = replace(found, contracts=suite, uncovered=())
-    return _plan("run", None, change.head.sha, policy, narrowed, ())
+    return _plan("run", None, change.head.sha, policy, narrowed, names)
 
 
 async def measure(work: Work, around: Surroundings) -> GateResult:

@@ -227,7 +227,8 @@ class ContractResult:
     warnings: tuple[str, ...] = ()
     under_base: UnderBase | None = None
     waiver: Waiver | None = None
-    """What a person waived of it, where that made a difference."""
+    """What a person waived of it: in a check where that made a difference, in a run on the
+    default branch what had been waived when it was merged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -95,7 +96,7 @@ def read_history(path: Path | str, now: datetime | None = None) -> History:
 
 def _record(result: GateResult, contract: ContractResult, head: ArmResult) -> dict[str, Any]:
     cost = head.cost_per_call_usd
-    return {
+    record = {
         "schema": SCHEMA,
         "time": result.started.astimezone(UTC).isoformat(),
         "sha": result.head_sha,
@@ -107,6 +108,7 @@ def _record(result: GateResult, contract: ContractResult, head: ArmResult) -> di
         "calls": head.samples + head.failed_calls,
         "cost_usd": None if cost is None else cost * head.samples,
     }
+    return record | ({"waiver": asdict(contract.waiver)} if contract.waiver else {})
 
 
 def _append(path: Path, lines: bytes) -> None:

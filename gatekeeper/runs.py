@@ -1,0 +1,242 @@
+"""From an activity to its result: which revisions, whose policy, which waivers, what is kept.
+
+What the event and the bot share. Nothing is told to anybody here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.policy import judging_policy, load_policy
+from gatekeeper.errors import PublishError
+from gatekeeper.github.event import (
+    CheckMergeGroup,
+    CheckPullRequest,
+    FindPullRequest,
+    Nothing,
+    RunFull,
+    RunPush,
+)
+
+if TYPE_CHECKING:
+    from gatekeeper.checkout import Checkout
+    from gatekeeper.contract.change import Change
+    from gatekeeper.gate import Work
+    from gatekeeper.github.repository_api import PullRequestState, RepositoryApi
+    from gatekeeper.result import GateResult, Waiver
+    from gatekeeper.settings import Settings
+
+_FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NO_COMMIT = "0" * 40
+
+Judged = CheckPullRequest | CheckMergeGroup
+Run = RunPush | RunFull
+
+
+def result_of(
+    settings: Settings, activity: Judged | Run, checkout: Checkout, api: RepositoryApi
+) -> GateResult:
+    """Do what the activity asks for. Raises GatekeeperError."""
+    if isinstance(activity, RunPush):
+        return _push(settings, activity, checkout, api)
+    if isinstance(activity, RunFull):
+        return _full(settings, activity, checkout, api)
+    return judge(settings, activity, checkout, api)
+
+
+# Pull requests and merge groups
+
+
+def judge(
+    settings: Settings,
+    activity: Judged,
+    checkout: Checkout,
+    api: RepositoryApi,
+    names: Sequence[str] = (),
+) -> GateResult:
+    """Head against base, or of it the contracts of those names, with the waivers that count."""
+    # Heavy: reached only once the event is known to be usable.
+    from gatekeeper.session import measure
+
+    change, work = plan(settings, activity, checkout, names)
+    waivers, notices = _waivers(activity, work, api)
+    trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
+    result = measure(
+        work,
+        (change.base, change.head),
+        history=history_of(settings),
+        waivers=waivers,
+        notices=notices,
+        trusted=trusted,
+    )
+    # People know the pull request's own commit, not the merge that GitHub made of it.
+    return replace(result, head_sha=activity.head_sha)
+
+
+def suite_of_head(
+    settings: Settings, activity: CheckPullRequest, checkout: Checkout, names: Sequence[str] = ()
+) -> GateResult:
+    """The full suite on a pull request's head, under the policy of its base."""
+    from gatekeeper.gate import plan_run
+    from gatekeeper.session import measure
+
+    change = checkout.change(activity)
+    policy, notices = judging_policy(change)
+    result = measure(
+        plan_run(change.head, policy, names),
+        (change.base, change.head),
+        history=history_of(settings),
+        notices=notices,
+        trusted=activity.same_repository,
+    )
+    return replace(result, head_sha=activity.head_sha)
+
+
+def plan(
+    settings: Settings, activity: Judged, checkout: Checkout, names: Sequence[str] = ()
+) -> tuple[Change, Work]:
+    """What judging would take; no model is called."""
+    from gatekeeper.gate import plan_check
+
+    change = checkout.change(activity)
+    policy, notices = judging_policy(change)
+    return change, plan_check(change, policy, names or settings.contracts, notices)
+
+
+def _waivers(
+    activity: Judged, work: Work, api: RepositoryApi
+) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
+    """The waivers for the commit, and what to say of others. GitHub is asked only where there
+    is something to waive."""
+    if activity.number is None or not (work.jobs or work.removed):
+        return (), ()
+    from gatekeeper.github.waivers import WAIVER_MARKER, read_waivers, unknown_waivers
+
+    try:
+        remarks = api.comments(activity.number, WAIVER_MARKER)
+        head = activity.head_sha
+        if isinstance(activity, CheckMergeGroup) and any(r.own for r in remarks):
+            head = api.pull_request(activity.number).head_sha
+    except PublishError as error:
+        return (), (f"Waivers could not be read: {error}.",)
+    waivers, notices = read_waivers(remarks, head)
+    affected = work.affected
+    names = [*(contract.name for contract in affected.contracts), *affected.others]
+    return waivers, (*notices, *unknown_waivers(waivers, names))
+
+
+def found_pull_request(activity: FindPullRequest, api: RepositoryApi) -> CheckPullRequest | Nothing:
+    """The pull request of a first stage, if it still is what that stage saw.
+
+    Where several are open from one branch, the one with the lowest number.
+    """
+    states = api.open_pull_requests(activity.head_repository, activity.head_branch)
+    current = sorted(
+        (state for state in states if state.head_sha == activity.head_sha),
+        key=lambda state: state.number,
+    )
+    if not current:
+        text = f"no open pull request has {activity.head_sha[:12]} as its head any more"
+        return Nothing(text, exit_code=0)
+    return to_check(current[0], current[0].base_sha)
+
+
+def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
+    """The pull request as it stands, to be judged against that tip of its base branch."""
+    return CheckPullRequest(
+        number=state.number,
+        base_sha=base_sha,
+        head_sha=state.head_sha,
+        merge_sha=state.merge_sha,
+        same_repository=state.head_repository == state.base_repository,
+    )
+
+
+# The default branch, and whatever somebody asks for
+
+
+def _push(
+    settings: Settings, activity: RunPush, checkout: Checkout, api: RepositoryApi
+) -> GateResult:
+    from gatekeeper.gate import plan_push, plan_run
+    from gatekeeper.session import measure
+
+    revision = checkout.revision(activity.after)
+    policy = load_policy(revision)
+    change = checkout.pushed(activity.before or _NO_COMMIT, activity.after)
+    work = (
+        plan_push(change, policy, settings.contracts)
+        if change
+        else plan_run(revision, policy, settings.contracts)
+    )
+    history = history_of(settings)
+    result = measure(work, (revision,), history=history)
+    if history and result.contracts:
+        result = _with_merged_waivers(result, activity.after, api)
+    return _kept(settings, result)
+
+
+def _full(
+    settings: Settings, activity: RunFull, checkout: Checkout, api: RepositoryApi
+) -> GateResult:
+    revision = checkout.revision(_commit(activity, api))
+    policy = load_policy(checkout.revision(activity.sha))
+    names = activity.contracts or settings.contracts
+
+    from gatekeeper.gate import plan_run
+    from gatekeeper.session import measure
+
+    work = plan_run(revision, policy, names, activity.samples)
+    result = measure(work, (revision,), history=history_of(settings))
+    return _kept(settings, result) if activity.keep else result
+
+
+def _commit(activity: RunFull, api: RepositoryApi) -> str:
+    if activity.ref is None:
+        return activity.sha
+    return activity.ref if _FULL_NAME.fullmatch(activity.ref) else api.commit_sha(activity.ref)
+
+
+def history_of(settings: Settings) -> Path | None:
+    """The file of past runs, where the workflow names one."""
+    return settings.workspace / settings.history if settings.history else None
+
+
+def _kept(settings: Settings, result: GateResult) -> GateResult:
+    """Add the counts to the history. Files of root's in the workspace break the next job."""
+    path = history_of(settings)
+    if path is None or not result.contracts:
+        return result
+    from gatekeeper.history.file import append_history
+
+    append_history(path, result)
+    owner = settings.workspace.stat()
+    if os.geteuid() == 0 and owner.st_uid != 0:
+        with suppress(OSError):
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+    return result
+
+
+def _with_merged_waivers(result: GateResult, sha: str, api: RepositoryApi) -> GateResult:
+    """Each contract with what was waived of it when it was merged: for the record alone."""
+    from gatekeeper.github.waivers import WAIVER_MARKER, read_waivers
+
+    waivers: list[Waiver] = []
+    try:
+        for merged in api.merged_as(sha):
+            remarks = api.comments(merged.number, WAIVER_MARKER)
+            waivers += read_waivers(remarks, merged.head_sha)[0]
+    except PublishError as error:
+        notice = f"What was waived before the merge is not known: {error}."
+        return replace(result, notices=(*result.notices, notice))
+    contracts = tuple(
+        replace(c, waiver=next((w for w in waivers if w.contract in (c.name, None)), None))
+        for c in result.contracts
+    )
+    return replace(result, contracts=contracts)
