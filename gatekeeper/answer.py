@@ -29,7 +29,8 @@ from gatekeeper.github.publish import (
 )
 from gatekeeper.reports.comment import marker, render_comment
 from gatekeeper.reports.harmless import block, log_text, visible
-from gatekeeper.reports.headline import by_severity, title, worst_reasons
+from gatekeeper.reports.headline import title
+from gatekeeper.reports.places import places
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.summary import render_summary
 from gatekeeper.reports.terminal import print_result
@@ -141,18 +142,17 @@ def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
 
 
 def _findings(result: GateResult, settings: Settings) -> tuple[Annotation, ...]:
-    """One annotation for each contract that does not pass, on its prompt."""
-    found = [
+    """What does not pass, on the prompt lines that changed; the worst first."""
+    return tuple(
         Annotation(
-            level=_LEVELS[contract.verdict],
-            title=visible(f"{contract.name}: {contract.verdict}"),
-            message=visible(clean("\n".join(r.text for r in worst_reasons(contract)), settings)),
-            path=contract.head.prompt_path if contract.head else contract.path,
+            level=_LEVELS[place.contract.verdict],
+            title=visible(f"{place.contract.name}: {place.contract.verdict}"),
+            message=clean(place.message, settings),
+            path=place.path,
+            line=place.line,
         )
-        for contract in by_severity(result.contracts)
-        if contract.verdict in _LEVELS
-    ]
-    return tuple(found)
+        for place in places(result.contracts)
+    )
 
 
 def problems(error: GatekeeperError) -> tuple[Annotation, ...]:

@@ -15,6 +15,8 @@ _ROLE = re.compile(
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 # A renamed heading keeps most of its text; below this it is one section gone and one new.
 _SAME_SECTION = 0.5
+# Comparing line by line grows faster than the prompt does; people read no such difference.
+_MOST_LINES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,16 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class SectionChange:
-    """One section that differs, and its unified diff."""
+    """One section that differs, and its unified diff.
+
+    `line` is the first line at head that differs, counted from 1; of a removed section the one
+    that has taken its place.
+    """
 
     title: str
     change: Literal["changed", "added", "removed"]
     diff: str
+    line: int = 1
 
 
 def split_sections(text: str) -> tuple[Section, ...]:
@@ -54,7 +61,31 @@ def diff_prompts(base: str, head: str) -> tuple[SectionChange, ...]:
     """The sections that differ, in the order of the prompt."""
     if base == head:
         return ()
+    if base.count("\n") + head.count("\n") > _MOST_LINES:
+        return (_too_long(base.split("\n"), head.split("\n")),)
     return tuple(_changes(split_sections(base), split_sections(head)))
+
+
+def _too_long(base: Sequence[str], head: Sequence[str]) -> SectionChange:
+    first = _first_difference(base, head)
+    pair = [
+        *(f"-{line}" for line in base[first : first + 1]),
+        *(f"+{line}" for line in head[first : first + 1]),
+    ]
+    text = "\n".join(
+        [f"@@ -{first + 1} +{first + 1} @@", *pair, "(too long to be compared further)"]
+    )
+    return SectionChange("the whole prompt", "changed", text, _within(first + 1, head))
+
+
+def _first_difference(base: Sequence[str], head: Sequence[str]) -> int:
+    """The index of the first line that is not the same; the shorter's length where none is."""
+    pairs = enumerate(zip(base, head, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(base), len(head)))
+
+
+def _within(line: int, lines: Sequence[str]) -> int:
+    return max(1, min(line, len(lines)))
 
 
 def _starts(lines: Sequence[str]) -> dict[int, str]:
@@ -65,7 +96,12 @@ def _starts(lines: Sequence[str]) -> dict[int, str]:
     starts = {0: "front matter"} if body else {}
     if body and body < len(lines):
         starts[body] = "beginning"
-    tokens = MarkdownIt("commonmark").parse("\n".join([""] * body + list(lines[body:])))
+    # Only blocks are of interest; what is inside of them can be made slow to read.
+    tokens = (
+        MarkdownIt("commonmark")
+        .disable("inline")
+        .parse("\n".join([""] * body + list(lines[body:])))
+    )
     literal: set[int] = set()
     for position, token in enumerate(tokens):
         if token.map is None:
@@ -107,20 +143,21 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 
 def _changes(base: Sequence[Section], head: Sequence[Section]) -> Iterator[SectionChange]:
     matcher = SequenceMatcher(
-        None, [section.title for section in base], [section.title for section in head], False
+        None, [section.title for section in base], [section.title for section in head]
     )
     for operation, base_from, base_to, head_from, head_to in matcher.get_opcodes():
         old, new = base[base_from:base_to], head[head_from:head_to]
         if operation == "equal" or _are_renamed(old, new):
             yield from (_changed(a, b) for a, b in zip(old, new, strict=True) if a.lines != b.lines)
             continue
-        yield from (SectionChange(s.title, "removed", _prefixed("-", s)) for s in old)
-        yield from (SectionChange(s.title, "added", _prefixed("+", s)) for s in new)
+        at = _start(head, head_from)
+        yield from (SectionChange(s.title, "removed", _prefixed("-", s), at) for s in old)
+        yield from (SectionChange(s.title, "added", _prefixed("+", s), s.line) for s in new)
 
 
 def _are_renamed(old: Sequence[Section], new: Sequence[Section]) -> bool:
     return len(old) == len(new) and all(
-        SequenceMatcher(None, a.lines, b.lines, False).ratio() >= _SAME_SECTION
+        SequenceMatcher(None, a.lines, b.lines).ratio() >= _SAME_SECTION
         or len(a.lines) == len(b.lines) == 1
         for a, b in zip(old, new, strict=True)
     )
@@ -129,7 +166,16 @@ def _are_renamed(old: Sequence[Section], new: Sequence[Section]) -> bool:
 def _changed(base: Section, head: Section) -> SectionChange:
     title = head.title if head.title == base.title else f"{base.title} → {head.title}"
     diff = list(unified_diff(base.lines, head.lines, lineterm="", n=3))[2:]
-    return SectionChange(title, "changed", "\n".join(_at_line(line, base, head) for line in diff))
+    text = "\n".join(_at_line(line, base, head) for line in diff)
+    first = _within(_first_difference(base.lines, head.lines) + 1, head.lines)
+    return SectionChange(title, "changed", text, head.line + first - 1)
+
+
+def _start(sections: Sequence[Section], index: int) -> int:
+    """Where the section begins, or the text ends where there is none of that index."""
+    if index < len(sections):
+        return sections[index].line
+    return sections[-1].line + len(sections[-1].lines) - 1 if sections else 1
 
 
 def _at_line(line: str, base: Section, head: Section) -> str:

@@ -62,7 +62,7 @@ def test_a_broken_prompt_fails(
     assert (status.sha, status.state) == (change.head, "failure")
     assert status.target_url == "https://github.com/octo/prompts/actions/runs/42"
     log = capsys.readouterr().out
-    assert f"::error file={PROMPT},title=sentiment%3A fail::" in log
+    assert f"::error file={PROMPT},title=sentiment%3A fail,line=1::" in log
     outputs = (tmp_path / "output").read_text()
     assert "verdict<<" in outputs
     assert "\nfail\n" in outputs
