@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.contract.trial import Outcome
@@ -82,11 +81,11 @@ class Comparison:
         self._look(number)
 
     def evaluate(self, level: float, *, harshly: bool = False, better: bool = False) -> Evaluation:
-        """What the test says at another level: whether head is worse, or with `better` whether
-        it is better; by the reading kindest to head, or with `harshly` by the harshest."""
+        """What the test says at a level no stricter than its own: whether head is worse, or with
+        `better` whether it is better; by the reading kindest to head, or by the harshest."""
         drawn, first = self._arrays(harshly=harshly)
         sign = -1 if better else 1
-        return replace(self.test, level=level).evaluate(sign * drawn, sign * first)
+        return self.test.evaluate(sign * drawn, sign * first, level)
 
     def counts(self) -> list[Counts]:
         """The counts of each input that has a measured pair."""

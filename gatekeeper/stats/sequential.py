@@ -142,15 +142,21 @@ class SequentialTest:
         if look is None:
             return None
         last = self._is_last(kindest)
-        if self._rejects(kindest, 1.0 if last else look.spent):
+        if self._rejects(kindest, self.level * (1.0 if last else look.spent)):
             return "regressed"
         if self._not_worse(harshest, look):
             return "not_worse"
         return "exhausted" if last else None
 
-    def evaluate(self, drawn: Differences, first: Differences) -> Evaluation:
+    def evaluate(
+        self, drawn: Differences, first: Differences, level: float | None = None
+    ) -> Evaluation:
         """What the test says of all that was drawn: `drawn` holds the complete rounds, of shape
         (fixtures, rounds), `first` the pairs of the first round, complete or not.
+
+        A `level` above its own, which Holm's procedure may come to grant once all is drawn,
+        is spent at the last look: boundaries made for it would have stopped at other moments,
+        and to have both sets of them would be a second chance.
 
         Where head is worse the p-value is the chance that a harmless change is called worse
         as early, or at the same look by as much: Fairbanks, K. and Madsen, R. (1982), P values
@@ -158,9 +164,10 @@ class SequentialTest:
         chance is divided by the part of alpha that the look may spend. So it is at most the
         level exactly where head is worse. Not `early`, it is that of the sign-flip test.
         """
+        level = level or self.level
         if not self.early:
             p = sign_flip_test(drawn.sum(axis=1, dtype=int).tolist())
-            return Evaluation(p <= self.level, p)
+            return Evaluation(p <= level, p)
         crossing = first_crossing(self.walk, first)
         seen = first[:crossing]
         changed, broke = int((seen != 0).sum()), int((seen > 0).sum())
@@ -171,12 +178,13 @@ class SequentialTest:
             rounds = drawn[:, : look.rounds]
             last = self._is_last(rounds)
             share = 1.0 if last else look.spent
-            if self._rejects(rounds, share):
-                return Evaluation(True, min(self._joint_p_value(rounds), share * self.level))
+            at = level if last else share * self.level
+            if self._rejects(rounds, at):
+                return Evaluation(True, min(self._joint_p_value(rounds), at))
             p = self._joint_p_value(rounds)
             if last:
                 break  # all of alpha is spent: what was drawn after it cannot be asked again
-        return Evaluation(False, min(1.0, max(p / share, math.nextafter(self.level, 1))))
+        return Evaluation(False, min(1.0, max(p / share, math.nextafter(level, 1))))
 
     def _bet_won(self, harshest: Differences) -> int | None:
         """After how many pairs the e-process says that head is not worse by the margin."""
@@ -191,9 +199,9 @@ class SequentialTest:
     def _is_last(self, drawn: Differences) -> bool:
         return drawn.shape[1] == self.rounds or (self.early and self._enough(drawn))
 
-    def _rejects(self, drawn: Differences, share: float) -> bool:
-        """Whether the look finds head worse, when that share of alpha may be spent up to it."""
-        level, before = share * self.level, self._spent_before(drawn.shape[1])
+    def _rejects(self, drawn: Differences, level: float) -> bool:
+        """Whether the look finds head worse, when that level may be spent up to it."""
+        before = self._spent_before(drawn.shape[1])
         total = drawn.sum(axis=1, dtype=int)
         if level <= before or total.sum() <= 0:
             return False

@@ -1,12 +1,11 @@
 """The sequential test. What it promises is a theorem about ways to choose the signs, so it is
 held against all of them."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gatekeeper.stats import sequential
@@ -107,16 +106,36 @@ def test_neither_do_they_for_these_sizes(rows, level):
         keeps_its_level(table(rows)[:, :rounds], level, margin=0.3)
 
 
-@settings(max_examples=10, deadline=None)
-@given(drawn(fewest=4), st.sampled_from([0.1, 0.3]))
-def test_asked_at_every_level_of_holms_the_chance_stays_that_of_the_loosest(differences, alpha):
-    """Who is not rejected at alpha/4 is asked at alpha/3 when another comparison is: a false
-    alarm at any of them counts against the loosest."""
-    test = plan(len(differences), differences.shape[1], alpha)
-    strict = [replace(test, level=alpha / m) for m in (1, 2, 3, 4)]
+HOLMS = [4, 3, 2, 1]
+"""By what alpha is divided while four, three, two comparisons and one are not rejected yet."""
+
+
+@settings(max_examples=15, deadline=None)
+@given(drawn(fewest=4), st.sampled_from([0.05, 0.1, 0.2, 0.4]))
+@example(table([[1, 1, 0, 1, 1]] * 3 + [[0, 1, 1, -1, 1]] * 3), 0.05)
+def test_asked_at_every_level_of_holms_no_level_is_exceeded(differences, alpha):
+    """Who is not rejected at alpha/4 is asked at alpha/3 when another comparison is, and so on:
+    that is no second chance where all that a stricter level rejects a looser one does."""
+    test = plan(len(differences), differences.shape[1], alpha / HOLMS[0])
+    alarms = dict.fromkeys(HOLMS, 0)
     ways = list(every_sign(differences))
-    alarms = sum(any(t.evaluate(w, w[:, 0]).regressed for t in strict) for w in ways)
-    assert alarms <= alpha * len(ways) + 1e-9
+    for way in ways:
+        found = [test.evaluate(way, way[:, 0], alpha / m) for m in HOLMS]
+        rejected = [f.regressed for f in found]
+        assert rejected == sorted(rejected)
+        assert rejected == [f.p_value <= alpha / m for f, m in zip(found, HOLMS, strict=True)]
+        for m, regressed in zip(HOLMS, rejected, strict=True):
+            alarms[m] += regressed
+    assert all(alarms[m] <= alpha / m * len(ways) + 1e-9 for m in HOLMS)
+
+
+def test_a_looser_level_is_spent_at_the_last_look():
+    differences = table([[1, 0, 1]] * 5 + [[0, 0, 0]] * 5)
+    test = plan(10, 3, 0.0125, margin=0.0)
+    assert run(test, differences)[0] == "exhausted"
+    assert not test.evaluate(differences, differences[:, 0]).regressed
+    assert test.evaluate(differences, differences[:, 0], 0.05).regressed
+    assert not test.evaluate(differences[:, :1], differences[:, 0], 0.05).regressed
 
 
 @settings(max_examples=10, deadline=None)
