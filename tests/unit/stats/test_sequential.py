@@ -191,8 +191,9 @@ def test_looking_after_each_pair_decides_at_the_pair_it_names(differences, level
 
 @settings(max_examples=40, deadline=None)
 @given(drawn(fewest=1), LEVELS, st.randoms())
-def test_after_the_first_round_the_order_of_fixtures_does_not_matter(d, level, random):
-    test = plan(len(d), d.shape[1], level, margin=0.4)
+def test_looking_once_the_order_of_fixtures_does_not_matter(d, level, random):
+    """Looking early it does, a little: what the first round has spent depends on it."""
+    test = plan(len(d), d.shape[1], level, early=False)
     order = random.sample(range(len(d)), len(d))
     assert test.after_round(d[order], d[order]) == test.after_round(d, d)
 
