@@ -5,7 +5,7 @@
         ...  # GITHUB_API_URL=github.url
         assert github.comments[7][0].body == "..."
 
-Answers carry every field that GitHub's description requires, so that a checking proxy can
+Answers have the shapes of `github_shapes`, so that a checking proxy can
 stand in between; `public_url` is then the proxy's address. Every absolute address in an
 answer begins with it, because clients refuse to be sent to another host.
 """
@@ -20,61 +20,19 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
-REPOSITORY = "octo/prompts"
-BOT = "github-actions[bot]"
-_TIME = "2026-01-02T03:04:05Z"
+from github_shapes import (
+    BOT,
+    REPOSITORY,
+    FakeComment,
+    FakePull,
+    FakeRun,
+    FakeStatus,
+    Shapes,
+)
+
 _NO_ANSWER = (0, {}, {})
-_USER_URLS = re.findall(
-    r"\w+",
-    """avatar events followers following gists html organizations received_events repos starred
-    subscriptions""",
-)
-_REPOSITORY_URLS = re.findall(
-    r"\w+",
-    """archive assignees blobs branches collaborators comments commits compare contents contributors
-    deployments downloads events forks git_commits git_refs git_tags hooks html issue_comment
-    issue_events issues keys labels languages merges milestones notifications pulls releases
-    stargazers statuses subscribers subscription tags teams trees clone git mirror ssh svn""",
-)
-_REPOSITORY_FLAGS = re.findall(
-    r"\w+",
-    """fork private has_downloads has_issues has_projects has_wiki has_pages archived disabled""",
-)
-_REPOSITORY_COUNTS = re.findall(
-    r"\w+",
-    """forks forks_count open_issues open_issues_count size stargazers_count watchers
-    watchers_count""",
-)
-_PULL_URLS = re.findall(
-    r"\w+",
-    "comments commits diff html issue patch review_comment review_comments statuses",
-)
-_LINKS = re.findall(
-    r"\w+", "comments commits statuses html issue review_comments review_comment self"
-)
-
-
-@dataclass
-class FakeComment:
-    """A comment as it stands; `edits` counts how often it was changed."""
-
-    id: int
-    author: str | None
-    body: str
-    edits: int = 0
-
-
-@dataclass(frozen=True)
-class FakeStatus:
-    """A commit status as it was posted."""
-
-    sha: str
-    state: str
-    context: str
-    description: str | None
-    target_url: str | None
 
 
 @dataclass
@@ -97,7 +55,7 @@ class Fault:
 Answer = tuple[int, Mapping[str, str], Any]
 
 
-class FakeGithub:
+class FakeGithub(Shapes):
     """The server and its state; every request is kept in `requests` as `METHOD path`."""
 
     def __init__(self, *, login: str | None = None, viewer: str | None = BOT) -> None:
@@ -106,7 +64,13 @@ class FakeGithub:
         self.viewer = viewer
         self.comments: dict[int, list[FakeComment]] = {}
         self.statuses: list[FakeStatus] = []
-        self.heads: dict[int, str] = {}
+        self.pulls: dict[int, FakePull] = {}
+        self.runs: list[FakeRun] = []
+        self.roles: dict[str, str] = {}
+        """What people may do here; a custom role is written `name:permission`."""
+        self.reactions: dict[int, list[str]] = {}
+        self.refs: dict[str, str] = {}
+        """What `GET /commits/REF` finds, beside full names."""
         self.faults: list[Fault] = []
         self.requests: list[str] = []
         self.read_only = False
@@ -139,10 +103,11 @@ class FakeGithub:
         self._server.server_close()
         self._thread.join()
 
-    def pull_request(self, number: int, head_sha: str) -> None:
+    def pull_request(self, number: int, head_sha: str, **fields: Any) -> FakePull:
         """Open a pull request, or push to it."""
-        self.heads[number] = head_sha
+        self.pulls[number] = FakePull(number, head_sha, **fields)
         self.comments.setdefault(number, [])
+        return self.pulls[number]
 
     def comment(self, number: int, body: str, author: str | None = "octocat") -> FakeComment:
         """Somebody comments."""
@@ -184,6 +149,16 @@ class FakeGithub:
         repository = f"/repos/{REPOSITORY}"
         return [
             ("GET", rf"{repository}/pulls/(\d+)", self._get_pull),
+            ("GET", rf"{repository}/pulls", self._list_pulls),
+            ("GET", rf"{repository}/commits/([0-9a-f]+)/pulls", self._pulls_of_commit),
+            ("GET", rf"{repository}/statuses/([0-9a-f]+)", self._list_statuses),
+            ("GET", rf"{repository}/commits/([0-9a-f]+)/statuses", self._list_statuses),
+            ("GET", rf"{repository}/commits/(.+)", self._get_commit),
+            ("GET", rf"{repository}/collaborators/([^/]+)/permission", self._permission),
+            ("POST", rf"{repository}/issues/comments/(\d+)/reactions", self._react),
+            ("GET", rf"{repository}/actions/runs", self._list_runs),
+            ("GET", rf"{repository}/actions/runs/(\d+)", self._get_run),
+            ("POST", rf"{repository}/actions/runs/(\d+)/(rerun|rerun-failed-jobs)", self._rerun),
             ("GET", rf"{repository}/issues/(\d+)/comments", self._list_comments),
             ("POST", rf"{repository}/issues/(\d+)/comments", self._create_comment),
             ("PATCH", rf"{repository}/issues/comments/(\d+)", self._edit_comment),
@@ -193,10 +168,63 @@ class FakeGithub:
         ]
 
     def _get_pull(self, number: str, **_: Any) -> Answer:
-        sha = self.heads.get(int(number))
-        if sha is None:
+        pull = self.pulls.get(int(number))
+        if pull is None:
             return 404, {}, _error("Not Found")
-        return 200, {}, self._pull_json(int(number), sha)
+        return 200, {}, self._pull_json(pull)
+
+    def _list_pulls(self, query: Mapping[str, list[str]], **_: Any) -> Answer:
+        (head,), (state,) = query.get("head", [""]), query.get("state", ["open"])
+        found = [
+            pull
+            for pull in self.pulls.values()
+            if pull.state == state and head in ("", f"{_owner(pull)}:{pull.head_ref}")
+        ]
+        return 200, {}, [self._pull_json(pull) for pull in found]
+
+    def _pulls_of_commit(self, sha: str, **_: Any) -> Answer:
+        found = [pull for pull in self.pulls.values() if sha in (pull.merge_sha, pull.head_sha)]
+        return 200, {}, [self._pull_json(pull) for pull in found]
+
+    def _get_commit(self, ref: str, **_: Any) -> Answer:
+        known = self.refs.get(unquote(ref))
+        if known is None and not re.fullmatch("[0-9a-f]{40}", ref):
+            return 422, {}, _error(f"No commit found for SHA: {ref}")
+        return 200, {}, self._commit_json(known or ref)
+
+    def _list_statuses(self, sha: str, **_: Any) -> Answer:
+        found = [status for status in reversed(self.statuses) if status.sha == sha]
+        return 200, {}, [self._status_json(status) for status in found]
+
+    def _permission(self, login: str, **_: Any) -> Answer:
+        known = self.roles.get(unquote(login))
+        if known is None:
+            return 404, {}, _error(f"{login} is not a user")
+        role, _, permission = known.partition(":")
+        plain = {"maintain": "write", "triage": "read"}.get(role, role)
+        user = self._user_json(login)
+        return 200, {}, {"permission": permission or plain, "role_name": role, "user": user}
+
+    def _react(self, comment: str, body: Any, **_: Any) -> Answer:
+        self.reactions.setdefault(int(comment), []).append(body["content"])
+        return 201, {}, self._reaction_json(body["content"])
+
+    def _list_runs(self, query: Mapping[str, list[str]], **_: Any) -> Answer:
+        (sha,) = query.get("head_sha", [""])
+        found = [self._run_json(run) for run in self.runs if sha in ("", run.head_sha)]
+        return 200, {}, {"total_count": len(found), "workflow_runs": found}
+
+    def _get_run(self, run: str, **_: Any) -> Answer:
+        known = next((r for r in self.runs if r.id == int(run)), None)
+        return (200, {}, self._run_json(known)) if known else (404, {}, _error("Not Found"))
+
+    def _rerun(self, run: str, how: str, **_: Any) -> Answer:
+        known = next(r for r in self.runs if r.id == int(run))
+        if known.conclusion is None:
+            return 403, {}, _error("This workflow is already running")
+        known.reruns.append(how)
+        known.conclusion = None
+        return 201, {}, {}
 
     def _list_comments(self, number: str, query: Mapping[str, list[str]], **_: Any) -> Answer:
         comments = self.comments.get(int(number), [])
@@ -249,77 +277,9 @@ class FakeGithub:
     def _author(self) -> str:
         return self.login or self.viewer or BOT
 
-    def _user_json(self, login: str) -> dict[str, Any]:
-        kind = "Bot" if login.endswith("[bot]") else "User"
-        urls = {f"{name}_url": f"{self.public_url}/{name}" for name in _USER_URLS}
-        return {"id": 1, "node_id": "U_1", "login": login, "type": kind, "site_admin": False} | (
-            urls | {"gravatar_id": "", "url": f"{self.public_url}/users/1"}
-        )
 
-    def _comment_json(self, comment: FakeComment) -> dict[str, Any]:
-        address = f"{self.public_url}/repos/{REPOSITORY}/issues/comments/{comment.id}"
-        return {
-            "id": comment.id,
-            "node_id": f"IC_{comment.id}",
-            "url": address,
-            "html_url": f"{self.public_url}/{REPOSITORY}/pull/1#issuecomment-{comment.id}",
-            "issue_url": f"{self.public_url}/repos/{REPOSITORY}/issues/1",
-            "body": comment.body,
-            "user": self._user_json(comment.author) if comment.author else None,
-            "created_at": _TIME,
-            "updated_at": _TIME,
-            "author_association": "NONE",
-        }
-
-    def _status_json(self, status: FakeStatus) -> dict[str, Any]:
-        return {
-            "id": 1,
-            "node_id": "SC_1",
-            "url": f"{self.public_url}/repos/{REPOSITORY}/statuses/{status.sha}",
-            "avatar_url": None,
-            "state": status.state,
-            "description": status.description,
-            "target_url": status.target_url,
-            "context": status.context,
-            "created_at": _TIME,
-            "updated_at": _TIME,
-            "creator": self._user_json(self._author()),
-        }
-
-    def _repository_json(self) -> dict[str, Any]:
-        return (
-            {f"{name}_url": f"{self.public_url}/{name}" for name in _REPOSITORY_URLS}
-            | dict.fromkeys(_REPOSITORY_FLAGS, False)
-            | dict.fromkeys(_REPOSITORY_COUNTS, 0)
-            | dict.fromkeys(["description", "homepage", "language", "license", "pushed_at"])
-            | {"id": 1, "node_id": "R_1", "name": REPOSITORY.split("/")[1], "full_name": REPOSITORY}
-            | {"owner": self._user_json("octo"), "default_branch": "main"}
-            | {"url": f"{self.public_url}/repos/{REPOSITORY}"}
-            | {"created_at": _TIME, "updated_at": _TIME}
-        )
-
-    def _pull_json(self, number: int, sha: str) -> dict[str, Any]:
-        def side(label: str, commit: str) -> dict[str, Any]:
-            user, repository = self._user_json("octo"), self._repository_json()
-            return {"label": label, "ref": label, "sha": commit, "user": user, "repo": repository}
-
-        counts = "additions changed_files comments commits deletions review_comments"
-        nothing = (
-            "assignee body closed_at merge_commit_sha merged_at milestone auto_merge mergeable"
-        )
-        link = {"href": f"{self.public_url}/link"}
-        return (
-            {f"{name}_url": f"{self.public_url}/{name}" for name in _PULL_URLS}
-            | dict.fromkeys(counts.split(), 0)
-            | dict.fromkeys([*nothing.split(), "merged_by"])
-            | {"id": number, "node_id": f"PR_{number}", "number": number, "labels": []}
-            | {"state": "open", "title": "A change", "mergeable_state": "clean"}
-            | {"locked": False, "merged": False, "maintainer_can_modify": False}
-            | {"created_at": _TIME, "updated_at": _TIME, "author_association": "OWNER"}
-            | {"user": self._user_json("octocat"), "_links": dict.fromkeys(_LINKS, link)}
-            | {"url": f"{self.public_url}/repos/{REPOSITORY}/pulls/{number}"}
-            | {"base": side("main", "0" * 40), "head": side("change", sha)}
-        )
+def _owner(pull: FakePull) -> str:
+    return (pull.head_repository or "").partition("/")[0]
 
 
 def _error(message: str) -> dict[str, str]:
