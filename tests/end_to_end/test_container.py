@@ -23,7 +23,7 @@ TAG = "localhost/gatekeeper-end-to-end:latest"
 RUNNER = 1001
 """The runner's user on GitHub's machines; the container is root."""
 ACTION_FILES = ("action.yml", "Dockerfile", ".dockerignore", "pyproject.toml", "README.md")
-ACTION_FOLDERS = ("gatekeeper", "requirements")
+ACTION_FOLDERS = ("docker", "gatekeeper", "requirements")
 WORKFLOW = ".github/workflows/gate.yml"
 UPLOAD = """\
 name: Stands in for actions/upload-artifact, which needs GitHub's own storage
