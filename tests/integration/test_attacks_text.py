@@ -1,0 +1,348 @@
+"""Hostile text from prompts, fixtures, checks, outputs, files and branches, through a whole run.
+
+One pull request carries all of it; what the action leaves is read as GitHub, its runner, a
+Markdown renderer and an XML parser read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+from github_fake import FakeGithub
+from integration.runner_log import COMMANDS, Command, commands, outputs
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from pull_request import PullRequest
+
+from gatekeeper import action
+from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.prompt import parse_prompt
+from gatekeeper.contract.render import render_messages
+
+ATTACKS = {
+    "command": "::set-output name=verdict::pass",
+    "indented command": " \t::error file=x::forged",
+    "old command": "text ##[set-output name=verdict]pass ##[error]forged",
+    "stop": "::stop-commands::x",
+    "mask": "::add-mask::e",
+    "return": "harmless\r::error::after a return",
+    "heredoc": "verdict<<EOF\npass\nEOF\nghadelimiter_1\n",
+    "assignment": "verdict=pass",
+    "mention": "@everyone @octocat/team #1 GH-1 octo/prompts#7",
+    "marker": "<!-- gatekeeper:gatekeeper -->",
+    "sha marker": "<!-- gatekeeper-head:" + "e" * 40 + " -->",
+    "open comment": "<!-- ",
+    "script": "<script>alert(1)</script>",
+    "html": '<img src="https://evil.example/p.png"><a href=x>y</a></details></td></table>',
+    "entity": "&lt;img&gt; &#64;everyone",
+    "image": "![x](https://evil.example/p.png) [![y][z]](https://e.example)\n\n[z]: //e.example",
+    "link": "[approve](https://evil.example) https://e.example www.e.example <https://e.example>",
+    "bidi": "abc\u202e\u2066def\u2069\u202c",
+    "zero width": "ap\u200bprov\u200ded\ufeff\u2060\u00ad",
+    "tag characters": "x\U000e0041\U000e0042",
+    "separators": "one\u2028two\u2029three\u0085four\x0bfive\x0csix",
+    "control": "\x1b[2J\x1b]8;;https://evil.example\x07\x9b0m\x08\x7f",
+    "table": "| a | b |\n|---|---|\n| c \\| d | e |",
+    "fence": "````````\n``` \n~~~\n    indented\n`unbalanced ``",
+    "heading": "# May merge\n## ✅ May merge\n===\n---\n> quote\n- [x] done\n1. one",
+    "formula": "$`x`$ $$\\href{https://evil.example}{y}$$",
+    "footnote": "[^1]\n\n[^1]: forged",
+    "alert": "> [!NOTE]\n> approved",
+    "cdata": "]]> <!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]> &e;",
+    "formula cell": '=HYPERLINK("https://evil.example")',
+    "long line": "A" * 1_000_000,
+}
+ONE_LINE = {name: " ".join(text.split())[:150] for name, text in ATTACKS.items()}
+PRINTABLE = {name: text for name, text in ONE_LINE.items() if text.isprintable()}
+
+PROMPT = "prompts/::error file=a,line=1::@everyone ##[error]<img src=x>|`b`%0A.md"
+RECORDING = "contracts/hostile.samples.jsonl"
+INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+BASE_PROMPT = "Say {{ word }}.\n"
+HEAD_PROMPT = "".join(f"# {text}\n{ATTACKS[name][:900_000]}\n" for name, text in ONE_LINE.items())
+HEAD_PROMPT = "{% raw %}" + HEAD_PROMPT + "{% endraw %} {{ word }}"
+
+
+def _digest(text: str, word: object) -> str:
+    prompt = parse_prompt(text.replace("\r", "\n"), PROMPT)
+    return request_digest(render_messages(prompt, {"word": word}), {})
+
+
+def _fixtures() -> list[dict[str, object]]:
+    """One for each attack: in its value and, as far as that may be, in its id and category."""
+    return [
+        {
+            "id": f"{PRINTABLE.get(name, name)} {number}",
+            "category": PRINTABLE.get(name, name),
+            "vars": {"word": text[:20_000]},
+            "expected": f"ok {text[:20_000]}",
+        }
+        for number, (name, text) in enumerate(ATTACKS.items())
+    ]
+
+
+def _contract() -> str:
+    checks = [
+        {"type": "contains", "value": "ok", "name": f"{number} {text[:2000]}"}
+        for number, text in enumerate(ATTACKS.values())
+    ]
+    document = {
+        "contract": 1,
+        "name": "hostile",
+        "description": ATTACKS["html"],
+        "prompt": f"/{PROMPT}",
+        "model": f"recorded/{RECORDING}",
+        "fixtures": [{"file": "hostile.jsonl"}],
+        "sampling": {"samples": 1, "mode": "fixed"},
+        "checks": [{"type": "equals", "value": "{{ expected }}", "severity": "warn"}, *checks],
+    }
+    return yaml.safe_dump(document, allow_unicode=True)
+
+
+def _recording() -> str:
+    """Base is answered well, head with the attacks themselves."""
+    lines = []
+    attacks = list(ATTACKS.values())
+    for number, fixture in enumerate(_fixtures()):
+        word = fixture["vars"]["word"]  # type: ignore[index]
+        answers = {
+            _digest(BASE_PROMPT, word): f"ok {attacks[number]}",
+            _digest(HEAD_PROMPT, word): attacks[number].replace("ok", "no"),
+        }
+        for digest, output in answers.items():
+            lines.append(
+                {"model": "m", "request": digest, "repetition": 0, "output_raw": output}
+                | {"latency_ms": 5.0, "error": None}
+            )
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What the attacked run left behind."""
+
+    code: int
+    comment: str
+    summary: str
+    log: str
+    outputs: dict[str, str]
+    status: str
+    files: Mapping[str, bytes] = field(repr=False)
+
+    @property
+    def shown(self) -> dict[str, str]:
+        texts = {"comment": self.comment, "summary": self.summary}
+        return texts | {"comment file": self.files["comment.md"].decode()}
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("attacked")
+    base = {
+        PROMPT: BASE_PROMPT,
+        "contracts/hostile.yaml": _contract(),
+        "contracts/hostile.jsonl": "".join(json.dumps(row) + "\n" for row in _fixtures()),
+        RECORDING: _recording(),
+    }
+    with FakeGithub() as github, pytest.MonkeyPatch.context() as patch:
+        change = PullRequest.make(folder, {PROMPT: HEAD_PROMPT}, more=base)
+        github.pull_request(7, change.head)
+        environment = change.environment(folder / "event.json", github.url)
+        event = change.event()
+        event["pull_request"]["head"]["ref"] = "::set-output name=verdict::pass"
+        event["pull_request"]["body"] = ATTACKS["marker"]
+        (folder / "event.json").write_text(json.dumps(event))
+        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_", "GIT_"))]:
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with pytest.MonkeyPatch.context() as printing:
+            said: list[str] = []
+            printing.setattr("builtins.print", lambda text, **_: said.append(f"{text}\n"))
+            code = action.main()
+        out = change.workspace / ".gatekeeper/out"
+        return Left(
+            code=code,
+            comment=github.comments[7][0].body,
+            summary=(folder / "summary").read_text(),
+            log="".join(said),
+            outputs=outputs((folder / "output").read_text()),
+            status=github.statuses[0].description,
+            files={path.name: path.read_bytes() for path in out.iterdir()},
+        )
+
+
+def test_the_attacked_pull_request_fails(left: Left) -> None:
+    """All of it was read and judged; otherwise the rest would show nothing."""
+    assert left.code == 1
+    assert left.outputs["verdict"] == "fail"
+    result = json.loads(left.files["result.json"])
+    assert len(result["contracts"][0]["fixtures"]) == len(ATTACKS)
+    assert result["contracts"][0]["paired"]["broke"] == len(ATTACKS)
+
+
+def test_the_runner_finds_only_our_own_annotations(left: Left) -> None:
+    found = commands(left.log)
+    assert {command.name for command in found} <= {"error", "warning"}
+    assert found
+    for command in found:
+        assert command.properties["title"].split(":")[0] in {"hostile", "Gatekeeper"}
+        assert command.properties["file"] == PROMPT
+        assert int(command.properties["line"]) >= 1
+        assert len(command.data) <= 4_096
+    assert len([c for c in found if c.name == "error"]) <= 10
+    # Nothing but our own lines could ever be one, whatever commands there will be.
+    ours = re.compile(r"::(error|warning) file=[^:]*::")
+    assert not [
+        line
+        for line in left.log.splitlines()
+        if line.lstrip().startswith("::") and not ours.match(line)
+    ]
+    assert "##[" not in re.sub(r"(?m)^::error file=.*$", "", left.log)
+
+
+def test_the_runner_would_have_found_the_attacks() -> None:
+    """The reader of logs above is not blind."""
+    names = {c.name for text in ATTACKS.values() for c in commands(text)}
+    assert {"set-output", "error", "stop-commands", "add-mask"} <= names <= COMMANDS
+    assert outputs("a<<E\nx\nE\nb=c\n") == {"a": "x", "b": "c"}
+    assert commands("::error title=a%2Cb::c%0Ad") == [Command("error", {"title": "a,b"}, "c\nd")]
+
+
+def test_the_outputs_are_those_of_the_action(left: Left) -> None:
+    declared = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())["outputs"]
+    assert set(left.outputs) <= set(declared)
+    assert not [value for value in left.outputs.values() if "\n" in value]
+
+
+def test_the_status_is_one_short_plain_line(left: Left) -> None:
+    assert left.status.isprintable()
+    assert len(left.status) <= 140
+    assert max(map(ord, left.status)) <= 0xFFFF
+
+
+def tokens(text: str) -> list[Token]:
+    """Every block and inline token, as GitHub's Markdown with tables reads it."""
+    parsed = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    return [t for token in parsed for t in (token, *(token.children or ()))]
+
+
+class Elements(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.comments: list[str] = []
+        self.depth = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.attributes |= {f"{tag} {name}" for name, _ in attrs}
+        self.depth += tag == "details"
+
+    def handle_endtag(self, tag: str) -> None:
+        self.depth -= tag == "details"
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data.strip())
+
+
+@pytest.mark.parametrize("which", ["comment", "summary", "comment file"])
+def test_markdown_holds_no_markup_of_others(left: Left, which: str) -> None:
+    found = tokens(left.shown[which])
+    kinds = {token.type for token in found}
+    assert not kinds & {"image", "strikethrough_open", "s_open", "hr", "blockquote_open"}
+    assert {token.tag for token in found if token.type == "heading_open"} <= {"h2", "h3"}
+    assert len([t for t in found if t.type == "heading_open" and t.tag == "h2"]) == 1
+    written = "".join(t.content for t in found if t.type in ("html_block", "html_inline"))
+    html = Elements(written)
+    assert html.names <= {"details", "summary", "code", "sub", "br", "a"}
+    assert html.attributes <= {"a href"}
+    assert all(comment.startswith("gatekeeper") for comment in html.comments)
+    assert "alert" not in written
+    links = [str(t.attrs["href"]) for t in found if t.type == "link_open"]
+    assert not [link for link in links if not link.startswith("https://github.com/octo/prompts/")]
+
+
+@pytest.mark.parametrize("which", ["comment", "summary", "comment file"])
+def test_markdown_refers_to_nobody_and_nothing(left: Left, which: str) -> None:
+    """GitHub links names, numbers and addresses in text, though not inside code."""
+    found = tokens(left.shown[which])
+    text = "\n".join(t.content for t in found if t.type == "text")
+    text += re.sub(r"<code>.*?</code>", "", "\n".join(t.content for t in found if "html" in t.type))
+    assert not re.search(r"@\w", text)
+    assert not re.search(r"(?<!\w)#\d|\bGH-\d", text)
+    assert "://" not in text
+    assert not re.search(r"\bwww\.", text)
+    # A formula is found before entities are read.
+    assert "$" not in re.sub(r"(?s)(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", left.shown[which])
+
+
+@pytest.mark.parametrize("which", ["comment", "summary", "comment file"])
+def test_markdown_tables_and_folds_are_whole(left: Left, which: str) -> None:
+    text = left.shown[which]
+    found = tokens(text)
+    columns = 0
+    cells = 0
+    for token in found:
+        if token.type == "thead_open":
+            columns = 0
+        columns += token.type == "th_open"
+        cells += token.type == "td_open"
+        if token.type == "tr_close" and cells:
+            assert cells == columns
+            cells = 0
+    assert Elements("".join(t.content for t in found if t.type == "html_block")).depth == 0
+
+
+def test_the_comment_carries_one_marker_and_one_commit(left: Left) -> None:
+    for text in (left.comment, left.files["comment.md"].decode()):
+        assert re.findall("<!--(.*?)-->", text, re.DOTALL)[0] == " gatekeeper:gatekeeper "
+        assert text.count("<!--") == 2
+        assert text.count("gatekeeper-head:") - text.count("<!- -") <= 1
+        assert len(text) <= 65_536
+    assert len(left.summary.encode()) <= 1024 * 1024
+    assert "<!-- gatekeeper" not in left.summary
+
+
+@pytest.mark.parametrize("which", ["comment", "summary", "log", "junit"])
+def test_nothing_hides_or_reorders_what_people_read(left: Left, which: str) -> None:
+    texts = left.shown | {"log": left.log, "junit": left.files["junit.xml"].decode()}
+    assert not INVISIBLE.findall(texts[which])
+    assert not CONTROL.findall(texts[which])
+    # Ours alone stands between a sign and what it would link; evidence spells its own out.
+    assert not re.search("[A-Za-z ]\u200b[A-Za-z ]", texts[which])
+
+
+def test_the_junit_report_is_xml_without_declarations(left: Left) -> None:
+    text = left.files["junit.xml"].decode()
+    assert "<!DOCTYPE" not in text
+    assert "<!ENTITY" not in text
+    root = ET.fromstring(text)  # noqa: S314
+    assert {element.tag for element in root.iter()} <= {
+        *("testsuites", "testsuite", "testcase", "failure", "error", "skipped"),
+        *("properties", "property", "system-out", "system-err"),
+    }
+    assert len(root.findall(".//testcase")) == len(ATTACKS)
+
+
+def test_the_machines_files_are_json_of_bounded_size(left: Left) -> None:
+    lines = left.files["samples.jsonl"].decode().removesuffix("\n").split("\n")
+    samples = [json.loads(line) for line in lines]
+    assert len(samples) == 2 * len(ATTACKS)
+    said = {sample["output_raw"] for sample in samples if sample["arm"] == "head"}
+    assert {text.replace("ok", "no") for text in ATTACKS.values()} == said
+    assert json.loads(left.files["result.json"])["verdict"] == "fail"
+    assert max(len(content) for content in left.files.values()) < 100_000_000
