@@ -110,7 +110,7 @@ def named(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract, .
 
 def _contracts(references: References, policy: Policy) -> list[Sketch]:
     paths = sorted(matching(references.revision.entries, policy.contracts))
-    sketches = [references.sketch(path) for path in paths]
+    sketches = references.sketches(paths)
     if all(sketch.is_contract for sketch in sketches):
         return sketches
     used = {path for sketch in sketches for path in sketch.closure if path != sketch.path}
@@ -202,7 +202,7 @@ class _Comparison:
             for sketch in at_head
             if sketch.path in self.before and (not sketch.sound or sketch.closure & self.changed)
         }
-        sketches = [references.sketch(path) for path in sorted(written | touched)]
+        sketches = references.sketches(sorted(written | touched))
         return [sketch for sketch in sketches if sketch.is_contract]
 
     def _against_base(

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.contract.positions import Document, KeyPath
+from gatekeeper.contract.shape import conforms
 from gatekeeper.errors import Problem
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def schema_problems(
 
     `known` are keys that may also stand there, for the suggestion of the nearest one.
     """
+    if conforms(data, schema):
+        return []
     errors = _validator(json.dumps(schema)).iter_errors(data)
     ordered = sorted(errors, key=lambda error: [str(part) for part in error.absolute_path])
     return [problem for error in ordered for problem in _explain(document, error, at, tuple(known))]

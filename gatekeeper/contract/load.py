@@ -29,7 +29,7 @@ from gatekeeper.contract.model import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.positions import Document, parse
+from gatekeeper.contract.positions import Document, parse_once
 from gatekeeper.contract.prompt import load_prompt
 from gatekeeper.contract.published import contract_schema
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -48,7 +48,7 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
 
 def load_document(revision: Revision, path: str) -> Document:
     """A YAML or JSON file of the revision as data with places. Raises ContractError."""
-    return parse(load_text(revision, path), path)
+    return parse_once(load_text(revision, path), path)
 
 
 def load_text(revision: Revision, path: str) -> str:

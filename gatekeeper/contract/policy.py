@@ -11,7 +11,7 @@ from gatekeeper.contract.explain import schema_problems
 from gatekeeper.contract.positions import parse_yaml
 from gatekeeper.contract.published import policy_schema
 from gatekeeper.contract.read import UnreadableError, read_text
-from gatekeeper.contract.shape import conforms, whole
+from gatekeeper.contract.shape import whole
 from gatekeeper.errors import ContractError, Problem
 
 POLICY_PATH = ".github/gatekeeper.yml"
@@ -74,9 +74,9 @@ def load_policy(revision: Revision) -> Policy:
     except UnreadableError as error:
         raise ContractError([Problem(POLICY_PATH, error.what, error.fix, error.line)]) from None
     data = {} if document.data is None else document.data
-    # jsonschema is slow to import, and this file is read on every pull request.
-    if not conforms(data, policy_schema()):
-        raise ContractError(schema_problems(document, policy_schema(), data))
+    problems = schema_problems(document, policy_schema(), data)
+    if problems:
+        raise ContractError(problems)
     return _policy(data)
 
 

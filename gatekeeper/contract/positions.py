@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -90,6 +91,13 @@ def parse(text: str, path: str) -> Document:
     if path.lower().endswith(".json"):
         return parse_json(text, path)
     return parse_yaml(text, path)
+
+
+@lru_cache(maxsize=1024)
+def parse_once(text: str, path: str) -> Document:
+    """The same, and kept: a contract is looked at before it is loaded, and base's is often
+    head's. Nobody may change its data."""
+    return parse(text, path)
 
 
 def parse_json(text: str, path: str, first_line: int = 1) -> Document:

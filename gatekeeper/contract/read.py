@@ -55,13 +55,21 @@ def read_text(revision: Revision, path: str) -> str:
         content = revision.read(path)
     except FileNotFoundError:
         raise _missing(revision, path) from None
-    if content.startswith(_LFS_POINTER):
-        fix = "keep the file itself in git; objects of Git LFS are not fetched"
-        raise UnreadableError(f"`{path}` is a Git LFS pointer", fix)
+    refuse_lfs_pointer(content, path)
     if len(content) > MAX_BYTES:
         fix = "split it, or keep fewer rows"
         raise UnreadableError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", fix)
     return _decode(content, path)
+
+
+def refuse_lfs_pointer(content: bytes, path: str) -> None:
+    """Raises UnreadableError where the content lies elsewhere and only its address is here."""
+    if content.startswith(_LFS_POINTER):
+        fix = (
+            f"keep it in git itself: `git lfs untrack '{path}'`, then "
+            f"`git add --renormalize '{path}'` and commit; nothing is fetched from Git LFS"
+        )
+        raise UnreadableError(f"`{path}` is a Git LFS pointer, not the file's content", fix)
 
 
 def _decode(content: bytes, path: str) -> str:

@@ -7,15 +7,15 @@ pull request does not touch cost next to nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.change import Revision
+from gatekeeper.contract.change import Revision, prefetch
 from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, schema_references
 from gatekeeper.contract.fixtures import read_rows
 from gatekeeper.contract.model import CheckShape
-from gatekeeper.contract.positions import parse
+from gatekeeper.contract.positions import parse, parse_once
 from gatekeeper.contract.prompt import parse_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.errors import ContractError
@@ -63,6 +63,23 @@ class References:
     _sketches: dict[str, Sketch] = field(default_factory=dict)
     _inside: dict[tuple[str, str], frozenset[str] | None] = field(default_factory=dict)
 
+    def sketches(self, paths: Sequence[str]) -> list[Sketch]:
+        """The contract files at a glance, after reading them and what they name at once."""
+        prefetch(self.revision, paths)
+        prefetch(self.revision, [named for path in paths for named in self._named(path)])
+        return [self.sketch(path) for path in paths]
+
+    def _named(self, path: str) -> Iterator[str]:
+        """The prompt and the fixture files, as far as they can be told."""
+        try:
+            data = parse_once(read_text(self.revision, path), path).data
+        except (UnreadableError, ContractError):
+            return
+        if isinstance(data, dict):
+            files = (item.get("file") for item in _items(data.get("fixtures")))
+            located = (self._located(name, path)[0] for name in (data.get("prompt"), *files))
+            yield from (name for name in located if name is not None)
+
     def sketch(self, path: str) -> Sketch:
         if path not in self._sketches:
             self._sketches[path] = self._look(path)
@@ -70,7 +87,7 @@ class References:
 
     def _look(self, path: str) -> Sketch:
         try:
-            data = parse(read_text(self.revision, path), path).data
+            data = parse_once(read_text(self.revision, path), path).data
         except (UnreadableError, ContractError):
             return Sketch(path, None, None, frozenset({path}), sound=False)
         if not isinstance(data, dict):

@@ -1,11 +1,17 @@
-"""Does data conform to a schema of ours? The few keywords of the policy's schema, without the
-import of jsonschema, which alone takes longer than answering a pull request that touches no
-prompt. What does not conform is explained by jsonschema."""
+"""Does data conform to a schema of ours? Without jsonschema, whose import alone takes longer than
+answering a pull request that touches no prompt, and which takes milliseconds for each contract.
+
+Only a yes is final: where a schema uses a keyword that is not known here the answer is no, and
+jsonschema has the last word. It also explains what does not conform.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+Schema = Mapping[str, Any]
 
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
@@ -13,40 +19,108 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
-    "integer": lambda value: _is_number(value) and value == int(value),
+    "integer": lambda value: _is_number(value) and float(value).is_integer(),
     "number": lambda value: _is_number(value),
 }
 
 
-def conforms(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether the value is valid under the schema, which may use the keywords seen here."""
-    kinds = schema.get("type", ())
-    if kinds and not any(
-        _KINDS[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)
-    ):
-        return False
-    if "enum" in schema and value not in schema["enum"]:
-        return False
-    if isinstance(value, str):
-        return bool(len(value) >= schema.get("minLength", 0))
-    if isinstance(value, list):
-        return all(conforms(item, schema.get("items", {})) for item in value)
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        return value.keys() <= known.keys() and all(
-            conforms(item, known[name]) for name, item in value.items()
-        )
-    return not _is_number(value) or _in_range(value, schema)
+class _UnknownKeyword(Exception):
+    """No answer, neither yes nor no: what is around it may turn a no into a yes."""
 
 
-def _in_range(value: float, schema: Mapping[str, Any]) -> bool:
-    lowest, highest = schema.get("minimum", value), schema.get("maximum", value)
-    above = "exclusiveMinimum" not in schema or value > schema["exclusiveMinimum"]
-    return bool(lowest <= value <= highest and above)
+def conforms(value: Any, schema: Schema) -> bool:
+    """Whether the value is valid under the schema, as far as its keywords are known here."""
+    try:
+        return _valid(value, schema, schema)
+    except _UnknownKeyword:
+        return False
+
+
+def _valid(value: Any, schema: Schema | bool, root: Schema) -> bool:
+    if isinstance(schema, bool):
+        return schema
+    for keyword, wanted in schema.items():
+        if keyword in _ANNOTATIONS:
+            continue
+        rule = _RULES.get(keyword)
+        if rule is None:
+            raise _UnknownKeyword(keyword)
+        if not rule(value, wanted, schema, root):
+            return False
+    return True
+
+
+def _type(value: Any, wanted: Any, *_: Schema) -> bool:
+    return any(_KINDS[kind](value) for kind in ([wanted] if isinstance(wanted, str) else wanted))
+
+
+def _reference(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
+    name = wanted.removeprefix("#/$defs/")
+    if name not in root.get("$defs", {}):
+        raise _UnknownKeyword(wanted)
+    return _valid(value, root["$defs"][name], root)
+
+
+def _items(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
+    return not isinstance(value, list) or all(_valid(item, wanted, root) for item in value)
+
+
+def _properties(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
+    return not isinstance(value, dict) or all(
+        _valid(value[name], known, root) for name, known in wanted.items() if name in value
+    )
+
+
+def _additional(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+    if not isinstance(value, dict):
+        return True
+    extra = value.keys() - schema.get("properties", {}).keys()
+    return all(_valid(value[name], wanted, root) for name in extra)
+
+
+def _condition(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+    branch = "then" if _valid(value, wanted, root) else "else"
+    return _valid(value, schema.get(branch, True), root)
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, dict | list):
+        raise _UnknownKeyword("a list or mapping to be equal to")
+    # In Python 1 == True, and in JSON not.
+    return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_ANNOTATIONS = frozenset(
+    ("$schema", "$defs", "$id", "title", "description", "default", "examples", "then", "else")
+)
+_RULES: Mapping[str, Callable[[Any, Any, Schema, Schema], bool]] = {
+    "type": _type,
+    "$ref": _reference,
+    "items": _items,
+    "properties": _properties,
+    "additionalProperties": _additional,
+    "if": _condition,
+    "not": lambda value, wanted, _, root: not _valid(value, wanted, root),
+    "enum": lambda value, wanted, *_: any(_same(value, one) for one in wanted),
+    "const": lambda value, wanted, *_: _same(value, wanted),
+    "required": lambda value, wanted, *_: (
+        not isinstance(value, dict) or all(name in value for name in wanted)
+    ),
+    "minProperties": lambda value, wanted, *_: not isinstance(value, dict) or len(value) >= wanted,
+    "minItems": lambda value, wanted, *_: not isinstance(value, list) or len(value) >= wanted,
+    "minLength": lambda value, wanted, *_: not isinstance(value, str) or len(value) >= wanted,
+    "pattern": lambda value, wanted, *_: (
+        not isinstance(value, str) or re.search(wanted, value) is not None
+    ),
+    "minimum": lambda value, wanted, *_: not _is_number(value) or value >= wanted,
+    "maximum": lambda value, wanted, *_: not _is_number(value) or value <= wanted,
+    "exclusiveMinimum": lambda value, wanted, *_: not _is_number(value) or value > wanted,
+    "exclusiveMaximum": lambda value, wanted, *_: not _is_number(value) or value < wanted,
+}
 
 
 def whole(data: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from functools import lru_cache, wraps
+from types import CodeType
 from typing import Any
 
 from jinja2 import BaseLoader, StrictUndefined, TemplateNotFound, Undefined, nodes
@@ -167,8 +168,16 @@ def environment_for(includes: tuple[tuple[str, str], ...]) -> PromptEnvironment:
 @lru_cache(maxsize=2048)
 def compiled(environment: PromptEnvironment, source: str, path: str) -> Template:
     """The template under its path's name, so that its includes are relative to it."""
-    code = environment.compile(source, path, path)
+    code = _code(source, path)
     return Template.from_code(environment, code, environment.make_globals(None))
+
+
+@lru_cache(maxsize=2048)
+def _code(source: str, path: str) -> CodeType:
+    """The same whatever is included: that is looked up when it is rendered."""
+    environment = environment_for(())
+    environment.begin()
+    return environment.compile(source, path, path)
 
 
 def rendered(
@@ -186,19 +195,22 @@ def rendered(
     return "".join(parts)
 
 
-def included_names(source: str, environment: PromptEnvironment) -> list[tuple[str | None, int]]:
+@lru_cache(maxsize=2048)
+def included_names(
+    source: str, environment: PromptEnvironment
+) -> tuple[tuple[str | None, int], ...]:
     """Every template that the source includes, imports or extends, with its line.
 
     None stands for a name that is only known when rendering.
     """
     tree = environment.parse(source)
     kinds: tuple[Any, ...] = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-    return [
+    return tuple(
         (name, node.lineno)
         for kind in kinds
         for node in tree.find_all(kind)
         for name in _names(node.template)
-    ]
+    )
 
 
 def _names(template: nodes.Expr) -> list[str | None]:

@@ -6,7 +6,8 @@ GitPython takes a tenth of a second to import, so that happens with the first re
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -68,20 +69,35 @@ class GitCommand:
             GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", **_by_environment(secret)
         )
 
-    def run(self, command: str, *arguments: str, stdin: IO[bytes] | None = None) -> bytes:
+    def run(self, command: str, *arguments: str, lines: Iterable[str] | None = None) -> bytes:
         """The output of a git command that has no reason to fail."""
-        status, output, error = self.attempt(command, *arguments, stdin=stdin)
+        status, output, error = self.attempt(command, *arguments, lines=lines)
         if status:
             raise MeasurementError(f"git {command} ended with {status}: {error}")
         return output
 
     def attempt(
-        self, command: str, *arguments: str, stdin: IO[bytes] | None = None
+        self,
+        command: str,
+        *arguments: str,
+        lines: Iterable[str] | None = None,
+        option: str | None = None,
     ) -> tuple[int, bytes, str]:
-        """Exit status, output and error text of a git command that may well fail."""
+        """Exit status, output and error text of a git command that may well fail. It is given
+        `lines` to read, and `option`, one `name=value` more of configuration."""
+        if lines is None:
+            return self._call(command, arguments, None, option)
+        with tempfile.TemporaryFile() as listing:
+            listing.write(b"".join(os.fsencode(line) + b"\n" for line in lines))
+            listing.seek(0)
+            return self._call(command, arguments, listing, option)
+
+    def _call(
+        self, command: str, arguments: Sequence[str], stdin: IO[bytes] | None, option: str | None
+    ) -> tuple[int, bytes, str]:
         from git.exc import GitCommandNotFound
 
-        call = getattr(self._git, command.replace("-", "_"))
+        call = getattr(self._git(c=option) if option else self._git, command.replace("-", "_"))
         try:
             with _own_environment():
                 status, output, error = call(
@@ -114,6 +130,21 @@ class GitCommand:
             # git itself ends when it cannot fetch a blob that a partial clone left out.
             self.close()
             return None
+
+    def blobs(self, names: Sequence[str]) -> dict[str, bytes]:
+        """The contents of those blobs that can be read, by one git process of its own."""
+        _, output, _ = self.attempt("cat-file", "--batch", "--buffer", lines=names)
+        found: dict[str, bytes] = {}
+        start = 0
+        while (end := output.find(b"\n", start)) >= 0:
+            # `NAME blob SIZE`, the content and a line end; `NAME missing` has none.
+            header = output[start:end].split(b" ")
+            start = end + 1
+            if len(header) == 3:
+                size = int(header[2])
+                found[header[0].decode()] = output[start : start + size]
+                start += size + 1
+        return found
 
     def close(self) -> None:
         """Ends the process that blobs are read from. Reading again starts another."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from gatekeeper.contract.change import Change, Entry, EntryKind
-from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.errors import MeasurementError
 from gatekeeper.git.command import GitCommand
-
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+from gatekeeper.git.partial import fetch_left_out
 
 
 def text(raw: bytes) -> str:
@@ -95,6 +94,11 @@ class CommitRevision:
         """The content of a regular file as it was committed."""
         return self.objects.blob(path, regular_file(self.entries, path).id)
 
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Reads the regular files among the paths at once."""
+        found = (self.entries.get(path) for path in paths)
+        self.objects.prefetch(entry.id for entry in found if entry and entry.kind == "file")
+
 
 def regular_file(entries: Mapping[str, Entry], path: str) -> Entry:
     """The entry of a file that has content. Raises FileNotFoundError for anything else."""
@@ -133,10 +137,16 @@ class Objects:
         """The content of the blob `name`; `path` is for messages."""
         if name not in self._blobs:
             self._blobs[name] = self._read(path, name)
-        content = self._blobs[name]
-        if content.startswith(_LFS_POINTER):
-            raise UsageError(f"{path} is stored in Git LFS, which is not read; store it in git")
-        return content
+        return self._blobs[name]
+
+    def prefetch(self, names: Iterable[str]) -> None:
+        """Reads the blobs that are not yet known, all by one process. What cannot be read now
+        is left to `blob`, which can say of which path it is the content."""
+        wanted = [name for name in dict.fromkeys(names) if name not in self._blobs]
+        if len(wanted) < 2:
+            return
+        fetch_left_out(self._git, wanted)
+        self._blobs |= self._git.blobs(wanted)
 
     def _read(self, path: str, name: str) -> bytes:
         content = self._git.blob(name)

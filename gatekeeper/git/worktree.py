@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,6 +41,11 @@ class WorktreeRevision:
         unix = content.replace(b"\r\n", b"\n")
         algorithm = "sha256" if len(entry.id) == 64 else "sha1"
         return unix if blob_id(unix, algorithm) == entry.id else content
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Reads the regular files among the paths that are as they were committed at once."""
+        found = (self.entries.get(path) for path in paths if path not in self.on_disk)
+        self.objects.prefetch(entry.id for entry in found if entry and entry.kind == "file")
 
 
 def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) -> Change:
@@ -89,10 +93,7 @@ def _hash(git: GitCommand, paths: Sequence[str]) -> list[str]:
     plain = [path for path in paths if path not in set(odd)]
     names = {path: git.run("hash-object", "--", path).decode().strip() for path in odd}
     if plain:
-        with tempfile.TemporaryFile() as listing:
-            listing.write(b"".join(os.fsencode(path) + b"\n" for path in plain))
-            listing.seek(0)
-            output = git.run("hash-object", "--stdin-paths", stdin=listing)
+        output = git.run("hash-object", "--stdin-paths", lines=plain)
         names |= zip(plain, output.decode().split(), strict=True)
     return [names[path] for path in paths]
 

@@ -216,17 +216,6 @@ def test_replaced_objects_are_not_used(git_repository: MakeRepository) -> None:
         assert repository.revision(commit).read("a") == b"true"
 
 
-def test_a_file_in_lfs_is_refused(git_repository: MakeRepository) -> None:
-    made = git_repository()
-    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
-    made.commit("start", {"big.jsonl": pointer})
-    with (
-        Repository.open(made.path) as repository,
-        pytest.raises(UsageError, match=r"big\.jsonl is stored in Git LFS"),
-    ):
-        repository.revision("main").read("big.jsonl")
-
-
 def test_no_common_history(git_repository: MakeRepository) -> None:
     made = git_repository()
     made.commit("start", {"a": "a"})
