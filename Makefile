@@ -34,6 +34,7 @@ lint: setup
 bench: setup
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/image.py
 
 # Simulates the decisions and writes the tables of docs/statistics.md.
 bench-stats: setup $(VENV)/.bench-ready

@@ -27,7 +27,8 @@ from typing import Any
 import httpx
 
 import gatekeeper
-from gatekeeper.contract.trial import Message, Request
+from gatekeeper.contract.model import Message
+from gatekeeper.contract.trial import Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,3 +27,19 @@ class Lab:
             timeout=900,
             check=False,
         )
+
+
+def find_lab() -> Lab | str:
+    """The lab, or why there is none."""
+    if not LAB.is_file():
+        return "no tools for containers beside the repository (shared/tools/container-lab)"
+    said = subprocess.run([LAB, "env"], capture_output=True, text=True, check=True).stdout
+    exports = dict(
+        line.removeprefix("export ").split("=", 1) for line in said.splitlines() if "=" in line
+    )
+    folder = Path(exports["CONTAINER_LAB"])
+    if not (folder / "podman.sock").is_socket() or shutil.which("podman") is None:
+        return f"the tools for containers are not up; run `{LAB.name} up`"
+    path = exports.pop("PATH").replace("$PATH", os.environ["PATH"])
+    kept = {n: v for n, v in os.environ.items() if not n.startswith(("GITHUB_", "INPUT_"))}
+    return Lab({**kept, **exports, "PATH": path})

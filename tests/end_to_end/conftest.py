@@ -7,7 +7,6 @@ allow never arrives, and an answer that strays from it becomes a 500.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from container_lab import LAB, Lab
+from container_lab import LAB, Lab, find_lab
 from github_fake import FakeGithub
 
 
@@ -32,18 +31,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def lab() -> Lab:
-    if not LAB.is_file():
-        pytest.skip("no tools for containers beside the repository (shared/tools/container-lab)")
-    said = subprocess.run([LAB, "env"], capture_output=True, text=True, check=True).stdout
-    exports = dict(
-        line.removeprefix("export ").split("=", 1) for line in said.splitlines() if "=" in line
-    )
-    folder = Path(exports["CONTAINER_LAB"])
-    if not (folder / "podman.sock").is_socket() or shutil.which("podman") is None:
-        pytest.skip(f"the tools for containers are not up; run `{LAB.name} up`")
-    path = exports.pop("PATH").replace("$PATH", os.environ["PATH"])
-    kept = {n: v for n, v in os.environ.items() if not n.startswith(("GITHUB_", "INPUT_"))}
-    return Lab({**kept, **exports, "PATH": path})
+    found = find_lab()
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
 
 
 @pytest.fixture
