@@ -172,8 +172,8 @@ def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> R
         return None
     _, work = plan(desk.settings, desk.check, desk.checkout, (contract,) if contract else ())
     if not (work.jobs or work.removed):
-        what = f"{code(contract)} is" if contract else "No contract is"
-        return Reply(f"{what} not affected by this change: there is nothing to {kind}.", "confused")
+        what = f"{code(contract)} is not" if contract else "No contract is"
+        return Reply(f"{what} affected by this change: there is nothing to {kind}.", "confused")
     if (problem := _not_seen(desk)) is not None:
         return Reply(problem, "confused")
     waiver = Waiver(contract, kind, asked.author, state.head_sha, reason, asked.time)

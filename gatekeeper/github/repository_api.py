@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import quote
 
 from gatekeeper.github.api import GithubApi, PullRequestApi
 
@@ -138,18 +139,20 @@ class GithubRepositoryApi(GithubApi):
         return self._retry("look for the merged pull request", "pull-requests: read", read)
 
     def commit_sha(self, ref: str) -> str:
-        return self._retry(
-            f"find the commit {ref}",
-            "contents: read",
-            lambda: str(self._repo().get_commit(ref).sha),
-        )
+        def read() -> str:
+            # PyGithub's own lazy commit would give back the name that it was asked by.
+            address = f"{self._repo().url}/commits/{quote(ref)}"
+            _, answer = self._github().requester.requestJsonAndCheck("GET", address)
+            return str(answer["sha"])
+
+        return self._retry(f"find the commit {ref}", "contents: read", read)
 
     def role(self, login: str) -> str:
         from github import GithubException
 
         def read() -> str:
             try:
-                address = f"{self._repo().url}/collaborators/{login}/permission"
+                address = f"{self._repo().url}/collaborators/{quote(login)}/permission"
                 _, answer = self._github().requester.requestJsonAndCheck("GET", address)
             except GithubException as refused:
                 if refused.status == 404:

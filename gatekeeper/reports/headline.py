@@ -101,6 +101,7 @@ def lead(result: GateResult) -> tuple[str, ...]:
         sentences.insert(0, f"The least favourable of {others + 1:,} contracts:")
     elif others:
         sentences.append(f"The table shows {others:,} more.")
+    sentences += [prose(r.text, _REASON_LIMIT) for r in foremost.reasons if r.code == "waived"]
     action = _action(result, foremost)
     return (" ".join(sentences), *([f"**What to do:** {action}"] if action else []))
 
@@ -200,14 +201,24 @@ def _subject(result: GateResult) -> str:
         return ""
     concerned = [c for c in by_severity(result.contracts) if c.verdict == result.verdict]
     if result.verdict == "pass":
+        waived = [c for c in by_severity(result.contracts) if _gating_was_waived(c)]
+        if waived:
+            return f": {_and_more(code(waived[0].name, 60), len(waived) - 1)} waived by a person"
         compared = any(contract.paired for contract in result.contracts)
         return ": no contract got measurably worse" if compared else ""
     if result.verdict == "fail" and not concerned and result.uncovered:
         return ": a changed prompt has no contract"
     if result.verdict != "fail" or not concerned:
         return ""
-    others = f" and {figures.count(len(concerned) - 1, 'more', 'more')}" if concerned[1:] else ""
-    return f": {_fault(concerned[0])}{others}"
+    return f": {_and_more(_fault(concerned[0]), len(concerned) - 1)}"
+
+
+def _and_more(first: str, others: int) -> str:
+    return f"{first} and {figures.count(others, 'more', 'more')}" if others else first
+
+
+def _gating_was_waived(contract: ContractResult) -> bool:
+    return any(reason.code == "waived" for reason in contract.reasons)
 
 
 def _fault(contract: ContractResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC
 from typing import Any
 
@@ -110,6 +111,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "weakened": list(contract.weakened),
         "warnings": list(contract.warnings),
         "under_base": _under_base(contract.under_base),
+        "waiver": asdict(contract.waiver) if contract.waiver else None,
     }
 
 

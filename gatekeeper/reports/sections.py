@@ -193,8 +193,13 @@ def _twins(contract: ContractResult) -> list[str]:
 
 
 def _icon(reason: Reason) -> str:
-    """A loosening that the policy allows is still no good news."""
-    tolerated = reason.verdict == "pass" and reason.code in ("weakened", "removed", "uncovered")
+    """A loosening that the policy or a person allows is still no good news."""
+    tolerated = reason.verdict == "pass" and reason.code in (
+        "weakened",
+        "removed",
+        "uncovered",
+        "waived",
+    )
     return "ℹ️" if tolerated else ICONS[reason.verdict]
 
 

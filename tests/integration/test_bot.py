@@ -1,0 +1,299 @@
+"""Commands in comments, from the event to the reply: real git; GitHub and model on 127.0.0.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from comments import AFTER, Desk
+from github_fake import BOT, FakeGithub, Fault
+from integration.openai_server import OpenAIServer
+from pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT, answer
+
+from gatekeeper.github.waivers import waiver_line
+from gatekeeper.result import Waiver
+
+WAIVE = "/gatekeeper waive sentiment: the words are meant to be free"
+Open = Callable[..., Desk]
+
+
+@pytest.fixture
+def github() -> Iterator[FakeGithub]:
+    with FakeGithub() as fake:
+        yield fake
+
+
+@pytest.fixture
+def model() -> Iterator[OpenAIServer]:
+    with OpenAIServer(answer) as server:
+        yield server
+
+
+@pytest.fixture
+def opened(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Open:
+    def make(files: Mapping[str, str] | None = None, **more: str | bytes) -> Desk:
+        files = {PROMPT: BROKEN} if files is None else files
+        return Desk.make(tmp_path, github, model, monkeypatch, files, more)
+
+    return make
+
+
+def test_a_waiver_lifts_the_verdict_of_the_commit_and_of_no_other(
+    opened: Open, github: FakeGithub
+) -> None:
+    desk = opened()
+    assert desk.judge() == 1
+    assert desk.say(WAIVE) == 0
+    assert desk.reactions == ["eyes", "rocket"]
+    assert "Waived for" in desk.reply
+    assert "the words are meant to be free" in desk.reply
+    assert github.runs[0].reruns == ["rerun-failed-jobs"]
+
+    assert desk.judge() == 0
+    (contract,) = desk.result()["contracts"]
+    assert contract["verdict"] == "pass"
+    assert [r["code"] for r in contract["reasons"]][:2] == ["waived", "regression"]
+    assert contract["waiver"]["author"] == "maintainer"
+    assert contract["waiver"]["sha"] == desk.change.head
+    sticky = desk.own[0]
+    assert "Waived by" in sticky
+    assert "no contract got measurably worse" not in sticky
+
+    # The same commit's record says nothing of the next one.
+    comments = github.comments[7]
+    forged = [c for c in comments if "gatekeeper-waiver" in c.body]
+    forged[0].body = forged[0].body.replace(desk.change.head, "f" * 40)
+    assert desk.judge() == 1
+    assert "void by now" in desk.own[0]
+
+
+def test_who_has_not_the_role_is_refused_and_nothing_else_happens(
+    opened: Open, github: FakeGithub, model: OpenAIServer
+) -> None:
+    desk = opened()
+    for author in ("writer", "stranger"):
+        assert desk.say(WAIVE, author) == 0
+        assert desk.reactions == ["-1"]
+        assert "`maintain`" in desk.reply
+    assert github.runs[0].reruns == []
+    assert model.requests == []
+    assert desk.judge() == 1
+
+
+def test_the_role_is_that_of_the_base_policy_and_not_of_the_heads(opened: Open) -> None:
+    desk = opened({PROMPT: BROKEN, ".github/gatekeeper.yml": "waivers: {permission: read}\n"})
+    assert desk.say(WAIVE, "writer") == 0
+    assert desk.reactions == ["-1"]
+
+
+def test_the_base_policy_may_ask_for_less(opened: Open, github: FakeGithub) -> None:
+    desk = opened(**{".github/gatekeeper.yml": "waivers: {permission: write}\n"})
+    github.roles["custom"] = "reviewers:write"
+    assert desk.say(WAIVE, "custom") == 0
+    assert "Waived for" in desk.reply
+
+
+def test_a_base_policy_that_cannot_be_read_asks_for_the_default(opened: Open) -> None:
+    desk = opened(**{".github/gatekeeper.yml": "waivers: {permission: nobody}\n"})
+    assert desk.say(WAIVE, "writer") == 0
+    assert desk.reactions == ["-1"]
+
+
+def test_accepting_covers_the_regression(opened: Open) -> None:
+    desk = opened()
+    assert desk.say("/gatekeeper accept") == 0
+    assert "Accepted for" in desk.reply
+    assert desk.judge() == 0
+    assert "accepted as intended" in desk.own[-1]
+
+
+def test_what_is_accepted_must_still_meet_its_objectives(opened: Open) -> None:
+    contract = CONTRACT + "slo: {success_rate: 0.9}\n"
+    desk = opened(**{"contracts/sentiment.yaml": contract})
+    assert desk.say("/gatekeeper accept sentiment") == 0
+    assert desk.judge() == 1
+    (found,) = desk.result()["contracts"]
+    assert {r["code"] for r in found["reasons"] if r["verdict"] == "fail"} == {"regression", "slo"}
+    # The objectives are judged on all samples, not on those that it took to see the regression.
+    assert found["head"]["samples"] == 24
+
+
+def test_a_push_after_the_comment_is_not_waived_unseen(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    github.runs[0].created_at = AFTER
+    assert desk.say(WAIVE) == 0
+    assert "after your comment" in desk.reply
+    github.runs.clear()
+    assert desk.say(WAIVE) == 0
+    assert "No workflow has run" in desk.reply
+    assert desk.judge() == 1
+
+
+def test_the_job_run_again_waives_nothing_more(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    comment = github.comment(7, WAIVE, "maintainer")
+    assert desk.again(comment) == 0
+    told = list(desk.own)
+    assert desk.again(comment) == 0
+    assert desk.own == told
+
+
+def test_a_waiver_needs_a_contract_that_the_change_affects(opened: Open) -> None:
+    desk = opened({"README.md": "Another product.\n"})
+    assert desk.say(WAIVE) == 0
+    assert "not affected" in desk.reply
+    assert desk.say("/gatekeeper accept") == 0
+    assert "No contract is affected" in desk.reply
+    assert desk.say("/gatekeeper waive sentimant: x") == 0
+    assert "did you mean 'sentiment'" in desk.reply
+    assert desk.reactions == ["eyes", "confused"]
+
+
+@pytest.mark.parametrize("author", ["octocat", BOT])
+def test_a_forged_waiver_is_not_believed(opened: Open, github: FakeGithub, author: str) -> None:
+    # Any workflow comments as the same account: one that repeats what people write can be had to
+    # write this. Nobody's command stands behind it.
+    desk = opened()
+    waiver = Waiver("sentiment", "waive", "maintainer", desk.change.head, "x", "2026")
+    github.comment(7, waiver_line(waiver, 1), author)
+    assert desk.judge() == 1
+    assert "is ignored" in desk.own[-1]
+
+
+def test_a_command_that_is_deleted_takes_its_waiver_back(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    assert desk.say(WAIVE) == 0
+    assert desk.judge() == 0
+    github.comments[7] = [c for c in github.comments[7] if c.author != "maintainer"]
+    assert desk.judge() == 1
+
+
+def test_a_reason_cannot_end_the_record_or_forge_another(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    evil = 'x --> <!-- gatekeeper-waiver {"contract":null} --> @octocat <img src=x>'
+    assert desk.say(f"/gatekeeper waive sentiment: {evil}") == 0
+    body = desk.reply
+    assert body.count("<!--") == 2
+    assert "<img" not in body
+    assert desk.judge() == 0
+
+
+def test_rerun_asks_for_the_run_that_the_status_points_to(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    github.runs[0].path = ".github/workflows/other.yml"
+    assert desk.judge() == 1
+    assert desk.say("/gatekeeper rerun") == 0
+    assert github.runs[0].reruns == ["rerun-failed-jobs"]
+    assert "runs again" in desk.reply
+    assert desk.say("/gatekeeper rerun") == 0
+    assert "under way" in desk.reply
+    github.runs[0].conclusion = "success"
+    assert desk.say("/gatekeeper rerun") == 0
+    assert github.runs[0].reruns[-1] == "rerun"
+
+
+def test_without_the_permission_the_reply_says_what_to_click(
+    opened: Open, github: FakeGithub
+) -> None:
+    desk = opened()
+    refused = "Resource not accessible by integration"
+    github.faults.append(Fault("POST", "/rerun", status=403, message=refused))
+    assert desk.say("/gatekeeper rerun") == 0
+    assert "Re-run failed jobs" in desk.reply
+    assert "actions: write" in desk.reply
+    github.faults.append(Fault("GET", "/actions/runs", status=403, message=refused))
+    github.faults.append(Fault("GET", "/statuses", status=403, message=refused))
+    assert desk.say("/gatekeeper rerun") == 0
+    assert "Re-run failed jobs" in desk.reply
+    github.runs[0].event = "push"
+    assert desk.say("/gatekeeper rerun") == 0
+    assert "no run of the gate is known" in desk.reply
+
+
+def test_one_contract_and_the_whole_suite_are_judged_here_and_now(
+    opened: Open, model: OpenAIServer
+) -> None:
+    desk = opened()
+    assert desk.say("/gatekeeper run sentiment") == 0
+    assert "Do not merge" in desk.reply
+    assert "gatekeeper:gatekeeper" not in desk.reply
+    made = len(model.requests)
+    assert desk.say("/gatekeeper full") == 0
+    assert "| Passed |" in desk.reply
+    assert len(model.requests) - made == 24
+    assert "Do not merge" not in desk.reply
+
+
+def test_a_contract_that_is_not_affected_runs_on_head_alone(
+    opened: Open, model: OpenAIServer
+) -> None:
+    desk = opened({"README.md": "Another product.\n"})
+    assert desk.say("/gatekeeper run sentiment") == 0
+    assert "| Passed |" in desk.reply
+    assert len(model.requests) == 24
+    assert desk.say("/gatekeeper explain sentiment") == 0
+    assert "is not affected" in desk.reply
+
+
+def test_explain_gives_the_evidence_in_words(opened: Open) -> None:
+    desk = opened()
+    assert desk.say("/gatekeeper explain sentiment") == 0
+    for words in ("**What changed**", "**How sure**", "**What could have been seen**", "Base said"):
+        assert words in desk.reply
+    assert "I could not say." in desk.reply
+
+
+def test_what_is_not_understood_is_helped(opened: Open) -> None:
+    desk = opened()
+    assert desk.say("/gatekeeper please") == 0
+    assert desk.reactions == ["eyes", "confused"]
+    assert "/gatekeeper waive NAME: REASON" in desk.reply
+    assert desk.say("/gatekeeper rerun\n/gatekeeper full") == 0
+    assert "Only the first command" in desk.reply
+
+
+def test_other_comments_are_none_of_its_business(
+    opened: Open, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = opened()
+    assert desk.say("What does /gatekeeper do?") == 0
+    assert github.requests == []
+    assert capsys.readouterr().out == ""
+
+
+def test_a_closed_pull_request_is_past_judging(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    github.pulls[7].state = "closed"
+    assert desk.say("/gatekeeper full") == 0
+    assert "closed" in desk.reply
+
+
+def test_a_reply_that_cannot_be_posted_is_in_the_log(
+    opened: Open, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = opened({PROMPT: HARMLESS})
+    github.read_only = True
+    assert desk.say("/gatekeeper explain sentiment") == 3
+    log = capsys.readouterr().out
+    assert "could not be posted" in log
+    assert "What could have been seen" in log
+
+
+def test_a_fault_of_our_own_is_told(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("gatekeeper.bot.judge", fault)
+    desk = opened()
+    assert desk.say("/gatekeeper explain sentiment") == 3
+    assert "ZeroDivisionError" in desk.reply
+
+
+def test_github_out_of_order_is_told_where_it_can_be(opened: Open, github: FakeGithub) -> None:
+    desk = opened({PROMPT: GOOD + "\n"})
+    github.faults.append(Fault("GET", "/collaborators/", status=500, times=9))
+    assert desk.say("/gatekeeper full") == 3
+    assert "GitHub has a problem" in desk.reply
