@@ -27,11 +27,13 @@ RUN LITELLM_LOCAL_MODEL_COST_MAP=True /opt/gatekeeper/bin/python -I docker/rehea
 FROM ${PYTHON_IMAGE}
 ARG VERSION=unreleased
 ARG REVISION=unknown
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="Gatekeeper" \
       org.opencontainers.image.description="A pull-request gate for prompts" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"
 # The workspace belongs to another user than the container's: git must be told that this is expected.
 RUN if ! command -v git >/dev/null; then \
       apt-get update -q && apt-get install -y -q --no-install-recommends git && rm -rf /var/lib/apt/lists/*; \
