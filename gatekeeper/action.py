@@ -27,16 +27,19 @@ from gatekeeper.answer import (
     say_annotations,
 )
 from gatekeeper.checkout import Checkout
-from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.errors import GatekeeperError, PublishError, UsageError
 from gatekeeper.github.event import (
     Activity,
     CheckPullRequest,
     FindPullRequest,
     Nothing,
     Respond,
+    RunFull,
     activity_for,
 )
+from gatekeeper.github.publish import Annotation, post_or_update
 from gatekeeper.github.repository_api import GithubRepositoryApi, RepositoryApi
+from gatekeeper.reports.comment import marker
 from gatekeeper.runs import Judged, Run, found_pull_request, result_of
 from gatekeeper.settings import Settings, read_settings
 
@@ -77,10 +80,24 @@ def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
         fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
         answer = answer_to_error(error, fault, settings)
     deliver(answer, settings, activity, api)
+    if isinstance(activity, RunFull) and activity.pull_request is not None:
+        _show_on(activity.pull_request, answer, settings, api)
     fork = isinstance(activity, CheckPullRequest) and not activity.same_repository
     if fork and answer.exit_code == COULD_NOT_MEASURE and settings.event_name == "pull_request":
         say("Pull requests from forks get no secrets, so models that need a key cannot be called.")
     return answer.exit_code
+
+
+def _show_on(number: int, answer: Answer, settings: Settings, api: RepositoryApi) -> None:
+    """The result of a run that somebody started, as a comment of its own on a pull request."""
+    sticky = marker(settings.id)
+    own = sticky.replace("gatekeeper:", "gatekeeper-run:", 1)
+    try:
+        comment = post_or_update(api, number, own, answer.comment.removeprefix(sticky))
+    except PublishError as error:
+        say_annotations([Annotation("warning", "Gatekeeper", clean(str(error), settings))])
+    else:
+        say(f"shown on pull request {number}: {comment.url}")
 
 
 def _read_event(path: Path) -> Mapping[str, Any]:

@@ -275,7 +275,8 @@ def _send(reply: Reply, settings: Settings, asked: Respond, api: RepositoryApi) 
         else:
             comment = api.update_comment(comment, body)
         if reply.then:
-            api.update_comment(comment, _body(lines, f"{text}\n\n{clean(reply.then(), settings)}"))
+            done = clean(reply.then(), settings)
+            api.update_comment(comment, _body(lines, f"{text}\n\n{done}"))
     except PublishError as error:
         say(f"The reply could not be posted: {clean(str(error), settings)}")
         say(text)

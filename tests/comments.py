@@ -66,6 +66,8 @@ class Desk:
         event = self.folder / "event.json"
         environment = self.change.environment(event, self.github.url, **inputs)
         event.write_text(json.dumps(payload))
+        for variable in [v for v in os.environ if v.startswith("INPUT_")]:
+            self.monkeypatch.delenv(variable)
         for variable, value in (environment | {"GITHUB_EVENT_NAME": name}).items():
             self.monkeypatch.setenv(variable, value)
         return action.main()

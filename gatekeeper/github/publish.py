@@ -79,6 +79,15 @@ def publish_comment(
     return api.update_comment(existing, body), "comment updated"
 
 
+def post_or_update(api: PullRequestApi, number: int, marker: str, text: str) -> Comment:
+    """The one comment that carries the marker, with this text. Raises PublishError."""
+    body = f"{marker}\n{cut(text.lstrip(), COMMENT_LIMIT - len(marker) - 1, _CUT)}"
+    existing = api.find_comment(number, marker)
+    if existing is None:
+        return api.create_comment(number, marker, body)
+    return existing if existing.body == body else api.update_comment(existing, body)
+
+
 def comment_body(text: str, judged_sha: str, current_sha: str, marker: str) -> str:
     """The comment as it is sent: marker, warning where it is stale, text within GitHub's limit."""
     head = f"{marker}\n{_sha_line(judged_sha)}\n"

@@ -1,0 +1,206 @@
+"""Events beside the pull request's own, to the answer: real git; GitHub and model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import payloads
+import pytest
+from comments import Desk
+from github_fake import FakeGithub, Fault
+from integration.openai_server import OpenAIServer
+from pull_request import BROKEN, CONTRACT, PROMPT, answer
+
+HISTORY = "history.jsonl"
+OWN_FIXTURES = CONTRACT.replace("name: sentiment", "name: other").replace(
+    "../prompts/sentiment.md", "../prompts/other.md"
+)
+OTHER: dict[str, str | bytes] = {
+    "contracts/other.yaml": OWN_FIXTURES,
+    "prompts/other.md": "Positive or negative, in one word? {{ review }}\n",
+}
+
+
+@pytest.fixture
+def github() -> Iterator[FakeGithub]:
+    with FakeGithub() as fake:
+        yield fake
+
+
+@pytest.fixture
+def model() -> Iterator[OpenAIServer]:
+    with OpenAIServer(answer) as server:
+        yield server
+
+
+@pytest.fixture
+def desk(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Desk:
+    """The pull request breaks one of two prompts."""
+    return Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, OTHER)
+
+
+def history(desk: Desk) -> list[dict[str, Any]]:
+    path = desk.change.workspace / HISTORY
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_push_runs_what_it_changed_and_keeps_the_counts(
+    desk: Desk, github: FakeGithub, model: OpenAIServer
+) -> None:
+    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    # Objectives decide a push, and this contract has none.
+    assert desk.act("push", push, history=HISTORY) == 0
+    assert len(model.requests) == 24
+    (event,) = history(desk)
+    assert (event["contract"], event["sha"]) == ("sentiment", desk.change.merge)
+    assert (event["events"], event["failed"]) == (24, 24)
+    assert github.statuses == []
+    assert desk.own == []
+
+
+def test_the_history_says_what_was_waived_when_it_was_merged(
+    desk: Desk, github: FakeGithub
+) -> None:
+    assert desk.say("/gatekeeper waive sentiment: it is meant") == 0
+    github.pulls[7].state = "closed"
+    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    assert desk.act("push", push, history=HISTORY) == 0
+    (event,) = history(desk)
+    assert (event["waiver"]["author"], event["waiver"]["reason"]) == ("maintainer", "it is meant")
+    github.faults.append(Fault("GET", "/pulls$", status=403, message="no"))
+    assert desk.act("push", push, history=HISTORY) == 0
+    assert "waiver" not in history(desk)[1]
+    assert any("not known" in notice for notice in desk.result()["notices"])
+
+
+def test_a_push_that_touches_no_prompt_is_green_without_a_model(
+    desk: Desk, model: OpenAIServer
+) -> None:
+    push = payloads.push(before=desk.change.base, after=desk.change.base)
+    assert desk.act("push", push, history=HISTORY) == 0
+    assert model.requests == []
+    assert history(desk) == []
+
+
+@pytest.mark.parametrize("before", ["0" * 40, "e" * 40])
+def test_where_nothing_tells_what_was_there_before_the_suite_runs(
+    desk: Desk, model: OpenAIServer, before: str
+) -> None:
+    push = payloads.push(before=before, after=desk.change.merge)
+    assert desk.act("push", push, history=HISTORY) == 0
+    assert {event["contract"] for event in history(desk)} == {"sentiment", "other"}
+    assert len(model.requests) == 48
+
+
+def test_a_push_to_another_branch_is_explained(
+    desk: Desk, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    push = payloads.push("refs/heads/feature", after=desk.change.merge)
+    assert desk.act("push", push, history=HISTORY) == 0
+    assert "not the default branch" in capsys.readouterr().out
+    assert github.requests == []
+
+
+def test_the_nightly_run_keeps_the_counts_of_the_whole_suite(desk: Desk) -> None:
+    assert desk.act("schedule", {"schedule": "0 3 * * *"}, history=HISTORY) == 0
+    assert desk.act("schedule", {"schedule": "0 3 * * *"}, history=HISTORY) == 0
+    assert len(history(desk)) == 4
+    assert desk.act("schedule", {"schedule": "0 3 * * *"}) == 0
+    assert len(history(desk)) == 4
+
+
+def test_a_dispatch_runs_what_was_typed_and_shows_it_where_asked(
+    desk: Desk, github: FakeGithub, model: OpenAIServer
+) -> None:
+    github.refs["change"] = desk.change.head
+    typed = payloads.dispatch(contracts="other", ref="change", samples="2", pull_request="7")
+    assert desk.act("workflow_dispatch", typed, history=HISTORY) == 0
+    assert len(model.requests) == 48
+    assert desk.result()["head"]["sha"] == desk.change.head
+    assert history(desk) == []
+    (comment,) = desk.own
+    assert comment.startswith("<!-- gatekeeper-run:gatekeeper -->\n## ")
+    assert "`other`" in (desk.folder / "summary").read_text()
+    # The same comment is brought up to date, and the sticky one is another.
+    assert desk.act("workflow_dispatch", typed) == 0
+    assert len(desk.own) == 1
+
+
+def test_a_pull_request_that_is_not_there_changes_no_exit_code(
+    desk: Desk, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    github.read_only = True
+    typed = payloads.dispatch(contracts="other", ref=desk.change.head, pull_request="7")
+    assert desk.act("workflow_dispatch", typed) == 0
+    assert "::warning title=Gatekeeper::could not post the comment" in capsys.readouterr().out
+
+
+def test_a_ref_that_is_not_there_is_named(desk: Desk) -> None:
+    assert desk.act("workflow_dispatch", payloads.dispatch(ref="gone")) == 3
+    assert "find the commit gone" in (desk.folder / "summary").read_text()
+
+
+def forked(desk: Desk, github: FakeGithub, **fields: Any) -> dict[str, Any]:
+    """The pull request comes from a fork, and its first stage has ended."""
+    github.pulls[7].head_repository = "fork/prompts"
+    repository = {"full_name": "fork/prompts", "owner": {"login": "fork"}}
+    run = {"head_sha": desk.change.head, "head_repository": repository} | fields
+    return payloads.workflow_run(**run) | {"repository": {"full_name": "octo/prompts"}}
+
+
+def test_the_second_stage_judges_the_forks_pull_request(desk: Desk, github: FakeGithub) -> None:
+    assert desk.act("workflow_run", forked(desk, github)) == 1
+    assert "Do not merge" in desk.own[0]
+    assert [(s.sha, s.state) for s in github.statuses] == [(desk.change.head, "failure")]
+
+
+def test_of_several_pull_requests_from_one_branch_the_first_is_judged(
+    desk: Desk, github: FakeGithub
+) -> None:
+    pull = github.pull_request(5, desk.change.head, base_sha=desk.change.base)
+    pull.head_repository = "fork/prompts"
+    assert desk.act("workflow_run", forked(desk, github)) == 1
+    assert len(github.comments[5]) == 1
+    assert github.comments[7] == []
+
+
+@pytest.mark.parametrize("what", ["closed", "pushed", "another fork"])
+def test_what_the_first_stage_saw_must_still_be_there(
+    desk: Desk, github: FakeGithub, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    payload = forked(desk, github)
+    pull = github.pulls[7]
+    if what == "closed":
+        pull.state = "closed"
+    elif what == "pushed":
+        pull.head_sha = "f" * 40
+    else:
+        # The same owner may have two forks with a branch of that name.
+        pull.head_repository = "fork/elsewhere"
+    assert desk.act("workflow_run", payload) == 0
+    assert "no open pull request" in capsys.readouterr().out
+    assert desk.own == []
+
+
+def test_a_waiver_counts_in_the_merge_queue(desk: Desk, github: FakeGithub) -> None:
+    change = desk.change
+    branch = f"refs/heads/gh-readonly-queue/main/pr-7-{change.base}"
+    group = {"base_sha": change.base, "head_sha": change.merge, "head_ref": branch}
+    payload = {"action": "checks_requested", "merge_group": group}
+    assert desk.act("merge_group", payload) == 1
+    assert desk.say("/gatekeeper waive sentiment: it is meant") == 0
+    assert desk.act("merge_group", payload) == 0
+
+
+def test_waivers_that_cannot_be_read_are_said_and_do_not_count(
+    desk: Desk, github: FakeGithub
+) -> None:
+    assert desk.say("/gatekeeper waive sentiment: it is meant") == 0
+    github.faults.append(Fault("GET", "/comments", status=403, message="no"))
+    assert desk.judge() == 1
+    assert any("could not be read" in notice for notice in desk.result()["notices"])
