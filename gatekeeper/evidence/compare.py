@@ -17,15 +17,7 @@ from gatekeeper.evidence.outcomes import ARMS, aggregate
 from gatekeeper.stats.sequential import Evaluation, SequentialTest, Stop
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-class Reading(NamedTuple):
-    """One input in one round: 1 where base passed and head did not, -1 the other way round."""
-
-    kindest: int
-    harshest: int
+    from gatekeeper.stats.sequential import Differences
 
 
 class Counts(NamedTuple):
@@ -51,7 +43,6 @@ class Comparison:
         whole = sampling.aggregate in ("all", "any")
         self._samples = sampling.samples if whole else 1
         self._pending: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
-        self._rounds: list[list[Reading]] = []
         self.test = SequentialTest(
             fixtures=len(self._members),
             rounds=sampling.samples if sampling.aggregate == "majority" else 1,
@@ -60,6 +51,13 @@ class Comparison:
             margin=gate.margin,
             early=sampling.mode == "adaptive" and not whole,
         )
+        import numpy as np
+
+        shape = (len(self._members), self.test.rounds)
+        # What was not drawn is not measured: it may speak for head as well as against it.
+        self._kindest = np.full(shape, -1, dtype=np.int8)
+        self._harshest = np.full(shape, 1, dtype=np.int8)
+        self._drawn = [0] * self.test.rounds
         self.stopped: Stop | None = None
         self.rounds = 0
         """How many complete rounds the decision rests on."""
@@ -75,36 +73,42 @@ class Comparison:
         pending.append(outcome)
         if len(pending) < len(ARMS) * len(self._members[key]) * self._samples:
             return
-        while len(self._rounds) <= number:
-            self._rounds.append([])
-        self._rounds[number].append(self._read(self._members[key], pending))
+        del self._pending[key, number]
+        place = self._drawn[number], number
+        self._kindest[place], self._harshest[place] = self._read(self._members[key], pending)
+        self._drawn[number] += 1
         self._look(number)
 
     def evaluate(self, level: float, *, harshly: bool = False, better: bool = False) -> Evaluation:
         """What the test says at a level no stricter than its own: whether head is worse, or with
         `better` whether it is better; by the reading kindest to head, or by the harshest."""
-        drawn, first = self._arrays(harshly=harshly)
+        readings = self._harshest if harshly else self._kindest
         sign = -1 if better else 1
-        return self.test.evaluate(sign * drawn, sign * first, level)
+        return self.test.evaluate(
+            sign * self._looked_at(readings), sign * self._first(readings), level
+        )
 
     def counts(self) -> list[Counts]:
         """The counts of each input that has a measured pair."""
-        rows: dict[int, list[int]] = defaultdict(list)
-        for readings in self._rounds[: max(1, self.rounds)]:
-            for i, reading in enumerate(readings):
-                if reading.kindest == reading.harshest:
-                    rows[i].append(reading.kindest)
-        return [Counts(row.count(1), row.count(-1), len(row)) for row in rows.values()]
+        found = []
+        columns = slice(max(1, self.rounds))
+        both = zip(self._kindest[:, columns], self._harshest[:, columns], strict=True)
+        for kindest, harshest in both:
+            pairs = kindest[kindest == harshest]
+            if len(pairs):
+                found.append(Counts(int((pairs > 0).sum()), int((pairs < 0).sum()), len(pairs)))
+        return found
 
     @property
     def unmeasured(self) -> int:
-        """How many pairs could have been different, because an outcome is not known."""
-        return sum(r.kindest != r.harshest for readings in self._rounds for r in readings)
+        """How many pairs drawn could have been different, because an outcome is not known."""
+        open_ones = int((self._kindest != self._harshest).sum())
+        return open_ones - (self._kindest.size - sum(self._drawn))
 
     def largest_drop(self) -> float:
         """The mean drop over all inputs, had all that is not known gone against head."""
-        drawn, first = self._arrays(harshly=True)
-        seen = drawn if drawn.shape[1] else first
+        seen = self._looked_at(self._harshest)
+        seen = seen if seen.shape[1] else self._first(self._harshest)
         return float(seen.mean()) if seen.size else 0.0
 
     def drops(self) -> list[float]:
@@ -113,48 +117,35 @@ class Comparison:
 
     def _look(self, number: int) -> None:
         if number == 0:
-            found = self.test.after_pairs(*self._first())
-            if found:
+            first = (self._first(readings) for readings in (self._kindest, self._harshest))
+            if found := self.test.after_pairs(*first):
                 self.stopped = found[0]
                 return
-        if len(self._rounds[number]) < len(self._members):
+        if self._drawn[number] < len(self._members):
             return
         self.rounds = number + 1
-        if not self.test.early and self.rounds < self.test.rounds:
-            return
-        kindest, harshest = (self._arrays(harshly=harshly)[0] for harshly in (False, True))
-        self.stopped = self.test.after_round(kindest, harshest)
+        if self.test.early or self.rounds == self.test.rounds:
+            rounds = (self._looked_at(readings) for readings in (self._kindest, self._harshest))
+            self.stopped = self.test.after_round(*rounds)
 
-    def _first(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        import numpy as np
+    def _first(self, readings: Differences) -> Differences:
+        """The pairs of the first round."""
+        return readings[: self._drawn[0], 0]
 
-        readings = np.array(self._rounds[0] if self._rounds else [], dtype=np.int8).reshape(-1, 2)
-        return readings[:, 0], readings[:, 1]
+    def _looked_at(self, readings: Differences) -> Differences:
+        """The complete rounds; all of them for a test that looks only at the end."""
+        return readings[:, : self.rounds] if self.test.early else readings
 
-    def _arrays(self, *, harshly: bool) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """The complete rounds, of shape (inputs, rounds), and the pairs of the first. A test
-        that looks only at the end takes what is missing as not measured."""
-        import numpy as np
-
-        first = self._first()[harshly]
-        if self.test.early:
-            done = [np.array(readings)[:, int(harshly)] for readings in self._rounds[: self.rounds]]
-            empty = np.zeros((len(self._members), 0))
-            return (np.stack(done, axis=1) if done else empty).astype(np.int8), first
-        whole = np.full((len(self._members), self.test.rounds), 1 if harshly else -1, dtype=np.int8)
-        for number, readings in enumerate(self._rounds):
-            whole[: len(readings), number] = [reading[int(harshly)] for reading in readings]
-        return whole, first
-
-    def _read(self, fixtures: Sequence[str], outcomes: Sequence[Outcome]) -> Reading:
-        """An input's difference in sign over the fixtures that share it: copies count once."""
+    def _read(self, fixtures: Sequence[str], outcomes: Sequence[Outcome]) -> tuple[int, int]:
+        """An input in one round, by the kindest and the harshest reading: 1 where base passed
+        and head did not, -1 the other way round, in sign over the fixtures that share it."""
         kindest = harshest = 0
         for fixture in fixtures:
             mine = [o for o in outcomes if o.sample.trial.fixture == fixture]
             base, head = (self._passed([o for o in mine if o.sample.trial.arm == a]) for a in ARMS)
             kindest += (base is True) - (head is not False)
             harshest += (base is not False) - (head is True)
-        return Reading(_sign(kindest), _sign(harshest))
+        return _sign(kindest), _sign(harshest)
 
     def _passed(self, outcomes: Sequence[Outcome]) -> bool | None:
         if self._samples == 1:
