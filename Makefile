@@ -30,11 +30,13 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/lint_workflows.py
 
 bench: setup
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/image.py
+	$(BIN)/python benchmarks/affected.py
 
 # Simulates the decisions and writes the tables of docs/statistics.md.
 bench-stats: setup $(VENV)/.bench-ready
@@ -48,6 +50,7 @@ $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 bench-smoke: setup
 	$(BIN)/python benchmarks/startup.py --files 50 --repeat 1 --limit 60
 	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
+	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
 
 schema: setup

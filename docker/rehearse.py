@@ -120,12 +120,18 @@ PROVIDERS = (
 
 
 def imports_of(source: str) -> Iterator[tuple[str, str | None]]:
-    """(module, name in it) of every import statement, wherever it stands."""
-    for node in ast.walk(ast.parse(source)):
+    """(module, name in it) of every import statement, wherever it stands, but for types' sake."""
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop(0)
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            waiting.extend(node.orelse)
+        else:
+            waiting.extend(ast.iter_child_nodes(node))
 
 
 def carry_out(module: str, name: str | None) -> None:

@@ -27,6 +27,7 @@ def test_of_scipy_the_gate_imports_what_the_image_keeps() -> None:
 
 def test_imports_are_found_wherever_they_stand() -> None:
     source = "import a.b\ndef f():\n    from c import d, e\n    from . import g\n"
+    source += "if TYPE_CHECKING:\n    import h\n"
     assert list(rehearse.imports_of(source)) == [("a.b", None), ("c", "d"), ("c", "e")]
 
 
