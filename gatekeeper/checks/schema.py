@@ -14,6 +14,7 @@ from urllib.parse import quote
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pattern import TimedPattern
+from gatekeeper.checks.schema_steps import REFERENCES, Steps
 from gatekeeper.contract.positions import parse
 from gatekeeper.errors import ContractError
 
@@ -28,7 +29,6 @@ Validator: TypeAlias = Any
 
 # Their values are data: what looks like a keyword there is none.
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _LOCAL_ONLY = (
     "put the schema into the repository and refer to it by a relative path: "
     "nothing is fetched from the network"
@@ -39,7 +39,7 @@ def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Va
     """A validator of a schema found at `path`, where its relative references start.
 
     Raises ParameterError for a schema that is not one. The validator raises TimeoutError
-    where a pattern takes too long.
+    where a pattern takes too long, or the schema too many steps.
     """
     from referencing.jsonschema import specification_with
 
@@ -52,8 +52,9 @@ def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Va
     found.visit(root, registry.resolver(_uri(path)))
     if formats:
         _require_known_formats(found.formats, dialect)
-    validator = _time_limited(dialect, patterns)(
-        {"$ref": _uri(path)},
+    start = {"$ref": _uri(path)}
+    validator = _time_limited(dialect, patterns, Steps(start))(
+        start,
         registry=registry,
         format_checker=_format_checker(dialect) if formats else None,
     )
@@ -206,7 +207,7 @@ class _Walk:
             return
         self._seen.add(id(schema))
         self._look(schema)
-        for reference in filter(None, map(schema.get, _REFERENCES)):
+        for reference in filter(None, map(schema.get, REFERENCES)):
             self._follow(reference, resolver)
         for part in resource.subresources():
             self.visit(part, resolver.in_subresource(part))
@@ -249,11 +250,14 @@ def _require_end(validator: Validator) -> None:
         raise ParameterError(
             "the schema refers to itself in a circle", "break the circle"
         ) from None
+    except TimeoutError as timeout:
+        raise ParameterError(str(timeout), "refer to each part once") from None
 
 
-def _time_limited(dialect: Dialect, patterns: _Patterns) -> Dialect:
+def _time_limited(dialect: Dialect, patterns: _Patterns, steps: Steps) -> Dialect:
     """The dialect with the keywords replaced that some outputs would make run for ever:
-    those that apply patterns, and `uniqueItems`, which compares every pair of items."""
+    those that apply patterns, and `uniqueItems`, which compares every pair of items. All are
+    counted."""
     from jsonschema.validators import extend
 
     keywords = {
@@ -262,7 +266,9 @@ def _time_limited(dialect: Dialect, patterns: _Patterns) -> Dialect:
         "additionalProperties": partial(_additional_properties, patterns),
         "uniqueItems": _unique_items,
     }
-    extended: Dialect = extend(dialect, keywords)  # type: ignore[no-untyped-call]
+    every = {**dialect.VALIDATORS, **keywords}
+    counted = {name: steps.counted(name, function) for name, function in every.items()}
+    extended: Dialect = extend(dialect, counted)  # type: ignore[no-untyped-call]
     return extended
 
 

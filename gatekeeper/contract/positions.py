@@ -24,6 +24,8 @@ Place = tuple[int, int]
 
 MAX_VALUES = 250_000
 MAX_DEPTH = 100
+MAX_DIGITS = 1_000
+"""Python refuses to write a number of more than 4,300 decimal digits, whatever it was read from."""
 _SAFE_DEPTH = 1_000
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -257,11 +259,13 @@ class _Walk:
                 return None
             if kind == "bool":
                 return {"true": True, "false": False}[text.lower()]
-            if kind == "int":
+            if kind == "int" and len(text) <= MAX_DIGITS:
                 return int(text, 0 if text[:2] in ("0x", "0o") else 10)
             if kind == "float":
                 return _finite(float(text))
         except (ValueError, KeyError):
+            pass
+        if kind in ("bool", "int", "float"):
             self._report(key, self._place(node), f"not a usable {kind}", "write another value")
             return None
         self._report(

@@ -179,12 +179,21 @@ def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
             what = f"not a template: {error.message}"
             line = error.lineno + first_line - 1
             raise ContractError([Problem(path, what, "correct the template", line)]) from None
+        except RecursionError:
+            what, fix = "a template nested too deeply", "make the template simpler"
+            raise ContractError([Problem(path, what, fix, first_line)]) from None
         for name, line in names:
             included = _included(name, path, line + first_line - 1, chain, read)
-            visit(includes[included], included, 1, (*chain, included))
+            # Once each: files that name the next one twice double the work with every file.
+            if included not in visited:
+                visited.add(included)
+                visit(includes[included], included, 1, (*chain, included))
+
+    visited: set[str] = set()
 
     def read(path: str) -> None:
-        includes[path] = read_text(revision, path)
+        if path not in includes:
+            includes[path] = read_text(revision, path)
 
     for message in prompt.messages:
         visit(message.content, prompt.path, message.line, (prompt.path,))

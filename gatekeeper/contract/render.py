@@ -127,7 +127,7 @@ def _text_value(text: str, variables: Mapping[str, Any], position: Position) -> 
     try:
         expression = native(environment, text)
         if expression is not None:
-            environment.begin()
+            environment.begin(text)
             return expression(variables)
         return rendered(environment, compiled(environment, text, "value"), variables)
     except Exception as error:

@@ -21,6 +21,8 @@ from gatekeeper.contract.read import UnreadableError, locate
 
 MAX_TEXT = 1_000_000
 MAX_WORK = 1_000_000
+MAX_WORK_OF_ALL = 10_000_000
+"""Of one template over all fixtures of a run, most of whose renderings take a few hundred."""
 MAX_ITEMS = 100_000
 MAX_BITS = 10_000
 
@@ -45,6 +47,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             finalize=_bounded,
         )
         self._work = 0
+        self._spent: dict[object, int] = {}
+        self._rendering: object = None
         self.filters["tojson"] = _tojson
         # `format` multiplies a few characters into any number of them; the other two are
         # random, and a fixture must always make the same prompt.
@@ -54,9 +58,13 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters[_COUNTED] = self._counted
         self.filters[_JOINED] = _bounded
 
-    def begin(self) -> None:
-        """Start counting anew, before each rendering."""
+    def begin(self, rendering: object) -> None:
+        """Start counting anew, before each rendering of what `rendering` stands for."""
+        self._spent[self._rendering] = self._spent.get(self._rendering, 0) + self._work
         self._work = 0
+        self._rendering = rendering
+        if self._spent.get(rendering, 0) > MAX_WORK_OF_ALL:
+            raise SecurityError("too many loop turns and calls over all fixtures")
 
     def join_path(self, template: str, parent: str) -> str:
         try:
@@ -176,7 +184,7 @@ def compiled(environment: PromptEnvironment, source: str, path: str) -> Template
 def _code(source: str, path: str) -> CodeType:
     """The same whatever is included: that is looked up when it is rendered."""
     environment = environment_for(())
-    environment.begin()
+    environment.begin(source)
     return environment.compile(source, path, path)
 
 
@@ -184,7 +192,7 @@ def rendered(
     environment: PromptEnvironment, template: Template, variables: Mapping[str, Any]
 ) -> str:
     """The text. Raises whatever Jinja2 raises, and SecurityError where it grows too long."""
-    environment.begin()
+    environment.begin(template)
     parts: list[str] = []
     length = 0
     for part in template.generate(dict(variables)):
@@ -203,6 +211,8 @@ def included_names(
 
     None stands for a name that is only known when rendering.
     """
+    if "{%" not in source:
+        return ()
     tree = environment.parse(source)
     kinds: tuple[Any, ...] = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
     return tuple(
