@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
+from gatekeeper.errors import ContractError, Problem
 from gatekeeper.gate import Surroundings, Work, answer_without_calls
 from gatekeeper.gate import measure as measure_work
 from gatekeeper.result import GateResult, Waiver
@@ -87,6 +89,11 @@ def _reader(revisions: tuple[Revision, ...]) -> Callable[[str], bytes]:
         recordings = [r.read(path) for r in revisions if path in r.entries]
         if not recordings:
             raise FileNotFoundError(path)
+        try:
+            for recording in recordings:
+                refuse_lfs_pointer(recording, path)
+        except UnreadableError as error:
+            raise ContractError([Problem(path, error.what, error.fix)]) from None
         return b"\n".join(recordings)
 
     return read

@@ -74,6 +74,8 @@ def _properties(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
 def _additional(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
     if not isinstance(value, dict):
         return True
+    if "patternProperties" in schema:
+        raise _UnknownKeyword("patternProperties")
     extra = value.keys() - schema.get("properties", {}).keys()
     return all(_valid(value[name], wanted, root) for name in extra)
 
