@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history import file as history_file
 from gatekeeper.history.file import append_history, read_history
-from gatekeeper.result import ArmResult, ContractResult, GateResult
+from gatekeeper.result import ArmResult, ContractResult, GateResult, Waiver
 from gatekeeper.slo.budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -293,3 +293,12 @@ def test_no_file_breaks_the_reader(tmp_path, content):
     path.write_bytes(content)
     events, _ = read_history(path)
     assert all(isinstance(event, Event) for found in events.values() for event in found)
+
+
+def test_what_was_waived_is_kept_and_counts_like_any_other_event(tmp_path):
+    path = tmp_path / "history.jsonl"
+    waiver = Waiver("tag", "waive", "octocat", "b" * 40, "it is meant", "2025-06-01T12:00:00Z")
+    result = run(("tag", arm()))
+    append_history(path, replace(result, contracts=(replace(result.contracts[0], waiver=waiver),)))
+    assert json.loads(path.read_text())["waiver"]["reason"] == "it is meant"
+    assert read_history(path).events["tag"] == (Event(STARTED, 20, 2),)
