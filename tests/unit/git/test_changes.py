@@ -216,6 +216,28 @@ def test_replaced_objects_are_not_used(git_repository: MakeRepository) -> None:
         assert repository.revision(commit).read("a") == b"true"
 
 
+def test_prefetching_reads_once_and_leaves_faults_to_reading(
+    git_repository: MakeRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = git_repository()
+    made.symlink("link", "a")
+    made.commit("start", {"a": "a", "b": b"\n\0", "empty": "", "lost": "lost", "c": "c"})
+    name = made.sha("HEAD:lost")
+    (made.path / ".git/objects" / name[:2] / name[2:]).unlink()
+    with Repository.open(made.path) as repository:
+        revision = repository.revision("HEAD")
+        revision.prefetch(["a", "b", "empty", "lost", "link", "none"])
+        made.path.joinpath(".git/objects").rename(made.path / "moved")
+        assert [revision.read(path) for path in ("a", "b", "empty")] == [b"a", b"\n\0", b""]
+        made.path.joinpath("moved").rename(made.path / ".git/objects")
+        with pytest.raises(MeasurementError, match="lost: its content"):
+            revision.read("lost")
+        made.write("a", "changed")
+        work = repository.worktree()
+        work.prefetch(["a", "b", "c", "none"])
+        assert [work.read(path) for path in ("a", "b", "c")] == [b"changed", b"\n\0", b"c"]
+
+
 def test_no_common_history(git_repository: MakeRepository) -> None:
     made = git_repository()
     made.commit("start", {"a": "a"})

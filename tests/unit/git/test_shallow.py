@@ -212,3 +212,90 @@ def test_a_first_commit_has_no_parent(git_repository: MakeRepository) -> None:
     made.commit("start", {"a": "a"})
     with Repository.open(made.path) as repository:
         assert repository.parents("HEAD") == ()
+
+
+def only_tips(pull_request: PullRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that gives what its refs point to. Protocol 2 would not ask for permission."""
+    pull_request.remote.config("uploadpack.allowAnySHA1InWant", "false")
+    settings = {"COUNT": "1", "KEY_0": "protocol.version", "VALUE_0": "0"}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+
+
+def test_a_commit_no_ref_points_to_is_reached_by_the_refs_after_it(
+    pull_request: PullRequest, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_tips(pull_request, monkeypatch)
+    pull_request.remote.commit("main moves on again", {"other": "3"})
+    with pytest.raises(MeasurementError, match=r"unadvertised object.*fetch-depth: 0"):
+        repository.fetch_commit(pull_request.base)
+    refs = ("refs/pull/8/merge", "refs/pull/7/merge")
+    repository.fetch_commit(pull_request.base, refs=refs)
+    assert repository.has_commit(pull_request.base)
+    with pytest.raises(MeasurementError, match="unadvertised object"):
+        repository.fetch_commit("1" * 40, refs=refs)
+
+
+def test_history_is_deepened_by_the_refs(
+    pull_request: PullRequest, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.fetch_commit(pull_request.base)
+    repository.fetch_commit(pull_request.head)
+    pull_request.remote.commit("main moves on again", {"other": "3"})
+    only_tips(pull_request, monkeypatch)
+    tips = (pull_request.base, pull_request.head)
+    repository.grow(tips, ("refs/pull/7/merge", "refs/heads/pr"))
+    assert repository.merge_base(*tips) == pull_request.start
+    repository.grow(tips)
+
+
+def test_a_remote_that_is_gone_deepens_nothing(
+    pull_request: PullRequest, repository: Repository
+) -> None:
+    pull_request.remote.path.rename(pull_request.remote.path.with_name("gone"))
+    with pytest.raises(MeasurementError, match=r"could not fetch .*fetch-depth: 0"):
+        repository.deepen(pull_request.merge)
+
+
+def test_a_commit_that_is_missing_is_not_fetched_by_asking_for_it(
+    pull_request: PullRequest, tmp_path: Path
+) -> None:
+    """git would bring it, and all of its history, into a partial clone."""
+    pull_request.remote.config("uploadpack.allowFilter", "true")
+    clone = GitRepository.create(tmp_path / "partial")
+    clone.git("remote", "add", "origin", pull_request.remote.path.as_uri())
+    options = ("--depth=1", "--filter=blob:none")
+    clone.git("fetch", "-q", "--no-tags", *options, "origin", pull_request.merge)
+    with Repository.open(clone.path) as repository:
+        assert repository.has_commit(pull_request.merge)
+        assert not repository.has_commit(pull_request.base)
+        assert not repository.has_commit(pull_request.base)
+
+
+def test_a_repository_of_our_own_holds_no_more_than_was_asked_for(
+    pull_request: PullRequest, tmp_path: Path
+) -> None:
+    pull_request.remote.config("uploadpack.allowFilter", "true")
+    folder = tmp_path / "own"
+    folder.mkdir()
+    with Repository.create(folder, pull_request.remote.path.as_uri()) as repository:
+        repository.fetch_commit(pull_request.merge, depth=2)
+        assert repository.has_commit(pull_request.base)
+        assert not repository.has_commit(pull_request.start)
+        change = repository.pull_request_change(pull_request.merge)
+        assert change.head.read("prompt.md") == b"two"
+    assert not (folder / "hooks").exists()
+
+
+def test_options_that_are_secret_come_after_the_callers(
+    pull_request: PullRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{pull_request.remote.path.as_uri()}.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "secret://repository")
+    # Only both together lead to the remote: the caller's rewrites what the secret option names.
+    pull_request.clone.git("config", "--unset", "remote.origin.url")
+    secret = [("remote.origin.url", "secret://repository")]
+    with Repository.open(pull_request.clone.path, secret) as repository:
+        repository.fetch_commit(pull_request.base)
+        assert repository.has_commit(pull_request.base)
