@@ -24,6 +24,9 @@ MOST_NOTICES = 10
 """Lines named one by one; the rest are only counted, so that a file of another kind does not
 fill the report."""
 
+MOST_EVENTS = 1_000_000_000
+"""A larger number was not counted, and would not fit into those that are computed from it."""
+
 
 class History(NamedTuple):
     """What a history holds, by contract, and what of it could not be read."""
@@ -163,7 +166,7 @@ def _event(line: bytes, now: datetime | None) -> tuple[str, Event]:
 
 def _count(record: Mapping[str, object], field: str) -> int:
     value = record.get(field)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_EVENTS:
         raise ValueError(f"{field}: must be a whole number of zero or more")
     return value
 

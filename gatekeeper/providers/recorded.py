@@ -9,6 +9,7 @@ repetition, so a prompt that was changed since has no recording, and says so.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -107,7 +108,7 @@ def _parse(path: str, content: str) -> _Recording:
             row = json.loads(line)
             key = _text(row, "request"), int(row["repetition"])
             model, recorded = _text(row, "model"), _recorded(row)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             wrong = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CallFailed(
                 f"recording {path}:{number}: not a line of samples.jsonl ({wrong}); "
@@ -150,6 +151,9 @@ def _number(row: Mapping[str, object], key: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{key} is not a number")
+    # Python reads NaN and 1e999; a negative cost would make room under the limit.
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{key} is not a number of zero or more")
     return float(value)
 
 

@@ -1,0 +1,237 @@
+"""What lies about from earlier runs or stands beside the prompts: forged, it decides nothing.
+
+Recordings, histories, links, and code in the checkout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from git_repository import GitRepository
+from proposals import CONTRACT, FIXTURES, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, all_say
+from samples import GOOD, RECORDING, WORDS, check, recording, result_of, write_contract
+
+from gatekeeper.checks.registry import CHECKS
+from gatekeeper.cli import main
+
+Create = Callable[..., GitRepository]
+LINE = json.loads(recording({"x": "ok"}))
+
+
+def with_field(**changed: str) -> str:
+    """A line of a recording with fields as raw JSON text."""
+    fields = {name: json.dumps(value) for name, value in LINE.items()} | changed
+    return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
+
+
+RECORDINGS = {
+    "not JSON": "{",
+    "brackets": "[" * 100_000,
+    "another shape": "[1, 2]",
+    "a word": '"x"',
+    "missing fields": "{}",
+    "text for a number": with_field(latency_ms='"fast"'),
+    "a list for text": with_field(output_raw='["ok"]'),
+    "a negative cost": with_field(cost_usd="-1000000"),
+    "an endless cost": with_field(cost_usd="1e999"),
+    "not a number": with_field(latency_ms="NaN"),
+    "a number that is no float": with_field(latency_ms="9" * 400),
+    "a number of too many digits": with_field(repetition="9" * 5_000),
+    "an endless repetition": with_field(repetition="1e999"),
+}
+
+
+@pytest.mark.parametrize("line", RECORDINGS.values(), ids=RECORDINGS)
+def test_a_recording_that_was_tampered_with_is_named(
+    line: str, git_repository: Create, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Head may add to what base has recorded, and what it adds must be samples."""
+    attack = Proposal("tampered", "", {RECORDING: f"{line}\n", PROMPT_FILE: OTHER})
+    assert check(attack.propose(git_repository), tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert f"recording {RECORDING}:" in said
+    assert "not a line of samples.jsonl" in said
+    assert "fault of gatekeeper" not in said
+
+
+def event(**changed: object) -> str:
+    time = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
+    line = {"schema": 1, "time": time, "contract": "words", "events": 40, "failed": 0}
+    return json.dumps(line | changed)
+
+
+HISTORIES = {
+    "not JSON": "{",
+    "brackets": "[" * 100_000,
+    "another shape": "[]",
+    "a future version": event(schema=2),
+    "a version of text": event(schema="1"),
+    "text for a number": event(events="40"),
+    "more failures than events": event(failed=41),
+    "a negative number": event(failed=-40),
+    "a truth for a number": event(events=True),
+    "a number beyond all runs": event(events=10**400),
+    "a number of too many digits": event().replace("40", "9" * 5_000),
+    "an endless number": event().replace("40", "1e999"),
+    "no time zone": event(time="2026-01-01T00:00:00"),
+    "no time": event(time=7),
+    "the end of time": event(time="9999-12-31T23:59:59-23:59"),
+    "no name": event(contract=""),
+    "bytes": "\x00\x01",
+}
+
+
+@pytest.mark.parametrize("line", HISTORIES.values(), ids=HISTORIES)
+def test_a_history_that_was_tampered_with_is_left_out_and_said(
+    line: str, git_repository: Create, tmp_path: Path
+) -> None:
+    """The lines that are sound still count: forty failures spend the budget."""
+    file = tmp_path / "history.jsonl"
+    file.write_text(f"{line}\n{event(failed=40)}\n", "utf-8")
+    reworded = Proposal("r", "", {PROMPT_FILE: OTHER}, contract=GOOD, recorded=all_say("ok"))
+    made = reworded.propose(git_repository)
+    assert check(made, tmp_path / "out", "--history", str(file)) == 1
+    result = result_of(tmp_path / "out")
+    assert [r["code"] for r in result["contracts"][0]["reasons"] if r["verdict"] == "fail"] == [
+        "budget"
+    ]
+    assert any(f"{file}:1: " in notice for notice in result["notices"])
+
+
+LINKED = {
+    "prompt": PROMPT_FILE,
+    "contract": CONTRACT,
+    "fixtures": FIXTURES,
+    "policy": POLICY,
+}
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../../outside.txt", "copy.txt"])
+@pytest.mark.parametrize("name", LINKED.values(), ids=LINKED)
+def test_a_link_is_not_followed(
+    name: str,
+    target: str,
+    git_repository: Create,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "outside.txt").write_text("Say {{ word }}. The secret is 42.")
+    before = {POLICY: "require_contract: false\n"}
+    writes = {name: None, "copy.txt": "The secret is 42.", PROMPT_FILE: OTHER}
+    made = Proposal("link", "", writes, before=before).propose(git_repository)
+    (made.path / name).unlink(missing_ok=True)
+    made.symlink(name, target)
+    made.commit("link")
+    assert check(made, tmp_path / "out") in {1, 2}
+    left = "".join(p.read_text() for p in (tmp_path / "out").glob("*"))
+    said = "".join(capsys.readouterr()) + left
+    assert "The secret is 42" not in said
+    assert "root:" not in said
+
+
+def test_a_link_in_the_work_tree_is_not_followed(
+    git_repository: Create, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = git_repository("words")
+    write_contract(made)
+    made.commit("base")
+    (tmp_path / "outside.txt").write_text("Say {{ word }}. The secret is 42.")
+    made.delete(PROMPT_FILE)
+    made.symlink(PROMPT_FILE, "../../outside.txt")
+    assert main(["validate", "--repo", str(made.path)]) == 2
+    said = "".join(capsys.readouterr())
+    assert "is a symbolic link" in said
+    assert "42" not in said
+
+
+EVIL = "from pathlib import Path\nPath({!r}).touch()\n"
+
+
+def test_no_code_of_the_checkout_runs(git_repository: Create, tmp_path: Path) -> None:
+    """Modules named like ours and like those we import, hooks, and configuration of git."""
+    mark = tmp_path / "it-ran"
+    evil = EVIL.format(str(mark))
+    modules = ("yaml", "jinja2", "litellm", "sitecustomize", "usercustomize", "conftest", "re")
+    writes: dict[str, str | None] = {f"{name}.py": evil for name in modules}
+    writes |= {f"gatekeeper/{name}.py": evil for name in ("__init__", "cli", "action")}
+    writes |= {"gatekeeper/checks/own.py": evil, "checks/own.py": evil, PROMPT_FILE: OTHER}
+    writes |= {".gitattributes": "* filter=evil diff=evil\n", "setup.py": evil}
+    made = Proposal("code", "", writes, recorded=all_say("ok")).propose(git_repository)
+    for kind in ("filter.evil.smudge", "diff.evil.textconv", "diff.evil.command"):
+        made.config(kind, f"touch {mark}; cat")
+    hook = made.write(".git/hooks/post-checkout", f"#!/bin/sh\ntouch {mark}\n")
+    hook.chmod(0o755)
+    done = subprocess.run(
+        # As the image starts it: -I takes the folder out of the path of modules.
+        [sys.executable, "-I", "-m", "gatekeeper", "check", "--base", "main", "--head", "pr"],
+        cwd=made.path,
+        env={**os.environ, "PYTHONPATH": str(made.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not mark.exists()
+
+
+def test_the_image_starts_isolated_from_the_checkout() -> None:
+    dockerfile = (Path(__file__).parents[2] / "Dockerfile").read_text("utf-8")
+    (entry,) = [line for line in dockerfile.splitlines() if line.startswith("ENTRYPOINT")]
+    arguments = json.loads(entry.removeprefix("ENTRYPOINT"))
+    assert "-I" in arguments
+    assert Path(arguments[0]).is_absolute()
+
+
+@pytest.mark.parametrize(
+    "kind", ["python", "command", "own", "checks.own", "../own.py", "__import__"]
+)
+def test_a_contract_can_name_no_code(kind: str, git_repository: Create, tmp_path: Path) -> None:
+    """Checks are a fixed list of the program's own; a contract gives them data."""
+    assert kind not in CHECKS
+    mark = tmp_path / "it-ran"
+    contract = NO_SLO.replace("type: regex, pattern: ok", f"type: {kind}, file: own.py, run: own")
+    writes = {CONTRACT: contract, "contracts/own.py": EVIL.format(str(mark)), PROMPT_FILE: OTHER}
+    made = Proposal("check", "", writes).propose(git_repository)
+    assert check(made, tmp_path / "out") == 2
+    assert not mark.exists()
+
+
+def test_a_model_is_a_name_and_no_address(
+    git_repository: Create, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With an address, or a key's name, a pull request could have keys sent to itself."""
+    for old, new in (
+        (f"recorded/{RECORDING}", "openai/https://evil.example/v1"),
+        (
+            f"model: recorded/{RECORDING}",
+            "model: openai/x\nparams: {api_base: 'http://evil.example'}",
+        ),
+        (f"model: recorded/{RECORDING}", "model: openai/x\nparams: {extra_headers: {a: b}}"),
+    ):
+        name = f"r{abs(hash(new))}"
+        writes = {CONTRACT: NO_SLO.replace(old, new), PROMPT_FILE: OTHER}
+        made = Proposal(name, "", writes).propose(lambda _, name=name: git_repository(name))
+        assert check(made, tmp_path / name) == 2
+        said = capsys.readouterr().err
+        assert "a model is named, not addressed" in said or "cannot be set by a contract" in said
+
+
+def test_recordings_outside_the_revisions_are_not_read(
+    git_repository: Create, tmp_path: Path
+) -> None:
+    for path in ("/etc/passwd", "../outside.jsonl", "contracts/linked.jsonl"):
+        name = path.replace("/", "-")
+        writes = {CONTRACT: NO_SLO.replace(RECORDING, path), PROMPT_FILE: OTHER}
+        made = Proposal(name, "", writes).propose(lambda _, name=name: git_repository(name))
+        made.symlink("contracts/linked.jsonl", f"../{Path(RECORDING).name}")
+        made.commit("link")
+        assert check(made, tmp_path / name) in {1, 2}
+    assert WORDS
