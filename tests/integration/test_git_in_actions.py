@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,13 +79,19 @@ def test_the_token_takes_the_place_of_the_checkouts_own(remote: Remote) -> None:
 def test_a_wrong_token_says_what_to_set(remote: Remote) -> None:
     remote.propose(break_prompt)
     remote.checkout(remote.merge, "--depth=1")
-    settings = remote.settings()
-    object.__setattr__(settings, "token", "wrong")
     with (
-        Checkout(settings) as checkout,
+        Checkout(replace(remote.settings(), token="wrong")) as checkout,
         pytest.raises(MeasurementError, match=r"could not fetch .* from origin.*fetch-depth: 0"),
     ):
         checkout.change(remote.pull_request())
+
+
+def test_a_public_repository_needs_no_token(tmp_path: Path) -> None:
+    with GitServer(tmp_path / "served") as server:
+        remote = Remote.make(tmp_path, server)
+        remote.propose(break_prompt)
+        with Checkout(replace(remote.settings(), token="")) as checkout:
+            assert checkout.change(remote.pull_request()).head.sha == remote.merge
 
 
 def test_nothing_of_the_temporary_repository_stays(remote: Remote, tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError
+from gatekeeper.gate import plan_check
 from gatekeeper.github.event import CheckMergeGroup
+from gatekeeper.session import measure
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"
 CONTRACT_PATH = "contracts/sentiment.yaml"
@@ -91,8 +93,10 @@ def test_a_merge_group(remote: Remote, found: str) -> None:
     assert causes(remote.affected(group)) == {"sentiment": [(PROMPT, "modified")]}
 
 
-def test_a_push(remote: Remote) -> None:
+@pytest.mark.parametrize("found", ["merge, depth 1", "nothing"])
+def test_a_push(remote: Remote, found: str) -> None:
     remote.propose(break_prompt)
+    CHECKOUTS[found](remote)
     with Checkout(remote.settings()) as checkout:
         change = checkout.pushed(remote.base, remote.merge)
         assert change is not None
@@ -151,6 +155,16 @@ def test_a_pointer_of_git_lfs_is_named_and_not_judged(remote: Remote, path: str)
         remote.affected()
     assert f"`{path}` is a Git LFS pointer" in str(caught.value)
     assert f"git lfs untrack '{path}'" in str(caught.value)
+
+
+def test_a_recording_in_git_lfs_is_named_and_not_replayed(remote: Remote) -> None:
+    recorded = CONTRACT.replace("openai/gpt-4o-mini", "recorded/answers.jsonl")
+    remote.propose(break_prompt, {CONTRACT_PATH: recorded, "answers.jsonl": POINTER})
+    with Checkout(remote.settings()) as checkout:
+        change = checkout.change(remote.pull_request())
+        work = plan_check(change, Policy())
+        with pytest.raises(ContractError, match=r"`answers\.jsonl` is a Git LFS pointer"):
+            measure(work, (change.base, change.head))
 
 
 def test_a_prompt_inside_a_submodule_is_named_and_not_read(remote: Remote) -> None:
