@@ -28,6 +28,8 @@ MAX_BITS = 10_000
 
 # A loop turn costs 1. A call of a macro or method is about ten times as slow.
 _CALL_WORK = 10
+# Files that include the next one twice double the work with every file.
+_INCLUDE_WORK = 100
 
 _SIZED_FILTERS = ("batch", "center", "indent", "round", "slice", "tojson", "truncate", "wordwrap")
 _COUNTED = "gatekeeper_counted"
@@ -65,6 +67,11 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self._rendering = rendering
         if self._spent.get(rendering, 0) > MAX_WORK_OF_ALL:
             raise SecurityError("too many loop turns and calls over all fixtures")
+
+    def get_template(self, *args: Any, **kwargs: Any) -> Template:
+        """Called for each include while rendering."""
+        self._spend(_INCLUDE_WORK)
+        return super().get_template(*args, **kwargs)
 
     def join_path(self, template: str, parent: str) -> str:
         try:
