@@ -151,7 +151,6 @@ class FakeGithub(Shapes):
             ("GET", rf"{repository}/pulls/(\d+)", self._get_pull),
             ("GET", rf"{repository}/pulls", self._list_pulls),
             ("GET", rf"{repository}/commits/([0-9a-f]+)/pulls", self._pulls_of_commit),
-            ("GET", rf"{repository}/statuses/([0-9a-f]+)", self._list_statuses),
             ("GET", rf"{repository}/commits/([0-9a-f]+)/statuses", self._list_statuses),
             ("GET", rf"{repository}/commits/(.+)", self._get_commit),
             ("GET", rf"{repository}/collaborators/([^/]+)/permission", self._permission),
@@ -202,7 +201,7 @@ class FakeGithub(Shapes):
             return 404, {}, _error(f"{login} is not a user")
         role, _, permission = known.partition(":")
         plain = {"maintain": "write", "triage": "read"}.get(role, role)
-        user = self._user_json(login)
+        user = self._user_json(login) | {"role_name": role}
         return 200, {}, {"permission": permission or plain, "role_name": role, "user": user}
 
     def _react(self, comment: str, body: Any, **_: Any) -> Answer:

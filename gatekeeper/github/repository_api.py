@@ -141,7 +141,7 @@ class GithubRepositoryApi(GithubApi):
     def commit_sha(self, ref: str) -> str:
         def read() -> str:
             # PyGithub's own lazy commit would give back the name that it was asked by.
-            address = f"{self._repo().url}/commits/{quote(ref)}"
+            address = f"{self._repo().url}/commits/{quote(ref, safe='')}"
             _, answer = self._github().requester.requestJsonAndCheck("GET", address)
             return str(answer["sha"])
 
@@ -192,8 +192,13 @@ class GithubRepositoryApi(GithubApi):
         return self._retry("read the workflow runs", "actions: read", read)
 
     def run_of_status(self, sha: str, context: str) -> int | None:
+        from github.CommitStatus import CommitStatus
+        from github.PaginatedList import PaginatedList
+
         def read() -> int | None:
-            for status in self._repo().get_commit(sha).get_statuses():
+            # PyGithub asks by an address that GitHub no longer describes.
+            address = f"{self._repo().url}/commits/{sha}/statuses"
+            for status in PaginatedList(CommitStatus, self._github().requester, address, None):
                 if status.context == context and self._is_own_account(status.creator):
                     found = _RUN_ADDRESS.search(status.target_url or "")
                     return int(found[1]) if found else None

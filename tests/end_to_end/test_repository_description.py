@@ -1,0 +1,51 @@
+"""What events and commands ask of GitHub is what GitHub's own description allows.
+
+As far as the excerpt goes that the proxy has: lists of pull requests, runs and statuses, and
+running again, are not in it.
+"""
+
+from __future__ import annotations
+
+import pytest
+from github_fake import BOT, FakeGithub
+from github_shapes import FakeRun
+
+from gatekeeper.github.repository_api import GithubRepositoryApi
+
+SHA, MERGE = "a" * 40, "b" * 40
+
+
+@pytest.fixture
+def api(github: FakeGithub) -> GithubRepositoryApi:
+    github.pull_request(7, SHA, head_repository="fork/prompts")
+    return GithubRepositoryApi(
+        "ghs_0123456789",
+        "octo/prompts",
+        github.public_url,
+        sleep=lambda _: None,
+        seconds_between_writes=0,
+    )
+
+
+def test_pull_requests_and_commits(github: FakeGithub, api: GithubRepositoryApi) -> None:
+    assert api.pull_request(7).head_repository == "fork/prompts"
+    github.pull_request(8, "c" * 40, merge_sha=MERGE, state="closed")
+    assert [state.number for state in api.merged_as(MERGE)] == [8]
+    github.refs["heads/main"] = MERGE
+    assert api.commit_sha("heads/main") == MERGE
+
+
+def test_people_comments_and_reactions(github: FakeGithub, api: GithubRepositoryApi) -> None:
+    github.roles["octocat"] = "maintain"
+    assert (api.role("octocat"), api.role("stranger")) == ("maintain", "none")
+    comment = github.comment(7, "<!-- x --> text", BOT)
+    (remark,) = api.comments(7, "<!-- x -->")
+    assert remark.own
+    for reaction in ("eyes", "rocket", "confused", "-1"):
+        api.react(7, comment.id, reaction)
+    assert github.reactions[comment.id] == ["eyes", "rocket", "confused", "-1"]
+
+
+def test_a_workflow_run(github: FakeGithub, api: GithubRepositoryApi) -> None:
+    github.runs.append(FakeRun(3, SHA, conclusion=None))
+    assert api.workflow_run(3).conclusion is None
