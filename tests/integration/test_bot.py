@@ -297,3 +297,24 @@ def test_github_out_of_order_is_told_where_it_can_be(opened: Open, github: FakeG
     github.faults.append(Fault("GET", "/collaborators/", status=500, times=9))
     assert desk.say("/gatekeeper full") == 3
     assert "GitHub has a problem" in desk.reply
+
+
+def test_the_job_run_again_brings_its_reply_up_to_date(opened: Open, github: FakeGithub) -> None:
+    desk = opened({"README.md": "Another product.\n"})
+    comment = github.comment(7, "/gatekeeper explain sentiment", "maintainer")
+    assert desk.again(comment) == 0
+    assert desk.again(comment) == 0
+    assert len(desk.own) == 1
+
+
+def test_without_a_status_the_only_workflow_is_run_again(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    assert desk.say("/gatekeeper rerun", status_context="") == 0
+    assert github.runs[0].reruns == ["rerun-failed-jobs"]
+
+
+def test_a_comment_without_a_time_waives_nothing(opened: Open, github: FakeGithub) -> None:
+    desk = opened()
+    assert desk.again(github.comment(7, WAIVE, "maintainer"), time="yesterday") == 0
+    assert "not a time" in desk.reply
+    assert github.runs[0].reruns == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,12 @@ def test_waivers_that_cannot_be_read_are_said_and_do_not_count(
     github.faults.append(Fault("GET", "/comments", status=403, message="no"))
     assert desk.judge() == 1
     assert any("could not be read" in notice for notice in desk.result()["notices"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_the_history_belongs_to_whom_the_workspace_belongs(desk: Desk) -> None:
+    os.chown(desk.change.workspace, 1001, 1002)
+    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    assert desk.act("push", push, history=HISTORY) == 0
+    owner = (desk.change.workspace / HISTORY).stat()
+    assert (owner.st_uid, owner.st_gid) == (1001, 1002)
