@@ -94,7 +94,7 @@ def build(folder: Path, files: int, contracts: int) -> GitRepository:
     repository.git("gc", "--quiet")
     changes = {
         "other": {"source/0/0.txt": "changed\n"},
-        "prompt": {"prompts/7/task-7.md": PROMPT.format(number=7) + "In English.\n"},
+        "prompt": {"prompts/0/task-0.md": PROMPT.format(number=0) + "In English.\n"},
         "template": {"prompts/shared/tone.md": "Be brief.\n"},
         "every": {
             f"contracts/task-{number}.yaml": contract(number).replace("0.75", "0.8")
