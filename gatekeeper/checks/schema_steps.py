@@ -11,8 +11,9 @@ Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 # A few lines of references double the work with each line. A large output takes a tenth.
-MAX_STEPS = 1_000_000
-_REFERENCE_STEPS = 5
+MAX_STEPS = 500_000
+_REFERENCE_STEPS = 20
+"""Following a reference is about that much slower than any other keyword."""
 # What keeps running out of steps holds up the whole run, as a pattern does out of time.
 _EXHAUSTED_ALLOWED = 10
 

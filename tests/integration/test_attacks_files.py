@@ -1,0 +1,323 @@
+"""Files of a pull request made to exhaust, escape or reach the gate: each is refused in words.
+
+Every attack ends with its documented exit code, within bounded time and memory, before any
+model is called; no connection is opened and no file outside the revisions is read.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from git_repository import GitRepository
+from proposals import (
+    CONTRACT,
+    FIXTURES,
+    NO_SLO,
+    OTHER,
+    POLICY,
+    PROMPT_FILE,
+    SAYS_OK,
+    Proposal,
+    all_say,
+)
+from samples import check
+
+SECONDS = 20
+"""Of this process; what is unbounded would take hours, or all memory."""
+MEGABYTES = 700
+
+SCHEMA = "contracts/schema.json"
+WITH_SCHEMA = NO_SLO.replace(SAYS_OK, "{type: json_schema, schema: schema.json}")
+
+
+def nested(levels: int, width: int, item: str) -> str:
+    """A file of YAML in which each anchor holds the one before it several times."""
+    above = "".join(
+        f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * width)}]\n"
+        for level in range(1, levels)
+    )
+    return f"a0: &a0 [{item}]\n{above}"
+
+
+def fan_out(levels: int, width: int, line: str) -> dict[str, str]:
+    """Files each of which names the next several times."""
+    files = {
+        f"prompts/level{level}.txt": line.format(f"level{level + 1}.txt") * width
+        for level in range(levels)
+    }
+    return files | {f"prompts/level{levels}.txt": "x"}
+
+
+def doubling(levels: int) -> str:
+    """A schema each of whose parts refers to the next one twice."""
+    parts: dict[str, object] = {
+        f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n + 1}"}, {"$ref": f"#/$defs/p{n + 1}"}]}
+        for n in range(levels)
+    }
+    return json.dumps({"$ref": "#/$defs/p0", "$defs": parts | {f"p{levels}": {}}})
+
+
+class StillGoing(BaseException):
+    """Not an Exception, which templates may raise any of."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    name: str
+    writes: dict[str, str]
+    said: str
+    code: int = 2
+    recorded: dict[str, str] = field(default_factory=dict)
+
+
+def template(name: str, text: str, said: str = "") -> Attack:
+    return Attack(f"template: {name}", {PROMPT_FILE: f"Say {{{{ word }}}}.{text}"}, said)
+
+
+def schema(name: str, text: str, said: str) -> Attack:
+    return Attack(f"schema: {name}", {SCHEMA: text, CONTRACT: WITH_SCHEMA}, said)
+
+
+def contract(name: str, old: str, new: str, said: str) -> Attack:
+    assert old in NO_SLO
+    return Attack(
+        f"contract: {name}", {CONTRACT: NO_SLO.replace(old, new), PROMPT_FILE: OTHER}, said
+    )
+
+
+LOOP = "{% for i in range(99999) %}"
+TEMPLATES = [
+    template("loops in loops", LOOP * 5 + "x" + "{% endfor %}" * 5, "too many loop turns"),
+    template("a long text", "{{ 'x' * 999999999 }}", "a repetition too long"),
+    template(
+        "a text that doubles",
+        "{% set ns = namespace(x='xxxxxxxx') %}"
+        + LOOP
+        + "{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+        "more than 1,000,000",
+    ),
+    template(
+        "a list that doubles",
+        "{% set ns = namespace(x=[1,2]) %}" + LOOP + "{% set ns.x = ns.x + ns.x %}{% endfor %}",
+        "may not",
+    ),
+    template("a power", "{{ 9 ** 9 ** 9 ** 9 }}", "a power too large"),
+    template("a shift of text", "{{ '%999999999d' % 1 }}", "formatting with %"),
+    template("a wide field", "{{ 'x'.center(999999999) }}", "a number larger than"),
+    template("a filter's wide field", "{{ 'x' | center(999999999) }}", "a number larger than"),
+    template("a long range", "{{ range(999999999) | list }}", "Range too big"),
+    template(
+        "a macro without end",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "calls itself without end",
+    ),
+    template(
+        "a macro that forks",
+        "{% macro m(n) %}{% if n %}{{ m(n-1) }}{{ m(n-1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+        "too many loop turns",
+    ),
+    template("a recursive loop", "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}", ""),
+    template("parentheses", "{{ " + "(" * 50_000 + "1" + ")" * 50_000 + " }}", ""),
+    template("signs", "{{ " + "-" * 50_000 + "1 }}", ""),
+    template("sums", "{{ 1" + "+1" * 50_000 + " }}", ""),
+    template("conditions", "{% if 1 %}" * 500 + "x" + "{% endif %}" * 500, ""),
+    template("a class", "{{ ''.__class__.__mro__[1].__subclasses__() }}", "may not"),
+    template("globals of a function", "{{ cycler.__init__.__globals__.os.environ }}", "may not"),
+    template("globals of itself", "{{ self.__init__.__globals__ }}", "may not"),
+    template("attribute filter", "{{ '' | attr('__class__') | attr('mro') }}", "may not"),
+    template("a format string", "{{ '{0.__class__}'.format(1) }}", "may not"),
+    template(
+        "a file of the machine", "{% include '/etc/passwd' %}", "there is no file `etc/passwd`"
+    ),
+    template("a file above", "{% include '../../../etc/passwd' %}", "leads out of the repository"),
+    template(
+        "a file by address", "{% include 'file:///etc/passwd' %}", "not a path in the repository"
+    ),
+    template("a name made up while rendering", "{% include word %}", "only known when rendering"),
+    template("a regular expression", "{{ ('a' * 99999) | replace('a', 'b' * 99999) }}", "may not"),
+    Attack(
+        "template: includes that fork",
+        {
+            PROMPT_FILE: "Say {{ word }}.{% include 'level0.txt' %}",
+            **fan_out(12, 12, "{{% include '{}' %}}"),
+        },
+        "",
+    ),
+    Attack(
+        "template: includes in a circle",
+        {PROMPT_FILE: "Say {{ word }}.{% include 'words.txt' %}"},
+        "includes itself",
+    ),
+]
+
+BOMB = nested(9, 10, "lol")
+YAML = [
+    Attack("YAML: a contract of aliases", {CONTRACT: NO_SLO + BOMB}, "aliases that multiply"),
+    Attack(
+        "YAML: fixtures of aliases",
+        {CONTRACT: NO_SLO.replace("words.csv", "bomb.yaml"), "contracts/bomb.yaml": BOMB},
+        "aliases that multiply",
+    ),
+    Attack(
+        "YAML: a policy of aliases", {POLICY: BOMB, PROMPT_FILE: OTHER}, "aliases that multiply"
+    ),
+    Attack(
+        "YAML: a schema of aliases",
+        {
+            CONTRACT: WITH_SCHEMA.replace("schema.json", "schema.yaml"),
+            "contracts/schema.yaml": BOMB,
+        },
+        "aliases that multiply",
+    ),
+    Attack(
+        "YAML: a prompt of aliases",
+        {
+            CONTRACT: NO_SLO.replace("words.txt", "p.prompt.yml"),
+            "prompts/p.prompt.yml": BOMB + "messages: *a8\n",
+        },
+        "aliases that multiply",
+    ),
+    Attack(
+        "YAML: an alias of itself", {CONTRACT: NO_SLO + "x: &x [*x]\n"}, "deeper than 100 levels"
+    ),
+    Attack("YAML: brackets", {CONTRACT: NO_SLO + "x: " + "[" * 100_000}, "deeper than 100 levels"),
+    Attack(
+        "YAML: a tag that runs code",
+        {CONTRACT: NO_SLO + "x: !!python/object/apply:os.system [id]\n"},
+        "is not known here",
+    ),
+    contract(
+        "a number of a million digits",
+        "name: words\n",
+        f"name: words\nsampling: {{samples: {'9' * 1_000_000}}}\n",
+        "",
+    ),
+    contract(
+        "a hexadecimal number without end",
+        "  - file: words.csv",
+        f"  - vars: {{word: 0x{'f' * 100_000}}}",
+        "",
+    ),
+    contract(
+        "a check that is code",
+        SAYS_OK,
+        "{type: python, file: ../check.py}",
+        "no check type `python`",
+    ),
+    contract("a check by the name of a module", SAYS_OK, "{type: gatekeeper.cli}", "no check type"),
+]
+
+JSON = [
+    Attack(
+        "JSON: brackets",
+        {CONTRACT: NO_SLO.replace("words.csv", "b.json"), "contracts/b.json": "[" * 100_000},
+        "deeper than 100 levels",
+    ),
+    Attack(
+        "JSON: a number too large",
+        {
+            CONTRACT: NO_SLO.replace("words.csv", "b.jsonl"),
+            "contracts/b.jsonl": '{"word": 1e999}\n',
+        },
+        "a number too large",
+    ),
+    Attack(
+        "JSON: brackets in a line",
+        {
+            CONTRACT: NO_SLO.replace("words.csv", "b.jsonl"),
+            "contracts/b.jsonl": '{"word": ' + "[" * 100_000 + "\n",
+        },
+        "deeper than 100 levels",
+    ),
+    Attack("CSV: a cell without end", {FIXTURES: 'id,word\n1,"' + "x" * 1_000_000}, "not CSV"),
+    schema(
+        "a network address",
+        '{"$ref": "https://evil.example/schema.json"}',
+        "not a path in the repository",
+    ),
+    schema(
+        "a metadata service",
+        '{"$ref": "http://169.254.169.254/latest/meta-data"}',
+        "not a path in the",
+    ),
+    schema("a file by address", '{"$ref": "file:///etc/passwd"}', "not a path in the repository"),
+    schema("a file above", '{"$ref": "../../../etc/passwd"}', "leads out of the repository"),
+    schema("a file of the machine", '{"$ref": "/etc/passwd"}', "there is no file `etc/passwd`"),
+    schema(
+        "a dynamic reference",
+        '{"$dynamicRef": "https://evil.example/s"}',
+        "not a path in the repository",
+    ),
+    schema(
+        "a name that makes references remote",
+        '{"$id": "https://evil.example/a.json", "$ref": "b.json"}',
+        "there is no file `contracts/b.json`",
+    ),
+    schema(
+        "a meta-schema of its own",
+        '{"$schema": "https://evil.example/meta"}',
+        "not a known version",
+    ),
+    schema("a circle", '{"$ref": "#"}', "refers to itself in a circle"),
+    schema("parts that double", doubling(40), "too many steps"),
+    schema("brackets", '{"not": ' * 50_000, "deeper than 100 levels"),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    """Ends a test that goes on, and fails one that takes too much time or memory."""
+
+    def give_up(*_: object) -> None:
+        raise StillGoing(f"still going after {2 * SECONDS} s")
+
+    before = signal.signal(signal.SIGPROF, give_up)
+    # Of this process: a busy machine fails no test.
+    signal.setitimer(signal.ITIMER_PROF, 2 * SECONDS)
+    started, memory = time.process_time(), _peak()
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+    assert time.process_time() - started < SECONDS
+    assert _peak() - memory < MEGABYTES
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@pytest.mark.parametrize("attack", [*TEMPLATES, *YAML, *JSON], ids=lambda attack: attack.name)
+def test_a_hostile_file_is_refused_in_words(
+    attack: Attack,
+    git_repository: Callable[..., GitRepository],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = Proposal(attack.name, "", attack.writes, recorded=all_say("ok")).propose(git_repository)
+    code = check(made, tmp_path / "out")
+    said = capsys.readouterr().err
+    assert code == attack.code, said[:1000]
+    assert attack.said in said
+    assert "fault of gatekeeper" not in said
+    assert "Traceback" not in said
+    assert "root:" not in said
+    assert len(said) < 20_000
