@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.trial import Arm, Request
 from gatekeeper.errors import MeasurementError
-from gatekeeper.evidence.job import Job
+from gatekeeper.evidence.job import Job, levels
 from gatekeeper.foresight import foresee
 from gatekeeper.gate import Work, plan_check
 from gatekeeper.sampling.run import distinct_requests
@@ -76,12 +76,12 @@ def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price)
     ContractError and UsageError as the check itself would.
     """
     work = plan_check(change, policy, names)
-    comparisons = sum(j.base is not None for job in work.jobs for j in job.judgings)
+    strictest = levels(work.jobs)
     return Forecast(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
         contracts=(
-            *(_forecast_job(job, price, comparisons) for job in work.jobs),
+            *(_forecast_job(job, price, strictest) for job in work.jobs),
             *(
                 ContractForecast(c.name, c.path, c.affected_by, None, 0, 0, 0.0, None, removed=True)
                 for c in work.removed
@@ -119,10 +119,13 @@ def _beyond(forecast: str, limit: str, name: str) -> MeasurementError:
     )
 
 
-def _forecast_job(job: Job, price: Price, comparisons: int) -> ContractForecast:
+def _forecast_job(
+    job: Job, price: Price, strictest: Mapping[tuple[str, Arm], float]
+) -> ContractForecast:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    seen = foresee(job.judgings[0], comparisons) if job.paired else None
+    level = strictest.get((contract.name, job.judgings[0].by))
+    seen = None if level is None else foresee(job.judgings[0], level)
     return ContractForecast(
         name=contract.name,
         path=contract.path,

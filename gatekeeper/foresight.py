@@ -46,12 +46,12 @@ class Foresight:
         )
 
 
-def foresee(judging: Judging, comparisons: int = 1) -> Foresight:
-    """What the judging could see, were its arms compared. `comparisons` of one run share alpha:
-    each must count on the level that Holm's procedure begins with, as sampling itself does."""
+def foresee(judging: Judging, level: float | None = None) -> Foresight:
+    """What the judging could see, were its arms compared at `level`: alpha, unless other
+    comparisons of the run share it."""
     gate = judging.contract.gate
     inputs = _inputs(judging)
-    level = gate.alpha / max(comparisons, 1)
+    level = gate.alpha if level is None else level
     return Foresight(
         name=judging.contract.name,
         inputs=inputs,

@@ -29,7 +29,7 @@ from gatekeeper.reasons import uncovered_reasons
 from gatekeeper.result import Calls, ContractResult, GateResult, Waiver
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.slo.budget import Event
-from gatekeeper.verdict import conclude, exit_code, removed, waived, worst
+from gatekeeper.verdict import conclude, exit_code, frozen, removed, waived, worst
 
 if TYPE_CHECKING:
     import asyncio
@@ -125,7 +125,7 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
     from gatekeeper.sampling.run import distinct_requests, run_trials
 
     started = datetime.now(UTC)
-    work = _sampled_whole(work, around.waivers)
+    work = _sampled_whole(work, around, started)
     watches = Watches(work.jobs, around.progress)
     if around.progress:
         around.progress.started(len(distinct_requests(work.trials)))
@@ -176,14 +176,13 @@ def answer_without_calls(
     return _result(work, [], waivers, notices, datetime.now(UTC), Calls(), 0.0)
 
 
-def _sampled_whole(work: Work, waivers: Sequence[Waiver]) -> Work:
-    """An accepted regression ends no sampling, because the objectives still need samples."""
-    accepted = {w.contract for w in waivers if w.kind == "accept"}
-    if not accepted:
-        return work
+def _sampled_whole(work: Work, around: Surroundings, now: datetime) -> Work:
+    """An accepted regression ends no sampling, because the objectives still need samples; nor
+    does being no worse where a frozen prompt has to show that it is better."""
+    accepted = {w.contract for w in around.waivers if w.kind == "accept"}
     jobs = tuple(
         replace(job, judgings=tuple(replace(j, contract=_fixed(j.contract)) for j in job.judgings))
-        if accepted & {job.contract.name, None}
+        if accepted & {job.contract.name, None} or frozen(job, around.history, work.policy, now)
         else job
         for job in work.jobs
     )
@@ -210,7 +209,8 @@ def _plan(
     names: Sequence[str],
 ) -> Work:
     wanted = named(affected, names)
-    jobs = tuple(plan_job(contract, policy) for contract in wanted if contract.head)
+    order = f"{base_sha}|{head_sha}"
+    jobs = tuple(plan_job(contract, policy, order) for contract in wanted if contract.head)
     gone = tuple(contract for contract in wanted if contract.head is None)
     return Work(kind, base_sha, head_sha, policy, affected, jobs, gone)
 

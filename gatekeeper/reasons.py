@@ -22,7 +22,6 @@ from gatekeeper.result import (
     Verdict,
 )
 from gatekeeper.slo.budget import ErrorBudget
-from gatekeeper.stats.power import minimum_detectable_effect as least_visible
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.run import Run
@@ -37,13 +36,15 @@ OBJECTIVE_NAMES = {
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """One judging with what it found. `comparison` and `paired` are None where there was nothing
-    to compare; `settled` says that no sample was missing for the answer."""
+    to compare; `settled` says that no sample was missing for the answer, `drawn` that every one
+    that was planned is there."""
 
     judging: Judging
     evidence: Evidence
     comparison: Comparison | None
     paired: PairedResult | None
     settled: bool
+    drawn: bool = True
 
 
 def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
@@ -93,19 +94,16 @@ def paired_reasons(
     if paired.unknown:
         counts += f", {paired.unknown} {_unknown_because(paired)}"
     if paired.p_value <= paired.alpha:
-        # With unmeasured pairs the value is the largest that complete data could have given.
-        bound = "≤" if paired.unmeasured else "="
-        sure = f"p {_p(paired.p_value, bound)}, {paired.method}"
+        sure = f"p {_p(paired.p_value)}, {paired.method}"
         return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
-    if could_be_worse:
+    if could_be_worse and largest_drop > margin:
         text = f"{_count(paired.unmeasured, 'pair')} of samples could not be measured on both arms"
         return [Reason("error", f"{text}, too many to tell whether head is worse.", "error")]
     if paired.minimum_detectable_effect is None:
         text = f"With {_count(paired.fixtures, 'distinct fixture')} no drop could have been seen"
         return [Reason("unseen", f"{text}; add fixtures.", "inconclusive")]
     if paired.stopped == "not_worse":
-        smallest = max(margin, least_visible(paired.fixtures, paired.alpha) or margin)
-        text = f"Not worse by {_points(smallest)} or more: {counts}"
+        text = f"Not worse by {_points(margin)} or more: {counts}"
         return [Reason("not_worse", f"{text} (p {_p(paired.p_value)}).", "pass")]
     seen = f"this run could only have seen a drop of {_points(paired.minimum_detectable_effect)}"
     if largest_drop > margin:
@@ -210,6 +208,9 @@ def under_base(weighed: Weighed) -> list[Reason]:
 def evidence_reasons(weighed: Weighed) -> list[Reason]:
     """Everything one contract says of one set of outcomes."""
     evidence, paired = weighed.evidence, weighed.paired
+    cut_short = paired is not None and paired.stopped == "regressed" and not weighed.drawn
+    if cut_short and not evidence.head.samples:
+        return []  # another judging of the contract was sure before this one was asked
     if not evidence.head.samples:
         cause = _commonest_error(evidence.fixtures)
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
@@ -223,7 +224,10 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
             largest_drop=weighed.comparison.largest_drop(),
             margin=gate.margin,
         )
-        if paired.stopped == "regressed":
+        if not weighed.settled:
+            # Why it was not measured to the end is told already; nothing was found until then.
+            reasons = [reason for reason in reasons if reason.verdict == "fail"]
+        if cut_short:
             # Cut short because the answer is sure: what more samples could have shown is moot.
             return reasons + [r for r in slo_reasons(evidence.slo) if r.verdict == "fail"]
     elif gate.tolerance is None and not evidence.slo:

@@ -94,6 +94,7 @@ class PairedResult:
     and arm were compared, 0 where the first was not drawn to the end; `unmeasured` how many of
     the pairs drawn have no outcome on an arm.
 
+    `family` is how many comparisons of the run share alpha with this one, itself included;
     `fixtures_needed` is how many fixtures would find a drop of the contract's margin.
     `intervals` and `beside` hold what other methods make of the same samples, by name; they
     decide nothing, and neither does `adjusted_p_value` (Benjamini-Hochberg over the run).
@@ -111,6 +112,7 @@ class PairedResult:
     minimum_detectable_effect: float | None
     stopped: Stopped | None
     rounds: int = 1
+    family: int = 1
     unmeasured: int = 0
     fixtures_needed: int | None = None
     adjusted_p_value: float | None = None

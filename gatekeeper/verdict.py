@@ -105,11 +105,10 @@ def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed
     every = {(job.contract.name, w.judging.by): w for job in jobs for w in watches.of(job)}
     worse = {job.contract.name: any(w.regressed for w in watches.of(job)) for job in jobs}
     # The family is fixed before sampling: an outage must not make another contract's test easier.
-    compared = {key: w.comparison for key, w in every.items() if w.comparison}
-    levels = holm_levels(
-        {key: every[key].judging.contract.gate.alpha for key in compared},
-        lambda key, level: compared[key].evaluate(level).regressed,
-    )
+    levels = {
+        **_levels({key: watch for key, watch in every.items() if watch.judging.trusted}),
+        **_levels({key: watch for key, watch in every.items() if not watch.judging.trusted}),
+    }
     found = {key: _weigh(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()}
     each: dict[str, tuple[Weighed, ...]] = defaultdict(tuple)
     for (name, _), weighed in _adjusted(found).items():
@@ -117,16 +116,30 @@ def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed
     return each
 
 
-def _weigh(watch: JudgingWatch, level: float | None, *, cut: bool) -> Weighed:
-    """`cut` says that sampling of the whole contract ended because head is worse."""
+def _levels(family: Mapping[Key, JudgingWatch]) -> dict[Key, tuple[float, int]]:
+    """The level of each comparison of a family by Holm's procedure, and how many share it."""
+    compared = {key: w.comparison for key, w in family.items() if w.comparison}
+    found = holm_levels(
+        {key: family[key].judging.contract.gate.alpha for key in compared},
+        lambda key, level: compared[key].evaluate(level).regressed,
+    )
+    return {key: (level, len(compared)) for key, level in found.items()}
+
+
+def _weigh(watch: JudgingWatch, level: tuple[float, int] | None, *, cut: bool) -> Weighed:
+    """`level` is that of the comparison and how many share it. `cut` says that sampling of the
+    whole contract ended because head is worse."""
     stopped = watch.settled or cut
     evidence = weigh(watch, stopped=stopped)
     paired = None
     if level is not None and watch.comparison and evidence.pairs:
         ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
         gate = watch.judging.contract.gate
-        paired = paired_result(evidence.pairs, watch.comparison, watch.outcomes, gate, level, ended)
-    return Weighed(watch.judging, evidence, watch.comparison, paired, stopped)
+        found = paired_result(
+            evidence.pairs, watch.comparison, watch.outcomes, gate, level[0], ended
+        )
+        paired = replace(found, family=level[1])
+    return Weighed(watch.judging, evidence, watch.comparison, paired, stopped, watch.drawn)
 
 
 def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
@@ -209,6 +222,18 @@ def _contract_result(
 def _under_base(weighed: Weighed) -> UnderBase:
     found = weighed.evidence
     return UnderBase(found.base, found.head, weighed.paired, found.slo, found.fixtures)
+
+
+def frozen(
+    job: Job, history: Mapping[str, Sequence[Event]] | None, policy: Policy, now: datetime
+) -> bool:
+    """Whether the budget is spent, so that only a significantly better change may merge."""
+    contract = job.base or job.contract
+    objective = contract.slo.success_rate
+    if history is None or objective is None or not policy.freeze or not job.paired:
+        return False
+    events = history.get(contract.name, ())
+    return bool(error_budget(events, objective, contract.slo.window, now).spent_up)
 
 
 def _error_budget(

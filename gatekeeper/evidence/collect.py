@@ -15,7 +15,7 @@ from gatekeeper.checks.judge import Judge
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Arm, Outcome, Sample, Trial
 from gatekeeper.evidence.compare import Comparison
-from gatekeeper.evidence.job import Job, Judging
+from gatekeeper.evidence.job import Job, Judging, levels
 from gatekeeper.evidence.objectives import in_doubt, slo_results
 from gatekeeper.result import SloResult, Stopped
 from gatekeeper.sampling.repair import repair
@@ -42,13 +42,14 @@ class JudgingWatch:
     end, each time with a part of their own error rate.
     """
 
-    def __init__(self, judging: Judging, level: float) -> None:
+    def __init__(self, judging: Judging, level: float | None) -> None:
         self.judging = judging
         self.outcomes: list[Outcome] = []
-        self.comparison = Comparison(judging, level) if judging.base else None
+        self.comparison = None if level is None else Comparison(judging, level)
         self.slo: tuple[SloResult, ...] | None = None
         self.rounds = 0
         """How many rounds are complete: one more sample of every fixture on every arm."""
+        self._gap = False
         self._left = Counter(trial.repetition for trial in judging.trials)
         sampling = judging.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
@@ -64,9 +65,10 @@ class JudgingWatch:
     @property
     def stopped(self) -> Stopped | None:
         """Why sampling ended; None while it has not, or where something else ended it."""
-        if self.drawn:
-            return "exhausted"
-        return self.comparison.stopped if self.comparison else "exhausted" if self.settled else None
+        early = self.comparison is not None and self.comparison.test.early
+        if self.comparison and early and self.comparison.stopped:
+            return self.comparison.stopped
+        return "exhausted" if self.drawn or (self.settled and not early) else None
 
     @property
     def regressed(self) -> bool:
@@ -92,7 +94,11 @@ class JudgingWatch:
     def add(self, sample: Sample) -> None:
         """Judge the next sample in plan order."""
         outcome = judged(sample, self.judging.contract, self.judging.judge)
+        # What an interrupted run has beyond a gap came early, not next: it is told, not weighed.
+        self._gap = self._gap or self.judging.trials[len(self.outcomes)] is not sample.trial
         self.outcomes.append(outcome)
+        if self._gap:
+            return
         if self.comparison:
             self.comparison.add(outcome)
         self._left[sample.trial.repetition] -= 1
@@ -110,7 +116,13 @@ class JudgingWatch:
             for trial in self.judging.trials
             if trial.arm == "head" and trial.repetition < self.rounds
         )
-        results = slo_results(self.judging.contract, head, planned, 1 - OBJECTIVE_ERROR * share)
+        results = slo_results(
+            self.judging.contract,
+            head,
+            planned,
+            1 - OBJECTIVE_ERROR * share,
+            self.judging.same_input,
+        )
         decided = {r.objective: r for r in self.slo or () if r.met is not None}
         self.slo = tuple(decided.get(r.objective, r) for r in results)
 
@@ -131,12 +143,12 @@ class Watches:
     """The watch of a whole run: a JudgingWatch for each judging of each contract."""
 
     def __init__(self, jobs: Sequence[Job], progress: Progress | None = None) -> None:
-        paired = sum(j.base is not None for job in jobs for j in job.judgings)
+        strictest = levels(jobs)
         self._progress = progress
         self._watches: Mapping[str, Mapping[Arm, JudgingWatch]] = {
             job.contract.name: {
                 # Holm's first step is the strictest: who is rejected there is rejected for sure.
-                judging.by: JudgingWatch(judging, judging.contract.gate.alpha / max(paired, 1))
+                judging.by: JudgingWatch(judging, strictest.get((job.contract.name, judging.by)))
                 for judging in job.judgings
             }
             for job in jobs

@@ -7,6 +7,7 @@ pull request does to the contract, the prompt must also satisfy the one it found
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,7 +30,8 @@ class Judging:
 
     `by` says whose contract it is. `base` is None where there is nothing to compare with:
     then head alone is judged. `unpaired` fixtures have no base arm, `unanswerable` ones no
-    head arm. `same_input` maps a fixture to the earlier one whose input it repeats.
+    head arm. `same_input` maps a fixture to the earlier one whose input it repeats. `trusted`
+    says that the rules are those of the base branch.
     """
 
     by: Arm
@@ -41,6 +43,7 @@ class Judging:
     unanswerable: tuple[str, ...]
     same_input: Mapping[str, str]
     judge: Judge
+    trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ class Job:
         return tuple(trial for judging in self.judgings for trial in judging.trials)
 
 
-def plan_job(affected: AffectedContract, policy: Policy) -> Job:
-    """Plan an affected contract that exists at head.
+def plan_job(affected: AffectedContract, policy: Policy, order: str = "") -> Job:
+    """Plan an affected contract that exists at head. The order of its fixtures is drawn from
+    `order`, which names the commits that are compared.
 
     Raises ContractError where head's prompt does not render or a check cannot be prepared:
     before any model is called.
@@ -78,14 +82,18 @@ def plan_job(affected: AffectedContract, policy: Policy) -> Job:
     before = _base_target(affected, head, base)
     if before is not None and target_digest(before) == target_digest(target):
         before = None
-    judgings = [_judging("head", head, target, before, _by_id(base))]
+    differs = base is not None and _judges_differently(base, head)
+    trusted = base is not None and (policy.allow.weakening or not differs)
+    judgings = [_judging("head", head, target, before, _by_id(base), order=order, trusted=trusted)]
     weakened = loosenings(base, head) if base else ()
     notices = []
     touched = weakened or before is not None
-    if base and touched and not policy.allow.weakening and _judges_differently(base, head):
+    if base and touched and differs and not policy.allow.weakening:
         own = replace(base, name=head.name)
         try:
-            judgings.append(_judging("base", own, target, before, _by_id(head)))
+            judgings.append(
+                _judging("base", own, target, before, _by_id(head), order=order, trusted=True)
+            )
         except ContractError as error:
             # A contract that could never judge must stay repairable by a pull request.
             notices.append(f"The base contract cannot judge: {error.problems[0]}")
@@ -115,10 +123,35 @@ def _judges_differently(base: Contract, head: Contract) -> bool:
     return contract_digest(replace(base, target=head.target)) != contract_digest(head)
 
 
+def levels(jobs: Sequence[Job]) -> dict[tuple[str, Arm], float]:
+    """The strictest level that each comparison of a run is tested at, Holm's first, by contract
+    and by who judges.
+
+    There are two families, so that nothing a pull request writes can make the base's contracts
+    less sure of what they find: those contracts share alpha among themselves, and what head
+    changed or added shares it apart.
+    """
+    compared = [
+        (job.contract.name, judging) for job in jobs for judging in job.judgings if judging.base
+    ]
+    family = Counter(judging.trusted for _, judging in compared)
+    return {
+        (name, judging.by): judging.contract.gate.alpha / family[judging.trusted]
+        for name, judging in compared
+    }
+
+
 def _judging(
-    by: Arm, contract: Contract, head: Target, base: Target | None, lent: Mapping[str, Fixture]
+    by: Arm,
+    contract: Contract,
+    head: Target,
+    base: Target | None,
+    lent: Mapping[str, Fixture],
+    *,
+    order: str,
+    trusted: bool,
 ) -> Judging:
-    plan = plan_trials(contract, head, base, lent, by)
+    plan = plan_trials(contract, head, base, lent, by, order)
     return Judging(
         by=by,
         contract=contract,
@@ -129,6 +162,7 @@ def _judging(
         unanswerable=plan.unanswerable,
         same_input=duplicates(plan.trials),
         judge=prepare(contract),
+        trusted=trusted,
     )
 
 

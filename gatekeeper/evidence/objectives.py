@@ -28,17 +28,19 @@ def slo_results(
     head: Sequence[Outcome],
     planned: Mapping[str, int],
     confidence: float = 0.95,
+    same_input: Mapping[str, str] | None = None,
 ) -> tuple[SloResult, ...]:
     """Each objective that the contract sets, in the order of the contract format.
 
     `head` holds the head arm's outcomes, those of failed calls included; `planned` how many
     each input should have, by fixture: what is missing could have been anything. `confidence`
     is that of the intervals that decide; who looks several times must ask for more.
+    `same_input` maps a fixture to the earlier one whose input it repeats.
     """
     slo = contract.slo
     results = []
     if slo.success_rate is not None:
-        results.append(_success_rate(slo.success_rate, head, planned, confidence))
+        results.append(_success_rate(slo.success_rate, head, planned, confidence, same_input or {}))
     if slo.latency_p95_ms is not None:
         lost = sum(planned.values()) - sum(o.sample.completion is not None for o in head)
         results.append(_latency(slo.latency_p95_ms, head, lost, confidence))
@@ -74,12 +76,23 @@ def standing(result: SloResult) -> str:
 
 
 def _success_rate(
-    target: float, head: Sequence[Outcome], planned: Mapping[str, int], confidence: float
+    target: float,
+    head: Sequence[Outcome],
+    planned_of: Mapping[str, int],
+    confidence: float,
+    same_input: Mapping[str, str],
 ) -> SloResult:
-    """Shown with Wilson's interval over the samples; decided by the exact one over fixtures,
-    because drawing a fixture again says nothing new about the others."""
-    measured = Counter(o.sample.trial.fixture for o in head if o.passed is not None)
-    passed = Counter(o.sample.trial.fixture for o in head if o.passed)
+    """Shown with Wilson's interval over the samples; decided by the exact one over inputs,
+    because drawing an input again says nothing new about the others."""
+
+    def asked(fixture: str) -> str:
+        return same_input.get(fixture, fixture)
+
+    measured = Counter(asked(o.sample.trial.fixture) for o in head if o.passed is not None)
+    passed = Counter(asked(o.sample.trial.fixture) for o in head if o.passed)
+    planned: Counter[str] = Counter()
+    for fixture, count in planned_of.items():
+        planned[asked(fixture)] += count
     fixtures = list(planned)
     total, good = sum(measured.values()), sum(passed.values())
     shown = rate_interval(good, total)

@@ -58,7 +58,10 @@ def _objectives(watch: JudgingWatch, *, stopped: bool) -> tuple[SloResult, ...]:
     if watch.slo is not None:
         return watch.slo
     head = [outcome for outcome in watch.outcomes if outcome.sample.trial.arm == "head"]
-    results = slo_results(watch.judging.contract, head, _planned(watch, head, stopped=stopped))
+    planned = _planned(watch, head, stopped=stopped)
+    results = slo_results(
+        watch.judging.contract, head, planned, same_input=watch.judging.same_input
+    )
     return undecided(results) if stopped else results
 
 

@@ -9,7 +9,7 @@ from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.headline import OBJECTIVES, objective_value
 from gatekeeper.reports.page import Page, fold
-from gatekeeper.reports.paired import comparisons, decided_by
+from gatekeeper.reports.paired import decided_by
 from gatekeeper.result import ArmResult, ContractResult
 
 
@@ -34,16 +34,15 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
 
 def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
     """A few lines a contract, the worst first: causes, tests, arms, objectives, error budget."""
-    of = comparisons(contracts)
     judged = [(contract, as_base_judges(contract)) for contract in contracts]
-    rows = [row for pair in judged for judging in pair if judging for row in _rows(judging, of)]
+    rows = [row for pair in judged for judging in pair if judging for row in _rows(judging)]
     if not rows:
         return
     opening, closing = fold("How this was decided, with latency, cost and error budget")
     page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
 
 
-def _rows(contract: ContractResult, of: int) -> list[str]:
+def _rows(contract: ContractResult) -> list[str]:
     name = code(contract.name, 100)
     rows = []
     if contract.affected_by:
@@ -51,7 +50,7 @@ def _rows(contract: ContractResult, of: int) -> list[str]:
         more = contract.affected_by[5:]
         rows.append(f"- {name} ran because of {', '.join(shown)}{f' +{len(more)}' if more else ''}")
     if contract.paired:
-        rows.append(f"- {name}: {prose(decided_by(contract.paired, of))}")
+        rows.append(f"- {name}: {prose(decided_by(contract.paired))}")
     rows += [
         f"- {name} {label}: {_arm(arm)}"
         for label, arm in (("base", contract.base), ("head", contract.head))

@@ -8,7 +8,7 @@ from gatekeeper.reports import figures
 from gatekeeper.reports.decision import as_base_judges
 from gatekeeper.reports.harmless import block, code, prose
 from gatekeeper.reports.headline import ICONS, OBJECTIVES, objective_value, worst_reasons
-from gatekeeper.reports.paired import comparisons, counts, deciding_test, is_significant, p_value
+from gatekeeper.reports.paired import counts, deciding_test, is_significant, p_value
 from gatekeeper.result import (
     ContractResult,
     FixtureResult,
@@ -27,23 +27,22 @@ def render_explanation(result: GateResult, name: str) -> str:
     contract = next((c for c in result.contracts if c.name == name), None)
     if contract is None:
         return f"{code(name, 100)} is not affected by this change, so there is no evidence on it.\n"
-    of = comparisons(result.contracts)
     parts = [
         f"## {ICONS[contract.verdict]} {code(name, 100)}: {contract.verdict}",
         "\n".join(f"- {ICONS[r.verdict]} {prose(r.text, 600)}" for r in worst_reasons(contract)),
-        *_evidence(contract, of),
+        *_evidence(contract),
     ]
     before = as_base_judges(contract)
     if before:
-        parts += ["### Judged by the base contract", *_evidence(before, of)]
+        parts += ["### Judged by the base contract", *_evidence(before)]
     judged = f"Judged at {code(result.head_sha[:10])}"
     spent = f"{figures.calls(result.calls)}, cost {figures.dollars(result.cost_usd)}"
     parts.append(f"<sub>{judged} · {spent}</sub>")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _evidence(contract: ContractResult, of: int) -> list[str]:
-    parts = [*_comparison(contract, contract.paired, of)] if contract.paired else [_alone(contract)]
+def _evidence(contract: ContractResult) -> list[str]:
+    parts = [*_comparison(contract, contract.paired)] if contract.paired else [_alone(contract)]
     if contract.slo:
         rows = "\n".join(f"- {_objective(slo)}" for slo in contract.slo)
         parts.append(f"**Objectives**\n\n{rows}")
@@ -58,7 +57,7 @@ def _alone(contract: ContractResult) -> str:
     return f"There is nothing to compare with. On head {passed}."
 
 
-def _comparison(contract: ContractResult, paired: PairedResult, of: int) -> list[str]:
+def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
     broke = [f.id for f in contract.fixtures if f.change == "broke"]
     fixed = [f.id for f in contract.fixtures if f.change == "fixed"]
     found = [
@@ -66,7 +65,7 @@ def _comparison(contract: ContractResult, paired: PairedResult, of: int) -> list
         *([f"Broke: {_names(broke)}."] if broke else []),
         *([f"Fixed: {_names(fixed)}."] if fixed else []),
     ]
-    return [" ".join(found), _size(paired), _test(paired, of), _seen(paired)]
+    return [" ".join(found), _size(paired), _test(paired), _seen(paired)]
 
 
 def _size(paired: PairedResult) -> str:
@@ -77,14 +76,14 @@ def _size(paired: PairedResult) -> str:
     return f"{text}; the true difference is likely within {interval}." if interval else f"{text}."
 
 
-def _test(paired: PairedResult, of: int) -> str:
+def _test(paired: PairedResult) -> str:
     if paired.p_value is None:
         return "**How sure**: no pair of answers could be compared."
     p = p_value(paired)
     chance = f"were head as good as base, a result at least this bad had probability {p}"
     verdict = "below" if is_significant(paired) else "not below"
     meaning = "worse than chance explains" if is_significant(paired) else "it can be chance"
-    test = prose(deciding_test(paired, of))
+    test = prose(deciding_test(paired))
     return f"**How sure**: {prose(chance)}, {verdict} the level; {meaning}. ({test})"
 
 

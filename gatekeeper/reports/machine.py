@@ -175,6 +175,7 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         "minimum_detectable_effect": paired.minimum_detectable_effect,
         "stopped": paired.stopped,
         "rounds": paired.rounds,
+        "family": paired.family,
         "unmeasured": paired.unmeasured,
         "fixtures_needed": paired.fixtures_needed,
         "adjusted_p_value": paired.adjusted_p_value,

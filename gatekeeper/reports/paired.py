@@ -16,7 +16,9 @@ def is_significant(paired: PairedResult) -> bool:
 def p_value(paired: PairedResult) -> str:
     """How sure: a bound where samples were not measured, which may have been anything. What was
     not drawn because the answer was sure leaves the value exact."""
-    return figures.p_value(paired.p_value, paired.alpha, at_most=paired.unmeasured > 0)
+    # The sequential test's looks depend on the sizes seen, so that its value is no strict bound.
+    bound = paired.unmeasured > 0 and paired.method.startswith("exact")
+    return figures.p_value(paired.p_value, paired.alpha, at_most=bound)
 
 
 def seeable_effect(paired: PairedResult) -> float | None:
@@ -58,25 +60,26 @@ def ended_early(paired: PairedResult) -> str:
 
 
 def comparisons(contracts: Sequence[ContractResult]) -> int:
-    """How many comparisons of the arms share the level in a run."""
+    """How many comparisons of the arms a run has."""
     judged = [c.paired for c in contracts]
     judged += [c.under_base.paired for c in contracts if c.under_base]
     return sum(paired is not None for paired in judged)
 
 
-def deciding_test(paired: PairedResult, of: int) -> str:
-    """The test that decides and its level, which `of` comparisons of the run share."""
+def deciding_test(paired: PairedResult) -> str:
+    """The test that decides, its level, and how many comparisons of the run share alpha."""
+    of = paired.family
     shared = f", by Holm over {of:,} comparisons" if of > 1 else ""
     inputs = figures.count(paired.fixtures, "distinct input")
     return f"{paired.method} on {inputs}, level {paired.alpha:.3g}{shared}"
 
 
-def decided_by(paired: PairedResult, of: int) -> str:
+def decided_by(paired: PairedResult) -> str:
     """The deciding test with its answer, and what it would have taken to see more."""
     p = p_value(paired)
     value = "no p-value" if p == figures.NONE else f"p {p}"
     parts = [
-        f"{deciding_test(paired, of)}: {value}",
+        f"{deciding_test(paired)}: {value}",
         counts(paired),
         "unfinished" if paired.stopped is None else "",
         fixtures_wanted(paired),

@@ -21,7 +21,6 @@ from gatekeeper.reports.headline import (
 )
 from gatekeeper.reports.headline import worst_reasons as reasons_of
 from gatekeeper.reports.paired import (
-    comparisons,
     deciding_test,
     ended_early,
     fixtures_wanted,
@@ -53,9 +52,8 @@ def show_result(result: GateResult, files: Mapping[str, Path], console: Console)
     """The worst contract first; the verdict last, where the eye ends."""
     if result.contracts:
         console.print(_table(result, console))
-        of = comparisons(result.contracts)
         for contract in by_severity(result.contracts):
-            _print_contract(console, contract, of)
+            _print_contract(console, contract)
     for path in result.uncovered:
         console.print(_text(f"{path} has no contract.", "yellow"))
     for notice in result.notices:
@@ -113,13 +111,13 @@ def _table(result: GateResult, console: Console) -> Table:
     return table
 
 
-def _print_contract(console: Console, contract: ContractResult, of: int) -> None:
+def _print_contract(console: Console, contract: ContractResult) -> None:
     for reason in reasons_of(contract):
         style = _STYLES[reason.verdict]
         line = Text(f"{ICONS[reason.verdict]} ").append(_text(contract.name, "bold"))
         console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
     if contract.paired:
-        console.print(Text("  ").append(_text(_decided(contract, contract.paired, of), "dim")))
+        console.print(Text("  ").append(_text(_decided(contract, contract.paired), "dim")))
     for text in contract.weakened:
         console.print(Text("  weakened: ", "yellow").append(_text(text)))
     for text in contract.warnings:
@@ -131,11 +129,11 @@ def _print_contract(console: Console, contract: ContractResult, of: int) -> None
         console.print(Text(f"  …and {len(broken) - _MOST_BROKEN:,} more broke", "dim"))
 
 
-def _decided(contract: ContractResult, paired: PairedResult, of: int) -> str:
+def _decided(contract: ContractResult, paired: PairedResult) -> str:
     """What the reasons above leave out."""
     said = any(reason.code == "undecided" for reason in contract.reasons)
     wanted = "" if said else fixtures_wanted(paired)
-    return "; ".join(filter(None, (deciding_test(paired, of), ended_early(paired), wanted)))
+    return "; ".join(filter(None, (deciding_test(paired), ended_early(paired), wanted)))
 
 
 def _broken(fixture: FixtureResult) -> Text:

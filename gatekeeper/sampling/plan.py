@@ -1,8 +1,9 @@
 """Trials in the order in which they are to run.
 
 Repetition is outermost, so that stopping early leaves every fixture with nearly the same
-number of samples. Within a repetition the fixtures come in a random order drawn from the
-contract's seed, so that a stop does not depend on how an author sorted the file. The two
+number of samples. Within a repetition the fixtures come in a random order that is drawn anew
+for every pair of commits: a stop must not depend on how an author sorted the file, and nobody
+may know beforehand which fixtures come late. The two
 arms of a fixture are next to each other, so that a drift of the provider hits both alike
 and a prompt prefix that both share stays in the provider's cache.
 """
@@ -20,9 +21,6 @@ from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Message, Tar
 from gatekeeper.contract.render import render_messages
 from gatekeeper.contract.trial import Arm, Request, Trial
 from gatekeeper.errors import ContractError, Problem
-
-_ORDER_SEED = 0  # the order is always reproducible, also where no seed is sent to the model
-
 
 Messages = Mapping[str, tuple[Message, ...]]
 
@@ -57,17 +55,19 @@ def plan_trials(
     base: Target | None,
     lent: Mapping[str, Fixture],
     judged_by: Arm = "head",
+    order: str = "",
 ) -> Plan:
     """Every trial that a contract asks for. Without `base` the head arm runs alone.
 
     Both arms get the contract's fixtures. Where a prompt needs variables that a fixture does
     not have, the fixture of the same id in `lent`, of the other revision, lends its own.
+    The fixtures' order is drawn from `order`, which names what is judged.
     For the head's contract its own prompt must take all its own fixtures: raises
     ContractError with every reason why it does not.
     """
     fixtures = list(contract.fixtures)
     seed = contract.sampling.seed
-    random.Random(_ORDER_SEED if seed is None else seed).shuffle(fixtures)  # noqa: S311
+    random.Random(f"{order}|{contract.name}").shuffle(fixtures)  # noqa: S311
 
     strict = judged_by == "head"
     answers = _render_own(contract, head) if strict else _render(head, fixtures, lent)

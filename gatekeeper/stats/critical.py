@@ -18,7 +18,8 @@ def critical_counts(levels: Iterable[float]) -> list[int]:
         tail += weight / 2
         below = fewest - 1
         weight *= n / (2 * (n - below)) if n > below else 0.0
-        while tail > level:
+        # Beyond n nothing is left of the tail but the rounding of its sums.
+        while tail > level and fewest <= n:
             weight *= (n - below) / (below + 1)
             tail -= weight
             fewest += 1

@@ -1,9 +1,10 @@
 """Is head, if worse at all, worse by less than the margin? The non-inferiority look.
 
 Two things must hold. The upper confidence bound of the mean drop lies below the margin, by
-Student's t over fixtures: it sees a little drop of many fixtures. And a share of fixtures that
-broke outright would have shown itself: where hardly anything changes the variance is too small
-to trust, however many samples there are, and only the number of fixtures counts.
+Student's t over fixtures: it sees a little drop of many fixtures. And were a share of fixtures
+as large as the margin broken outright, more of them would have shown it: where hardly anything
+changes the variance is too small to trust, however many samples there are, and only the number
+of fixtures counts.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ _ROUNDING = 1 + 1e-12
 def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> float | None:
     """The upper confidence bound of the mean drop at `1 - level`; None below two fixtures.
 
-    `drops` has one entry a fixture: base's pass rate less head's, from -1 to 1. Student (1908),
-    The probable error of a mean, Biometrika 6:1-25.
+    `drops` has one entry a fixture: base's pass rate less head's, from -1 to 1. Student's t,
+    raised where few fixtures drop by much: Johnson, N. J. (1978), Modified t tests and
+    confidence intervals for asymmetrical populations, JASA 73:536-544; with the skewness term
+    that Chen, L. (1995), JASA 90:767-772, gives for this tail. It is never lowered.
     """
     require_inside("level", level)
     n = len(drops)
@@ -40,8 +43,12 @@ def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> fl
     from scipy.special import stdtrit
 
     values = np.asarray(drops, dtype=float)
-    error = float(values.std(ddof=1)) / math.sqrt(n)
-    return float(values.mean()) + float(stdtrit(n - 1, 1 - level)) * error
+    mean, variance = float(values.mean()), float(values.var(ddof=1))
+    if variance == 0:
+        return mean
+    t = float(stdtrit(n - 1, 1 - level))
+    skew = float(((values - mean) ** 3).mean()) / (6 * variance * n) * (1 + 2 * t**2)
+    return mean + max(0.0, skew) + t * math.sqrt(variance / n)
 
 
 def most_broken(fixtures: int, share: float, alpha: float) -> int | None:
@@ -61,22 +68,16 @@ def most_broken(fixtures: int, share: float, alpha: float) -> int | None:
 
 
 def not_worse(
-    drops: Sequence[float] | NDArray[np.float64],
-    margin: float,
-    visible: float | None,
-    level: float,
-    alpha: float,
+    drops: Sequence[float] | NDArray[np.float64], margin: float, level: float, alpha: float
 ) -> bool:
     """Whether head is not worse by `margin`: the look's own `level` is spent on the bound.
 
-    `visible` is the smallest share of broken fixtures that so many fixtures can show (their
-    minimum detectable effect), None where they can show none: a claim cannot be finer. What
-    fixtures the suite happens to hold is the same at every look, so that part has `alpha` once.
+    Which fixtures the suite happens to hold is the same at every look, so that the other part
+    has half of `alpha`, once. By simulation (benchmarks/decisions, and drops of 1, 1/2 and 1/4
+    on the fewest fixtures that make the margin) both together are wrong in about 5 % at most.
     """
-    if visible is None:
-        return False
     bound = drop_bound(drops, level)
     if bound is None or bound >= margin:
         return False
-    most = most_broken(len(drops), max(margin, visible), alpha)
+    most = most_broken(len(drops), margin, alpha / 2)
     return most is not None and sum(drop > BROKEN for drop in drops) <= most

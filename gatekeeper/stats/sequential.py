@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Literal
 from gatekeeper.stats.arguments import require_inside
 from gatekeeper.stats.betting import not_worse_capital
 from gatekeeper.stats.not_worse import not_worse
-from gatekeeper.stats.power import minimum_detectable_effect
 from gatekeeper.stats.sign_flip import sign_flip_test
 from gatekeeper.stats.walk import Walk, first_crossing, walk_boundary, walk_p_value
 
@@ -55,7 +54,9 @@ BETTING_SHARE = 0.1
 _LOOKS = (1, 2, 3, 5)
 _ENOUGH = 0.9
 """More rounds cannot help where they would leave this much of the estimate's variance."""
-_FLIPS = 1 << 14
+_MOST_WAYS, _FEWEST_WAYS = 1 << 14, 1 << 12
+_SIGNS = 1 << 22
+"""How many signs are drawn in all, as far as the number of ways allows."""
 _ENUMERATED = 14
 _SEED = 20250601
 
@@ -164,7 +165,7 @@ class SequentialTest:
         chance is divided by the part of alpha that the look may spend. So it is at most the
         level exactly where head is worse. Not `early`, it is that of the sign-flip test.
         """
-        level = level or self.level
+        level = self.level if level is None else level
         if not self.early:
             p = sign_flip_test(drawn.sum(axis=1, dtype=int).tolist())
             return Evaluation(p <= level, p)
@@ -173,7 +174,7 @@ class SequentialTest:
         changed, broke = int((seen != 0).sum()), int((seen > 0).sum())
         if crossing is not None:
             return Evaluation(True, float(self.walk.spent[changed]))
-        p, share = walk_p_value(self.walk, changed, broke), WALK_SHARE
+        p, share, reached = walk_p_value(self.walk, changed, broke), WALK_SHARE, None
         for look in [look for look in self.looks if look.rounds <= drawn.shape[1]]:
             rounds = drawn[:, : look.rounds]
             last = self._is_last(rounds)
@@ -181,9 +182,11 @@ class SequentialTest:
             at = level if last else share * self.level
             if self._rejects(rounds, at):
                 return Evaluation(True, min(self._joint_p_value(rounds), at))
-            p = self._joint_p_value(rounds)
+            reached = rounds
             if last:
                 break  # all of alpha is spent: what was drawn after it cannot be asked again
+        if reached is not None:
+            p = self._joint_p_value(reached)
         return Evaluation(False, min(1.0, max(p / share, math.nextafter(level, 1))))
 
     def _bet_won(self, harshest: Differences) -> int | None:
@@ -220,10 +223,8 @@ class SequentialTest:
     def _not_worse(self, drawn: Differences, look: Look) -> bool:
         if not self.early:
             return False
-        visible = minimum_detectable_effect(self.fixtures, self.level)
-        drops = drawn.mean(axis=1)
         level = (1 - BETTING_SHARE) * look.own * self.alpha
-        return not_worse(drops, self.margin, visible, level, self.alpha)
+        return not_worse(drawn.mean(axis=1), self.margin, level, self.alpha)
 
     def _enough(self, drawn: Differences) -> bool:
         """Whether more rounds would hardly sharpen the estimate of the mean difference.
@@ -280,8 +281,9 @@ def _drawn_signs(fixtures: int) -> NDArray[np.int8]:
     """Signs drawn at random, the same at every look: what crossed before is then known."""
     import numpy as np
 
+    ways = min(_MOST_WAYS, max(_FEWEST_WAYS, _SIGNS // fixtures))
     rng = np.random.default_rng(_SEED)
-    signs = 1 - 2 * rng.integers(0, 2, size=(_FLIPS, fixtures), dtype=np.int8)
+    signs = 1 - 2 * rng.integers(0, 2, size=(ways, fixtures), dtype=np.int8)
     signs[0] = 1
     return signs
 
