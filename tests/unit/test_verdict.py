@@ -120,12 +120,19 @@ def test_an_undecided_result_says_how_many_fixtures_would_do():
     assert "would take" not in reason.text
 
 
-def test_not_worse_is_said_of_no_less_than_so_many_fixtures_can_show():
-    (few,) = called_for(paired(stopped="not_worse", fixtures=20))
-    (many,) = called_for(paired(stopped="not_worse", fixtures=1000))
+def test_not_worse_is_said_of_the_margin_it_was_shown_for():
+    (reason,) = called_for(paired(stopped="not_worse", fixtures=1000))
 
-    assert "Not worse by 31 points or more" in few.text
-    assert "Not worse by 5 points or more" in many.text
+    assert "Not worse by 5 points or more" in reason.text
+
+
+def test_a_few_lost_samples_that_could_hide_no_more_than_the_margin_are_no_error():
+    lost = paired(broke=4, unmeasured=2, p_value=0.2)
+
+    (reason,) = called_for(lost, could_be_worse=True, largest_drop=0.04)
+    assert (reason.code, reason.verdict) == ("not_worse", "pass")
+    (reason,) = called_for(lost, could_be_worse=True, largest_drop=0.06)
+    assert (reason.code, reason.verdict) == ("error", "error")
 
 
 def test_of_several_samples_the_pass_rate_is_told_beside_the_fixtures():

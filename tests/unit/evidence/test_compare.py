@@ -18,7 +18,7 @@ def test_a_broken_prompt_is_found_after_a_handful_of_pairs():
 
 
 def test_a_harmless_one_is_let_through_before_all_is_drawn():
-    arms = {f"f{i}": ([True] * 10, [True] * 10) for i in range(40)}
+    arms = {f"f{i}": ([True] * 10, [True] * 10) for i in range(80)}
     comparison = compared(arms, mode="adaptive")
 
     assert (comparison.stopped, comparison.rounds) == ("not_worse", 1)

@@ -93,7 +93,7 @@ def test_a_p_value_that_is_a_bound_says_so() -> None:
 @given(st.floats(0.0001, 1), st.sampled_from([0.01, 0.05, 0.1]))
 def test_a_p_value_stands_on_its_side_of_alpha(p: float, alpha: float) -> None:
     shown = float(figures.p_value(p, alpha).removeprefix("= "))
-    assert (shown < alpha) == (p < alpha) or abs(p - alpha) < 1e-8
+    assert (shown <= alpha) == (p <= alpha) or abs(p - alpha) < 1e-8
 
 
 @pytest.mark.parametrize(

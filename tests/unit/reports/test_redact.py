@@ -31,7 +31,7 @@ visible_text = st.text(
     max_size=30,
 )
 long_secrets = st.text(
-    st.characters(min_codepoint=33, max_codepoint=0x2FFF, exclude_categories=["Cs", "Z"]),
+    st.characters(min_codepoint=33, max_codepoint=0x2FFF, exclude_categories=["Cc", "Cs", "Z"]),
     min_size=8,
     max_size=40,
 )
