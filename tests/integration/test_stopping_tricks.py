@@ -1,0 +1,139 @@
+"""What stopping early must not open: tricks with the order, the family of tests, and time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from test_stopping import POLICY, Model, check, revision
+
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import Limits, Policy
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.gate import Surroundings, measure, plan_check
+from gatekeeper.result import GateResult
+from gatekeeper.slo.budget import Event
+
+JUDGE = """\
+contract: 1
+name: c0
+prompt: c0.txt
+model: m/c0
+fixtures: [{{file: words.csv}}]
+checks: [{{type: contains, value: ok}}]
+sampling: {{samples: 1, seed: {seed}}}
+"""
+TINY = """\
+contract: 1
+name: x{number}
+prompt: c0.txt
+model: m/c0
+fixtures: [{{id: a, vars: {{word: a}}}}]
+checks: [{{type: contains, value: o}}]
+"""
+
+
+def judged(fixtures: int, model: Model, *, seed: int = 42, extra: int = 0) -> GateResult:
+    """A prompt that changes; head's contract has another seed and `extra` contracts beside it."""
+
+    def files(arm: str, seed: int, extra: int) -> dict[str, bytes]:
+        words = "".join(f"id{i},word {i}\n" for i in range(fixtures))
+        tiny = {f"contracts/x{n}.yaml": TINY.format(number=n).encode() for n in range(extra)}
+        return tiny | {
+            "contracts/c0.yaml": JUDGE.format(seed=seed).encode(),
+            "contracts/c0.txt": f"{arm} {{{{ word }}}}".encode(),
+            "contracts/words.csv": f"id,word\n{words}".encode(),
+        }
+
+    base = MemoryRevision(files("Base", 42, 0), "b" * 40)
+    head = MemoryRevision(files("Head", seed, extra), "c" * 40)
+    return asyncio.run(measure(plan_check(Change(base, head), POLICY), Surroundings(model)))
+
+
+@pytest.mark.parametrize("change", [{}, {"seed": 43}, {"extra": 13}, {"seed": 43, "extra": 13}])
+def test_nothing_in_head_makes_the_bases_contract_less_sure(change):
+    """Five broken fixtures are enough at alpha, and would not be at half of it."""
+    assert judged(5, Model(1.0, 0.0), **change).verdict == "fail"
+
+
+def test_a_contract_that_was_cut_off_is_no_error_of_its_own():
+    result = judged(40, Model(1.0, 0.0), seed=7)
+
+    (found,) = result.contracts
+    assert found.verdict == "fail"
+    assert [reason.verdict for reason in found.reasons if reason.verdict == "error"] == []
+
+
+@dataclass(frozen=True)
+class LateFixturesBreak(Model):
+    """Head answers the first of its fixtures as base does, and none of the others."""
+
+    good: int = 130
+
+    async def complete(self, request: Request) -> Completion:
+        arm, _, number = request.messages[0].content.split()
+        broken = arm == "Head" and int(number) >= self.good
+        return Completion("no" if broken else "ok", 5.0)
+
+
+def test_fixtures_cannot_be_put_where_they_are_not_drawn():
+    """More than half of them broken: no order of the file hides it, whatever the commits."""
+    assert check(LateFixturesBreak(1, 1), fixtures=300, samples=3).verdict == "fail"
+
+
+@dataclass(frozen=True)
+class Slow(Model):
+    """Never answers in head's place where head would have passed."""
+
+    async def complete(self, request: Request) -> Completion:
+        completion = await super().complete(request)
+        if request.messages[0].content.startswith("Head") and completion.text == "ok":
+            await asyncio.Event().wait()
+        return completion
+
+
+@pytest.mark.parametrize("mode", ["adaptive", "fixed"])
+@pytest.mark.parametrize("concurrency", [4, 64])
+def test_an_interrupted_run_weighs_no_sample_beyond_a_gap(mode, concurrency):
+    """What came back was what failed: taken as evidence it would call an equal prompt worse."""
+
+    async def interrupted() -> GateResult:
+        base, head = (
+            revision("Base", "b", 1, 60, mode=mode),
+            revision("Head", "c", 1, 60, mode=mode),
+        )
+        work = plan_check(Change(base, head), Policy(limits=Limits(None, None, None, concurrency)))
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.2, stop.set)
+        return await measure(work, Surroundings(Slow(0.6, 0.6), stop=stop))
+
+    result = asyncio.run(interrupted())
+
+    (found,) = result.contracts
+    assert result.verdict == "error"
+    assert {reason.code for reason in found.reasons} <= {"interrupted", "error"}
+
+
+def test_a_frozen_prompt_may_show_that_it_is_better():
+    """Being no worse does not end the sampling then: it has to be better."""
+    now = datetime.now(UTC)
+    spent = {"c0": (Event(now - timedelta(days=1), 1000, 600),)}
+    more = "slo: {success_rate: 0.9}"
+    base, head = (
+        revision(arm, sha, 1, 100, samples=5, more=more)
+        for arm, sha in (("Base", "b"), ("Head", "c"))
+    )
+    work = plan_check(Change(base, head), POLICY)
+    better = asyncio.run(measure(work, Surroundings(Model(0.9, 0.99), history=spent)))
+    alike = asyncio.run(measure(work, Surroundings(Model(0.95, 0.95), history=spent)))
+
+    assert better.verdict == "pass"
+    assert [r.code for r in alike.contracts[0].reasons if r.verdict == "fail"] == ["budget"]
+
+
+def test_a_level_that_nothing_reaches_ends_all_the_same():
+    result = check(Model(1.0, 0.0), fixtures=20, samples=1, more="gate: {alpha: 1.0e-50}")
+
+    assert result.verdict == "inconclusive"
