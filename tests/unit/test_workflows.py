@@ -57,13 +57,18 @@ def test_a_checkout_leaves_no_credentials(text: str) -> None:
 
 
 def test_only_pull_requests_are_cancelled(text: str) -> None:
-    cancel = yaml.safe_load(text)["concurrency"]["cancel-in-progress"]
-    assert cancel in (False, "${{ github.event_name == 'pull_request' }}")
+    workflow = yaml.safe_load(text)
+    events = set(workflow[True])  # YAML 1.1 takes `on` for a truth value
+    cancel = workflow["concurrency"]["cancel-in-progress"]
+    if events <= {"pull_request", "pull_request_target"}:
+        assert cancel is True
+        assert "github.event.pull_request.number" in workflow["concurrency"]["group"]
+    else:
+        assert cancel in (False, "${{ github.event_name == 'pull_request' }}")
 
 
 def test_no_workflow_can_leave_a_required_check_pending(text: str) -> None:
-    events = yaml.safe_load(text)[True]  # YAML 1.1 takes `on` for a truth value
-    assert "paths" not in str(events)
+    assert "paths" not in str(yaml.safe_load(text)[True])
 
 
 def test_nothing_is_found_here() -> None:
