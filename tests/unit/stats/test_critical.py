@@ -44,6 +44,15 @@ def test_a_level_is_reached_by_equality():
     assert critical_counts([0.5, 0.25, 0.125]) == [1, 1, 2, 3]
 
 
+@pytest.mark.parametrize("level", [1e-17, 1e-50, 5e-324])
+def test_a_level_too_small_for_the_sums_to_hold_still_ends(level):
+    """Beyond all n nothing is left of the tail but rounding, which such a level lies below."""
+    found = critical_counts([level] * 300)
+    assert len(found) == 301
+    assert all(few <= n + 1 for n, few in enumerate(found))
+    assert found[1:60] == list(range(2, 61)) or level > 2.0**-59
+
+
 def test_no_level_gives_the_empty_walk():
     assert critical_counts([]) == [1]
 

@@ -86,6 +86,13 @@ def test_fixtures_needed_are_enough_and_one_fewer_are_not(drop, fixed_rate, powe
     assert regression_power(n - 1, drop, 0.05, fixed_rate) < power
 
 
+@pytest.mark.parametrize("alpha", [1e-50, 1e-300])
+def test_a_tiny_alpha_is_answered_and_needs_many_fixtures(alpha):
+    assert minimum_detectable_effect(100, alpha) is None
+    seen = minimum_detectable_effect(2000, alpha)
+    assert seen is None or minimum_detectable_effect(2000, 0.05) < seen <= 1
+
+
 def test_some_drops_are_never_found(monkeypatch):
     assert fixtures_needed(0.1, 0.05, fixed_rate=0.1) is None
     monkeypatch.setattr(power_module, "MOST_FIXTURES", 100)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gatekeeper.stats import sequential
 from gatekeeper.stats.betting import not_worse_capital
 from gatekeeper.stats.not_worse import not_worse
-from gatekeeper.stats.power import minimum_detectable_effect
 from gatekeeper.stats.sequential import (
     BETTING_SHARE,
     Evaluation,
@@ -270,10 +269,23 @@ def test_not_worse_is_said_by_the_bet_or_by_the_look(differences, level):
         assert capital[-1] >= 1 / (BETTING_SHARE * level)
         assert (capital[:-1] < 1 / (BETTING_SHARE * level)).all()
         return
-    visible = minimum_detectable_effect(len(differences), level)
     own = next(look.own for look in test.looks if look.rounds == rounds)
     drops = differences[:, :rounds].mean(axis=1)
-    assert not_worse(drops, 0.45, visible, (1 - BETTING_SHARE) * own * level, level)
+    assert not_worse(drops, 0.45, (1 - BETTING_SHARE) * own * level, level)
+
+
+def test_a_suite_that_cannot_show_its_margin_never_stops_for_it():
+    """Of 20 fixtures nothing can be said of one in twenty, however often each is drawn."""
+    same = table([[0] * 10] * 20)
+    assert run(plan(20, 10), same)[0] == "exhausted"
+    assert run(plan(20, 10, margin=0.3), same)[0] == "not_worse"
+
+
+def test_the_margins_claim_does_not_share_the_level():
+    """Eight contracts share what a false alarm may take; each claims its own margin."""
+    same = table([[0] * 5] * 100)
+    shared = SequentialTest(100, 5, 0.05 / 8, 0.05, 0.05)
+    assert run(shared, same) == run(plan(100, 5), same)
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.0])

@@ -107,6 +107,13 @@ def test_the_p_value_lies_between_mcnemars_and_that_plus_what_was_spent(n, level
     assert alone - 1e-12 <= p <= min(1, alone + walk.spent[changed]) + 1e-12
 
 
+@pytest.mark.parametrize("level", [1e-50, 1e-300])
+def test_a_tiny_level_has_a_boundary_that_keeps_it(level):
+    walk = walk_boundary(200, level)
+    assert walk.spent[-1] <= level
+    assert first_crossing(walk, [1] * 50) is None
+
+
 def test_no_fixture_never_crosses():
     walk = walk_boundary(0, 0.05)
     assert walk.fewest.tolist() == [1]
