@@ -1,6 +1,6 @@
 """Designs: rules that look at a stream, stop at some pair and say what they found.
 
-A design takes a stream, the level alpha and the margin, and decides all runs of the stream at
+A design takes a stream, its level and the margin, and decides all runs of the stream at
 once. Here stand those that count an input as one piece of evidence however often it is drawn;
 rivals.py has the others.
 """
@@ -17,7 +17,7 @@ from benchmarks.decisions import betting
 from benchmarks.decisions.sign_flip import sign_flip_p
 from benchmarks.decisions.stream import Bools, Floats, Ints, Stream
 
-EXHAUSTED, REGRESSED, NOT_WORSE = 0, 1, 2
+EXHAUSTED, REGRESSED, NOT_WORSE, UNMEASURED = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,15 @@ class Decisions:
         not_worse: Bools = self.ended == NOT_WORSE
         return not_worse
 
+    @property
+    def unmeasured(self) -> Bools:
+        """Too many calls failed to tell."""
+        unmeasured: Bools = self.ended == UNMEASURED
+        return unmeasured
+
 
 Design = Callable[[Stream, float, float], Decisions]
-"""(stream, alpha, margin) to what was decided."""
+"""(stream, level, margin) to what was decided."""
 
 
 class Undecided:
@@ -77,8 +83,9 @@ def decided_at_first(stream: Stream, reached: Bools) -> Decisions:
 
 
 def fixed(stream: Stream, alpha: float, margin: float) -> Decisions:  # noqa: ARG001
-    """All pairs, then the exact sign-flip test on each input's count difference."""
-    counts = stream.by_cluster.sum(axis=2, dtype=np.int32)
+    """All pairs, then the exact sign-flip test on each input's count difference, as if every
+    call without an answer had spoken for head."""
+    counts = stream.kindest_by_cluster.sum(axis=2, dtype=np.int32)
     return decided_at_the_end(stream, sign_flip_p(counts) <= alpha)
 
 

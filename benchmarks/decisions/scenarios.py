@@ -13,8 +13,12 @@ from benchmarks.decisions.stream import Bools, Floats, Ints, Stream
 
 FIXTURES = 100
 ROUNDS = 10
+ALPHA = 0.05
+"""What a contract promises; where several are judged at once, they share it."""
 MARGIN = 0.05
 """The drop that head is allowed: "not worse" claims that it is smaller."""
+SUITES = ((20, 0.32), (50, 0.15), (200, 0.05))
+"""Numbers of fixtures, each with a margin that so many can show."""
 
 Truth = Literal["null", "effect", "margin"]
 """Head is no worse; it is worse; it is worse by exactly the margin."""
@@ -30,6 +34,7 @@ class Scenario:
     draw: Draw
     contracts: int = 1
     """So many are judged at once; each is one row of the stream."""
+    margin: float = MARGIN
 
 
 def steady(base: float, head: float, fixtures: int = FIXTURES, rounds: int = ROUNDS) -> Draw:
@@ -104,15 +109,28 @@ def failing_calls(base: float = 0.95, failing: float = 0.05) -> Draw:
     return draw
 
 
-def broken(share: float, base: float = 0.95) -> Draw:
-    """Head never passes on some fixtures, each with probability `share`; the rest is as before."""
+def broken(
+    share: float, base: float = 0.95, fixtures: int = FIXTURES, kept: float | None = None
+) -> Draw:
+    """Head never passes on some fixtures, each with probability `share`; the rest is as before.
+    Where something is `kept`, they pass that much of the times they did."""
 
     def draw(rng: Generator, runs: int) -> Stream:
-        shape = (runs, FIXTURES, ROUNDS)
-        whole = ~_passes(rng, share, (runs, FIXTURES, 1))
-        return _stream(_passes(rng, base, shape), _passes(rng, base, shape) & whole)
+        shape = (runs, fixtures, ROUNDS)
+        whole = ~_passes(rng, share, (runs, fixtures, 1))
+        before, after = _passes(rng, base, shape), _passes(rng, base, shape)
+        spared = whole if kept is None else whole | _passes(rng, kept, shape)
+        return _stream(before, after & spared)
 
     return draw
+
+
+def at_margin(fixtures: int, margin: float, base: float, kept: float | None) -> Scenario:
+    """So many fixtures broken, outright or by half, that the mean drop is the margin."""
+    share = margin / (base * (1 - (kept or 0.0)))
+    how = "broken outright" if kept is None else "broken by half"
+    name = f"{fixtures} fixtures, {share * 100:.0f} % of them {how}, base pass rate {base:g}"
+    return Scenario(name, "margin", broken(share, base, fixtures, kept), margin=margin)
 
 
 def _mixed(
@@ -161,6 +179,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     *(Scenario(f"{n} fixtures", "null", steady(0.95, 0.95, fixtures=n)) for n in (10, 50, 200)),
     Scenario("provider drifts from 0.95 to 0.6", "null", drifting()),
+    Scenario("1 % of calls fail", "null", failing_calls(failing=0.01)),
     Scenario("5 % of calls fail", "null", failing_calls()),
     Scenario("8 contracts at once, any of them", "null", steady(0.95, 0.95), contracts=8),
     *(
@@ -180,4 +199,10 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario("every fixture down by 0.05", "margin", steady(0.95, 0.95 - MARGIN)),
     Scenario("5 % of fixtures broken, base pass rate 1", "margin", broken(MARGIN, base=1.0)),
+    *(
+        at_margin(fixtures, margin, base, kept)
+        for fixtures, margin in SUITES
+        for base in (1.0, 0.95)
+        for kept in (None, 0.5)
+    ),
 )

@@ -11,12 +11,11 @@ import numpy as np
 
 from benchmarks.decisions import designs, product, rivals
 from benchmarks.decisions.designs import Decisions, Design
-from benchmarks.decisions.scenarios import MARGIN, SCENARIOS, Scenario
+from benchmarks.decisions.scenarios import ALPHA, SCENARIOS, Scenario
 from benchmarks.decisions.stream import Bools, Ints
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import wilson
 
-ALPHA = 0.05
 _ROWS_AT_ONCE = 500
 """Runs drawn together: some tens of megabytes at the largest scenario."""
 
@@ -30,6 +29,8 @@ DESIGNS: Mapping[str, Design] = {
     "threshold": rivals.threshold,
     "peeking": rivals.peeking,
 }
+STOPPING = ("adaptive", "prototype")
+"""The designs that stop for either answer; only they may be wrong in saying "not worse"."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Outcome:
 
     regressed: Bools
     not_worse: Bools
+    unmeasured: Bools
     pairs: Ints
     pairs_without_stopping: int
 
@@ -50,12 +52,20 @@ class Outcome:
         return float(self.not_worse.mean())
 
     @property
+    def unmeasured_rate(self) -> float:
+        return float(self.unmeasured.mean())
+
+    @property
     def regressed_interval(self) -> ConfidenceInterval:
         return _rate_interval(self.regressed)
 
     @property
     def not_worse_interval(self) -> ConfidenceInterval:
         return _rate_interval(self.not_worse)
+
+    @property
+    def unmeasured_interval(self) -> ConfidenceInterval:
+        return _rate_interval(self.unmeasured)
 
     @property
     def median_pairs(self) -> float:
@@ -96,9 +106,14 @@ def simulate(runs: int, seed: int, processes: int) -> Results:
         for name, outcome in outcomes.items():
             parts[piece.scenario, name].append(outcome)
     return {
-        scenario.name: {name: _joined(parts[number, name]) for name in DESIGNS}
+        scenario.name: {name: _joined(parts[number, name]) for name in asked(scenario)}
         for number, scenario in enumerate(SCENARIOS)
     }
+
+
+def asked(scenario: Scenario) -> Sequence[str]:
+    """The designs that a scenario is put to."""
+    return STOPPING if scenario.truth == "margin" else tuple(DESIGNS)
 
 
 def _decided(pieces: Sequence[_Piece], processes: int) -> Iterator[dict[str, Outcome]]:
@@ -123,18 +138,21 @@ def _decide(piece: _Piece) -> dict[str, Outcome]:
     scenario = SCENARIOS[piece.scenario]
     rng = np.random.default_rng(piece.seed)
     stream = scenario.draw(rng, piece.runs * scenario.contracts)
+    level = ALPHA / scenario.contracts
     return {
-        name: _per_run(design(stream, ALPHA / scenario.contracts, MARGIN), scenario, stream.pairs)
-        for name, design in DESIGNS.items()
+        name: _per_run(DESIGNS[name](stream, level, scenario.margin), scenario, stream.pairs)
+        for name in asked(scenario)
     }
 
 
 def _per_run(decisions: Decisions, scenario: Scenario, pairs: int) -> Outcome:
     """A run is blocked by any of its contracts. By Holm the first has alpha over their number."""
     shape = (-1, scenario.contracts)
+    regressed = np.any(decisions.regressed.reshape(shape), axis=1)
     return Outcome(
-        np.any(decisions.regressed.reshape(shape), axis=1),
+        regressed,
         np.all(decisions.not_worse.reshape(shape), axis=1),
+        np.any(decisions.unmeasured.reshape(shape), axis=1) & ~regressed,
         np.sum(decisions.pairs.reshape(shape), axis=1),
         pairs * scenario.contracts,
     )
@@ -144,6 +162,7 @@ def _joined(parts: Sequence[Outcome]) -> Outcome:
     return Outcome(
         np.concatenate([part.regressed for part in parts]),
         np.concatenate([part.not_worse for part in parts]),
+        np.concatenate([part.unmeasured for part in parts]),
         np.concatenate([part.pairs for part in parts]),
         parts[0].pairs_without_stopping,
     )

@@ -6,14 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.decisions.scenarios import SCENARIOS, Truth
-from benchmarks.decisions.simulation import DESIGNS, Outcome, Results
+from benchmarks.decisions.simulation import DESIGNS, STOPPING, Outcome, Results
 from gatekeeper.stats.interval import ConfidenceInterval
 
 BEGIN = "<!-- bench-stats:begin -->"
 END = "<!-- bench-stats:end -->"
-
-STOPPING = tuple(name for name in DESIGNS if name in {"adaptive", "prototype"})
-"""The designs that stop for either answer."""
 
 
 def tables(results: Results, runs: int, seed: int) -> str:
@@ -28,6 +25,9 @@ def tables(results: Results, runs: int, seed: int) -> str:
             '**"Not worse" said**, in % of runs. Where head is worse by exactly the margin, it '
             "is wrong, and may be said in 5 %; where the prompts are identical it is right.",
             _not_worse(results),
+            "**Could not be measured**, in % of runs of the adaptive design. Head is no worse; had "
+            "the failed calls all gone against it, it would be worse by more than the margin.",
+            _unmeasured(results),
             "**Pairs drawn until the answer**: median, 90th percentile, and the calls saved "
             "against the fixed design over all runs. A pair is two calls.",
             _pairs(results),
@@ -56,8 +56,21 @@ def _not_worse(results: Results) -> str:
         stopping = (outcomes[design] for design in STOPPING)
         return (_rate(o.not_worse_rate, o.not_worse_interval) for o in stopping)
 
-    names = [*_named("margin"), SCENARIOS[0].name]
-    return _markdown(["scenario", *STOPPING], ([name, *cells(results[name])] for name in names))
+    asked = [scenario for scenario in SCENARIOS if scenario.truth == "margin"]
+    rows = (
+        [scenario.name, f"{scenario.margin:g}", *cells(results[scenario.name])]
+        for scenario in (*asked, SCENARIOS[0])
+    )
+    return _markdown(["scenario", "margin", *STOPPING], rows)
+
+
+def _unmeasured(results: Results) -> str:
+    rows = (
+        [name, _rate(outcome.unmeasured_rate, outcome.unmeasured_interval)]
+        for name in _named("null")
+        if "calls fail" in name and (outcome := results[name]["adaptive"])
+    )
+    return _markdown(["scenario", "could not be measured"], rows)
 
 
 def _pairs(results: Results) -> str:
@@ -67,7 +80,7 @@ def _pairs(results: Results) -> str:
     rows = (
         [
             name,
-            f"{outcomes['fixed'].pairs_without_stopping:,}",
+            f"{outcomes['adaptive'].pairs_without_stopping:,}",
             *(cell for design in STOPPING for cell in _use(outcomes[design])),
         ]
         for name, outcomes in results.items()

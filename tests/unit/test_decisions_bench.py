@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.decisions import betting, designs, rival_check, rivals
+from benchmarks.decisions import product as own
 from benchmarks.decisions.scenarios import (
     FIXTURES,
     MARGIN,
@@ -25,7 +26,7 @@ from benchmarks.decisions.scenarios import (
     temperature_zero,
 )
 from benchmarks.decisions.sign_flip import sign_flip_p
-from benchmarks.decisions.simulation import DESIGNS, simulate
+from benchmarks.decisions.simulation import DESIGNS, STOPPING, simulate
 from benchmarks.decisions.stream import Stream
 from benchmarks.decisions.table import BEGIN, END, tables, write_between_markers
 from gatekeeper.stats.mcnemar import mcnemar_exact
@@ -137,7 +138,7 @@ class TestScenarios:
     )
     def test_the_drop_at_the_margin_is_the_margin(self, scenario: Scenario):
         drop = scenario.draw(rng(), 2000).differences.mean()
-        assert drop == pytest.approx(MARGIN, abs=0.002)
+        assert drop == pytest.approx(scenario.margin, abs=0.005)
 
     def test_steady_rates(self):
         stream = steady(0.95, 0.85, fixtures=50, rounds=5)(rng(), 2000)
@@ -187,6 +188,11 @@ class TestScenarios:
         assert silent.mean() == pytest.approx(0.2, abs=0.005)
         assert stream.head[~silent].mean() == pytest.approx(0.95, abs=0.002)
 
+    def test_a_fixture_broken_by_half_passes_half_as_often(self):
+        stream = broken(1.0, base=0.9, fixtures=20, kept=0.5)(rng(), 1000)
+        assert stream.head.shape == (1000, 20, ROUNDS)
+        assert stream.head.mean() == pytest.approx(0.45, abs=0.005)
+
 
 class TestDesigns:
     def test_fixed_tests_the_counts_of_each_input(self):
@@ -194,6 +200,35 @@ class TestDesigns:
         decisions = designs.fixed(stream, ALPHA, MARGIN)
         assert decisions.regressed.tolist() == [True]  # 1 of 32 choices of signs
         assert decisions.pairs.tolist() == [20]
+
+    def test_fixed_takes_a_failed_call_for_head(self):
+        lost = np.ones((1, 5, 1), bool)
+        lost[0, 0] = False
+        whole, broke = np.ones((1, 5, 1), bool), np.zeros((1, 5, 1), bool)
+        sizes = np.ones(5, int)
+        seen = Stream(whole, broke, whole, whole, sizes)
+        unseen = Stream(whole, broke, whole, lost, sizes)
+        assert designs.fixed(seen, ALPHA, MARGIN).regressed.all()
+        assert not designs.fixed(unseen, ALPHA, MARGIN).regressed.any()
+
+    @pytest.mark.parametrize(("failed", "unmeasured"), [(0, False), (4, False), (6, True)])
+    def test_too_many_failed_calls_end_the_adaptive_design_without_an_answer(
+        self, failed, unmeasured
+    ):
+        """Four of a hundred stay below the margin, however they would have answered."""
+        same = np.ones((1, 100, 2), bool)
+        answered = same.copy()
+        answered[0, :failed] = False
+        stream = Stream(same, same, same, answered, np.ones(100, int))
+        decisions = own.adaptive(stream, ALPHA, MARGIN)
+        assert decisions.unmeasured.tolist() == [unmeasured]
+        assert not decisions.regressed.any()
+
+    def test_where_contracts_share_alpha_each_still_claims_its_own_margin(self):
+        stream = stream_of([[0] * 5] * 100)
+        alone, shared = (own.adaptive(stream, ALPHA / m, MARGIN) for m in (1, 8))
+        assert alone.not_worse.all()
+        assert shared.pairs.tolist() == alone.pairs.tolist()
 
     def test_the_prototype_stops_in_round_one_when_everything_breaks(self):
         decisions = designs.prototype(stream_of([[1] * 10] * 100), ALPHA, MARGIN)
@@ -238,8 +273,10 @@ class TestSimulation:
     def test_every_scenario_and_design_is_there(self):
         results = simulate(4, 3, processes=1)
         assert list(results) == [scenario.name for scenario in SCENARIOS]
-        for outcomes in results.values():
-            assert list(outcomes) == list(DESIGNS)
+        for scenario in SCENARIOS:
+            outcomes = results[scenario.name]
+            asked = STOPPING if scenario.truth == "margin" else DESIGNS
+            assert list(outcomes) == list(asked)
             assert all(outcome.regressed.size == 4 for outcome in outcomes.values())
 
 
