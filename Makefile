@@ -56,11 +56,12 @@ bench-smoke: setup
 schema: setup
 	$(BIN)/python scripts/publish_schema.py
 
+# The tests run on what the image ships: the development lock takes its versions from the other.
 lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  pyproject.toml --extra local --group dev --group model -o requirements/dev.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  pyproject.toml -o requirements/runtime.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  -c requirements/runtime.lock pyproject.toml --extra local --group dev --group model -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  -c requirements/dev.lock --group pyproject.toml:bench -o requirements/bench.lock
 	echo 'uv' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \

@@ -6,6 +6,7 @@ what cannot be delivered is a warning in the log.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -46,6 +47,9 @@ from gatekeeper.settings import Settings, read_settings
 
 def main() -> int:
     """Judge what the event asks for. Returns the exit code."""
+    # Most runs import modules, answer and end: collecting garbage is then a fifth of their time.
+    # `session.measure` turns it on again.
+    gc.disable()
     try:
         settings = read_settings(os.environ)
         payload = _read_event(settings.event_path)

@@ -5,6 +5,7 @@ What the command line and the action share. Work that calls no model starts none
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -46,6 +47,7 @@ def measure(
         return answer_without_calls(work, waivers, notices)
     if not trusted:
         _require_within_limits(work)
+    gc.enable()  # the action turns it off until here
     import asyncio
 
     from gatekeeper.history.file import read_history

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 from gatekeeper.contract.trial import Completion, Request
@@ -96,17 +95,23 @@ class _Session:
             timeout=_TIMEOUT_SECONDS,
         )
         self._wire = Wire(client)
-        # litellm makes the transport of every asynchronous client here, also of OpenAI's.
+        # litellm makes the transport of every asynchronous client here, also of OpenAI's. Up to
+        # 1.83 the function's name began with an underscore; later that is but an alias.
         self._handler = http_handler.AsyncHTTPHandler
-        self._own_transport: Callable[..., Any] = self._handler._create_async_transport
-        self._handler._create_async_transport = staticmethod(lambda **_: self._wire)
+        names = ("create_async_transport", "_create_async_transport")
+        self._own_transport = {
+            n: getattr(self._handler, n) for n in names if hasattr(self._handler, n)
+        }
+        for name in self._own_transport:
+            setattr(self._handler, name, staticmethod(lambda **_: self._wire))
         litellm.in_memory_llm_clients_cache.flush_cache()
 
     async def close(self) -> None:
         from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
         from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
-        self._handler._create_async_transport = staticmethod(self._own_transport)
+        for name, own in self._own_transport.items():
+            setattr(self._handler, name, staticmethod(own))
         await self._wire.shut_down()
         await close_litellm_async_clients()
         # Clients are cached with their transport: the next session must not find these.
