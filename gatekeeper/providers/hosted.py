@@ -102,6 +102,8 @@ class _Session:
         self._own_transport = {
             n: getattr(self._handler, n) for n in names if hasattr(self._handler, n)
         }
+        if not self._own_transport:
+            raise RuntimeError("this version of litellm makes its transports somewhere else")
         for name in self._own_transport:
             setattr(self._handler, name, staticmethod(lambda **_: self._wire))
         litellm.in_memory_llm_clients_cache.flush_cache()
