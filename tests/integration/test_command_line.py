@@ -144,16 +144,12 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     assert contract["warning"] == warning
 
 
-def test_contracts_that_run_together_are_forecast_at_their_share_of_alpha(repository, capsys):
-    alone = json.loads(_foretold(repository, capsys, "--json"))["contracts"][0]
+def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, capsys):
     repository.commit(
         "second", {"contracts/again.yaml": GOOD.replace("name: words", "name: again")}
     )
     contracts = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
-    assert [contract["level"] for contract in contracts] == [0.025, 0.025]
-    for contract in contracts:
-        assert contract["fixtures_needed"] > alone["fixtures_needed"]
-        assert contract["minimum_detectable_effect"] > alone["minimum_detectable_effect"]
+    assert [contract["level"] for contract in contracts] == [0.05, 0.05]
 
 
 @pytest.mark.parametrize(

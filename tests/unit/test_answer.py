@@ -1,59 +1,18 @@
-"""What the action does beside judging: credentials for git, owners of files, known faults."""
+"""What an answer does beside telling: where files go, whom they belong to, known faults."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
 
 from gatekeeper import answer
-from gatekeeper.action import git_credentials
 from gatekeeper.errors import UsageError
 from gatekeeper.settings import Settings
 
 SETTINGS = Settings("pull_request", Path("event"), Path("workspace"), "o/r", token="ghs_token")
-
-
-def header(repository: GitRepository, url: str) -> list[str]:
-    """The header lines that git would send to the address."""
-    found = subprocess.run(
-        ["git", "config", "--get-all", f"http.{url}/.extraheader"],
-        cwd=repository.path,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.splitlines()
-    # An empty value takes back all before it.
-    return found[len(found) - found[::-1].index("") :] if "" in found else found
-
-
-def test_git_sends_the_token_once_and_only_to_the_server(tmp_path: Path) -> None:
-    repository = GitRepository.create(tmp_path / "repository")
-    repository.config("http.https://github.com/.extraheader", "AUTHORIZATION: basic old")
-    with git_credentials(SETTINGS):
-        # base64 of x-access-token:ghs_token
-        assert header(repository, "https://github.com") == [
-            "AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46Z2hzX3Rva2Vu"
-        ]
-        assert header(repository, "https://elsewhere.example") == []
-    assert header(repository, "https://github.com") == ["AUTHORIZATION: basic old"]
-    assert "GIT_CONFIG_COUNT" not in os.environ
-
-
-def test_settings_of_the_caller_for_git_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_CONFIG_COUNT", "0")
-    with git_credentials(SETTINGS):
-        assert os.environ["GIT_CONFIG_COUNT"] == "0"
-    assert os.environ["GIT_CONFIG_COUNT"] == "0"
-
-
-def test_without_a_token_there_is_no_header() -> None:
-    with git_credentials(replace(SETTINGS, token="")):
-        assert "GIT_CONFIG_COUNT" not in os.environ
 
 
 @pytest.mark.parametrize("target", ["..", ".", "/"])
