@@ -1,12 +1,28 @@
-"""Takes the pictures in docs/images of the comments that `make demo` left. Needs chromium."""
+"""Takes the pictures in docs/images. Needs chromium.
+
+`fail` and `pass` are the comments that `make demo` left. `inconclusive` and `error` are those of
+the gate on a simulated model: one that does slightly worse on too few fixtures, and one that is
+not there.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import random
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.gate import Surroundings, measure, plan_check
+from gatekeeper.reports.comment import render_comment
+from gatekeeper.sampling.retry import RetryPolicy
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -27,10 +43,61 @@ sub { color: #59636e; font-size: 12px; vertical-align: baseline }
 """
 
 
+CONTRACT = """\
+contract: 1
+name: refund-intent
+prompt: refund-intent.txt
+model: simulated/model
+fixtures: [{file: mails.csv}]
+checks: [{type: enum, values: [refund, other], name: is one of the two words}]
+sampling: {samples: 3}
+"""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Answers well with probability `base` or `head`; with None for head there is no answer."""
+
+    base: float
+    head: float | None
+
+    async def complete(self, request: Request) -> Completion:
+        text = request.messages[0].content
+        rate = self.head if text.startswith("Briefly") else self.base
+        if rate is None:
+            raise CallFailed("503 Service Unavailable")
+        drawn = random.Random(f"{text}|{request.repetition}").random()  # noqa: S311
+        return Completion("refund" if drawn < rate else "It is a refund.", 420.0)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def simulated(model: Simulated) -> str:
+    """The comment on a pull request that makes one prompt shorter."""
+
+    def revision(prompt: str, sha: str) -> MemoryRevision:
+        mails = "".join(f"mail {number},Where is order {number}?\n" for number in range(24))
+        files = {
+            "contracts/refund-intent.yaml": CONTRACT,
+            "contracts/refund-intent.txt": prompt,
+            "contracts/mails.csv": f"id,mail\n{mails}",
+        }
+        return MemoryRevision({name: text.encode() for name, text in files.items()}, sha * 40)
+
+    base = revision("Say whether this mail asks for a refund: {{ mail }}", "b")
+    head = revision("Briefly: a refund? {{ mail }}", "c")
+    around = Surroundings(model, retry=RetryPolicy(attempts=1))
+    result = asyncio.run(measure(plan_check(Change(base, head), Policy()), around))
+    return render_comment(result)
+
+
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     take("comment-fail", comment_of("broken"), height=830, folds_open=0)
     take("comment-pass", comment_of("harmless"), height=385, folds_open=0)
+    take("comment-inconclusive", simulated(Simulated(0.97, 0.93)), height=400, folds_open=0)
+    take("comment-error", simulated(Simulated(0.97, None)), height=400, folds_open=0)
 
 
 def comment_of(branch: str) -> str:

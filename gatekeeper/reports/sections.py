@@ -117,7 +117,7 @@ def budget_cell(contract: ContractResult) -> str:
 
 def _row(contract: ContractResult, result: GateResult) -> str:
     compared = (
-        [_share(contract.base), _share(contract.head), _drop(contract), _sure(contract.paired)]
+        [*_shares(contract), _drop(contract), _sure(contract.paired)]
         if result.kind == "check"
         else [_share(contract.head)]
     )
@@ -129,6 +129,19 @@ def _row(contract: ContractResult, result: GateResult) -> str:
         f"{ICONS[contract.verdict]} {contract.verdict}",
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _shares(contract: ContractResult) -> list[str]:
+    """What the difference beside them is made of: fixtures, or of several samples the samples."""
+    paired = contract.paired
+    of = _samples_share if paired and paired.rounds > 1 else _share
+    return [of(contract.base), of(contract.head)]
+
+
+def _samples_share(arm: ArmResult | None) -> str:
+    if arm is None or arm.success_rate is None:
+        return figures.NONE
+    return f"{figures.percent(arm.success_rate)}<br>{arm.passed:,}/{arm.samples:,} samples"
 
 
 def _share(arm: ArmResult | None) -> str:
