@@ -49,13 +49,14 @@ class Weighed:
 
 def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
     """Why a contract was not sampled to the end, where its answer was not sure without."""
-    if all(w.settled for w in weighed) or sampled.ended == "done":
+    if all(w.settled for w in weighed):
         return []
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
     own = weighed[0]
     drawn = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
     done = f"{drawn} of {len(own.judging.trials)} samples were drawn"
-    text = f"Not measured to the end: {sampled.detail or sampled.ended}; {done}."
+    cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
+    text = f"Not measured to the end: {cause}; {done}."
     return [Reason(codes.get(sampled.ended, "error"), text, "error")]
 
 
@@ -103,8 +104,8 @@ def paired_reasons(
         text = f"With {_count(paired.fixtures, 'distinct fixture')} no drop could have been seen"
         return [Reason("unseen", f"{text}; add fixtures.", "inconclusive")]
     if paired.stopped == "not_worse":
-        text = f"Not worse by {_points(margin)} or more: {counts}"
-        return [Reason("not_worse", f"{text} (p {_p(paired.p_value)}).", "pass")]
+        text = f"Not worse by {_points(margin)} or more: {counts}."
+        return [Reason("not_worse", text, "pass")]
     seen = f"this run could only have seen a drop of {_points(paired.minimum_detectable_effect)}"
     if largest_drop > margin:
         text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
@@ -122,7 +123,7 @@ def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
         found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
         match standing(result):
             case _ if result.unmeasured:
-                text = f"Calls failed that could decide the objective {name} ({found})."
+                text = f"Samples are missing that could decide the objective {name} ({found})."
                 reasons.append(Reason("error", text, "error"))
             case "missed":
                 text = f"Objective missed: {name} {found}, interval {_interval(result)}."

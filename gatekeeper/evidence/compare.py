@@ -61,13 +61,14 @@ class Comparison:
         self.stopped: Stop | None = None
         self.rounds = 0
         """How many complete rounds the decision rests on."""
+        self._pairs = 0
 
     def add(self, outcome: Outcome) -> None:
         """Take the next outcome in plan order, and look where a round or its first pair ends."""
         trial = outcome.sample.trial
         number = 0 if self.test.rounds == 1 else trial.repetition
         key = self._input_of.get(trial.fixture)
-        if key is None or self.stopped or (self._samples == 1 and trial.repetition != number):
+        if key is None or (self._samples == 1 and trial.repetition != number):
             return
         pending = self._pending[key, number]
         pending.append(outcome)
@@ -77,7 +78,8 @@ class Comparison:
         place = self._drawn[number], number
         self._kindest[place], self._harshest[place] = self._read(self._members[key], pending)
         self._drawn[number] += 1
-        self._look(number)
+        if self.stopped is None:
+            self._look(number)
 
     def evaluate(self, level: float, *, harshly: bool = False, better: bool = False) -> Evaluation:
         """What the test says at a level no stricter than its own: whether head is worse, or with
@@ -91,7 +93,9 @@ class Comparison:
     def counts(self) -> list[Counts]:
         """The counts of each input that has a measured pair."""
         found = []
-        columns = slice(max(1, self.rounds))
+        # What was drawn after the decision, for an objective, is told as well.
+        complete = sum(drawn == len(self._members) for drawn in self._drawn)
+        columns = slice(max(1, complete))
         both = zip(self._kindest[:, columns], self._harshest[:, columns], strict=True)
         for kindest, harshest in both:
             pairs = kindest[kindest == harshest]
@@ -117,6 +121,7 @@ class Comparison:
 
     def _look(self, number: int) -> None:
         if number == 0:
+            self._pairs = self._drawn[0]
             first = (self._first(readings) for readings in (self._kindest, self._harshest))
             if found := self.test.after_pairs(*first):
                 self.stopped = found[0]
@@ -129,8 +134,8 @@ class Comparison:
             self.stopped = self.test.after_round(*rounds)
 
     def _first(self, readings: Differences) -> Differences:
-        """The pairs of the first round."""
-        return readings[: self._drawn[0], 0]
+        """The pairs of the first round that the decision rests on."""
+        return readings[: self._pairs, 0]
 
     def _looked_at(self, readings: Differences) -> Differences:
         """The complete rounds; all of them for a test that looks only at the end."""

@@ -8,8 +8,9 @@ pull request does to the contract, the prompt must also satisfy the one it found
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from gatekeeper.checks.judge import Judge, prepare
 from gatekeeper.contract.affected import AffectedContract
@@ -65,7 +66,16 @@ class Job:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        return tuple(trial for judging in self.judgings for trial in judging.trials)
+        """Those of all judgings, side by side: one that waited for the other's last would have
+        all calls made before it could say that the answer is sure."""
+        return tuple(trial for _, trial in sorted(self._placed(), key=itemgetter(0)))
+
+    def _placed(self) -> Iterator[tuple[tuple[int, int], Trial]]:
+        for judging in self.judgings:
+            drawn: Counter[int] = Counter()
+            for trial in judging.trials:
+                yield (trial.repetition, drawn[trial.repetition]), trial
+                drawn[trial.repetition] += 1
 
 
 def plan_job(affected: AffectedContract, policy: Policy, order: str = "") -> Job:

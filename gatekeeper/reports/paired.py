@@ -23,14 +23,16 @@ def p_value(paired: PairedResult) -> str:
 
 def seeable_effect(paired: PairedResult) -> float | None:
     """The smallest drop the run could have seen, which every result without a finding must say."""
-    found = paired.p_value is None or is_significant(paired)
-    return None if found else paired.minimum_detectable_effect
+    # Where head was shown to be no worse than the margin, that is the answer.
+    answered = paired.p_value is None or is_significant(paired) or paired.stopped == "not_worse"
+    return None if answered else paired.minimum_detectable_effect
 
 
 def fixtures_wanted(paired: PairedResult) -> str:
     """How many fixtures it takes, where nothing was found and there are fewer; empty otherwise."""
     needed = paired.fixtures_needed
-    if needed is None or needed <= paired.fixtures or is_significant(paired):
+    answered = is_significant(paired) or paired.stopped == "not_worse"
+    if needed is None or needed <= paired.fixtures or answered:
         return ""
     return f"{figures.count(needed, 'fixture')} would show a drop of the contract's margin"
 

@@ -89,8 +89,8 @@ State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
 class _Call:
     """One call to a model, for one trial or for the identical ones of both arms.
 
-    `unwanted` was never started, `surplus` was started and is not evidence, `lost` was
-    started and ended by a limit.
+    `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and
+    ended by a limit. `used` says that at least one of its trials took the answer as evidence.
     """
 
     trials: list[int]
@@ -98,6 +98,7 @@ class _Call:
     task: asyncio.Task[None] | None = None
     completion: Completion | None = None
     error: str | None = None
+    used: bool = False
 
 
 class _Runner:
@@ -248,8 +249,8 @@ class _Runner:
     def _add(self, index: int, call: _Call) -> None:
         trial = self._trials[index]
         if not self._watch.wants(trial):
-            call.state = "surplus" if index == call.trials[0] else call.state
             return
+        call.used = True
         sample = Sample(
             trial=trial,
             completion=call.completion,
@@ -284,6 +285,10 @@ class _Runner:
         if ended == "fatal":
             self._halt.set()
 
+    def _is_surplus(self, call: _Call) -> bool:
+        """Paid for, and evidence for nobody: not for any of the trials that share the call."""
+        return call.state == "surplus" or (call.state == "answered" and not call.used)
+
     def _result(self) -> Run:
         unwanted = sum(len(call.trials) for call in self._calls if call.state == "unwanted")
         return Run(
@@ -291,7 +296,7 @@ class _Runner:
             made=self._meter.made,
             saved=unwanted + sum(sample.shared for sample in self._samples),
             failed=sum(sample.completion is None for sample in self._samples),
-            surplus=sum(call.state == "surplus" for call in self._calls),
+            surplus=sum(self._is_surplus(call) for call in self._calls),
             cost_usd=self._meter.cost_usd,
             ended=self._ended,
             detail=self._detail,

@@ -137,3 +137,36 @@ def test_a_level_that_nothing_reaches_ends_all_the_same():
     result = check(Model(1.0, 0.0), fixtures=20, samples=1, more="gate: {alpha: 1.0e-50}")
 
     assert result.verdict == "inconclusive"
+
+
+def test_a_wider_margin_at_head_hides_nothing_from_the_bases_contract():
+    """Head's contract is content early; the base's must have its samples all the same."""
+
+    def files(arm: str, margin: float) -> dict[str, bytes]:
+        words = "".join(f"id{i},word {i}\n" for i in range(100))
+        contract = JUDGE.format(seed=42).replace("samples: 1", "samples: 5")
+        return {
+            "contracts/c0.yaml": f"{contract}gate: {{margin: {margin}}}\n".encode(),
+            "contracts/c0.txt": f"{arm} {{{{ word }}}}".encode(),
+            "contracts/words.csv": f"id,word\n{words}".encode(),
+        }
+
+    def result(margin: float) -> GateResult:
+        change = Change(
+            MemoryRevision(files("Base", 0.07), "b" * 40),
+            MemoryRevision(files("Head", margin), "c" * 40),
+        )
+        model = LateFixturesBreak(1, 1, good=90)
+        return asyncio.run(measure(plan_check(change, POLICY), Surroundings(model)))
+
+    assert result(0.07).verdict == "fail"
+    assert result(0.3).verdict == "fail"
+    assert result(0.9).verdict == "fail"
+
+
+def test_two_contracts_that_judge_are_both_sure_early():
+    """Judging side by side, a change of the contract does not cost all the calls."""
+    result = judged(100, Model(1.0, 0.0), seed=7)
+
+    assert result.verdict == "fail"
+    assert result.calls.made + result.calls.surplus < 120

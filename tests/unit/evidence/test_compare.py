@@ -11,10 +11,26 @@ from gatekeeper.evidence.compare import Comparison, Counts
 
 
 def test_a_broken_prompt_is_found_after_a_handful_of_pairs():
-    comparison = compared(once(broke=30), samples=10, mode="adaptive")
+    names = [f"f{i}" for i in range(30)]
+    comparison = Comparison(judging(names, SamplingPolicy(samples=10)), 0.05)
+    drawn = 0
+    while comparison.stopped is None:
+        comparison.add(outcome(names[drawn], "base", 0, True))
+        comparison.add(outcome(names[drawn], "head", 0, False))
+        drawn += 1
 
     assert comparison.stopped == "regressed"
-    assert len(comparison.counts()) < 10
+    assert drawn < 10
+
+
+def test_what_is_drawn_after_the_decision_is_told_and_changes_it_no_more():
+    """An objective may go on asking for samples."""
+    comparison = compared(once(broke=30), mode="adaptive")
+    early = comparison.evaluate(0.05)
+
+    assert len(comparison.counts()) == 30
+    assert early.p_value > 2**-30
+    assert comparison.rounds == 0
 
 
 def test_a_harmless_one_is_let_through_before_all_is_drawn():
