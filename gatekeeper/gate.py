@@ -85,6 +85,9 @@ def plan_check(
     `names` narrows it to those contracts. Raises ContractError and UsageError.
     """
     affected = find_affected(change, policy, SHAPES)
+    if change.base.sha == change.head.sha:
+        text = f"base and head are the same commit, {change.head.sha[:10]}: nothing was compared"
+        notices = (*notices, text)
     affected = replace(affected, notices=(*affected.notices, *notices))
     return _plan("check", change.base.sha, change.head.sha, policy, affected, names)
 

@@ -36,7 +36,9 @@ def test_the_first_stage_has_no_secret_and_writes_nothing() -> None:
 
 def test_the_second_stage_waits_for_reviewers_and_checks_out_the_base() -> None:
     found = workflow("fork-judge")
-    assert list(found[True]) == ["pull_request_target"]
+    # In a merge queue it is skipped, so that requiring it blocks no queue.
+    assert list(found[True]) == ["pull_request_target", "merge_group"]
+    assert "github.event_name == 'pull_request_target'" in found["jobs"]["gate"]["if"]
     (job,) = found["jobs"].values()
     assert job["environment"] == "prompt-gate"
     assert found["permissions"] == {}

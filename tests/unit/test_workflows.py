@@ -56,15 +56,19 @@ def test_a_checkout_leaves_no_credentials(text: str) -> None:
                 assert step["with"]["persist-credentials"] is False
 
 
+PULL_REQUESTS = ("pull_request", "pull_request_target")
+
+
 def test_only_pull_requests_are_cancelled(text: str) -> None:
     workflow = yaml.safe_load(text)
     events = set(workflow[True])  # YAML 1.1 takes `on` for a truth value
     cancel = workflow["concurrency"]["cancel-in-progress"]
-    if events <= {"pull_request", "pull_request_target"}:
+    if events <= set(PULL_REQUESTS):
         assert cancel is True
         assert "github.event.pull_request.number" in workflow["concurrency"]["group"]
     else:
-        assert cancel in (False, "${{ github.event_name == 'pull_request' }}")
+        only = [f"${{{{ github.event_name == '{event}' }}}}" for event in PULL_REQUESTS]
+        assert cancel in (False, *only)
 
 
 def test_no_workflow_can_leave_a_required_check_pending(text: str) -> None:
