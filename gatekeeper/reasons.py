@@ -88,7 +88,7 @@ def paired_reasons(
     if paired.p_value is None:
         return [Reason("error", "No fixture could be measured on both arms.", "error")]
     counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
-    if paired.rounds > 1 and paired.difference:
+    if paired.rounds > 1 and paired.difference and round(paired.difference * 100):
         # Fixtures are told apart by most of their samples, the arms by all of them.
         way = "down" if paired.difference < 0 else "up"
         counts = f"pass rate {way} {_points(abs(paired.difference))}, {counts}"
