@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from git_repository import GitRepository
+from github_fake import FakeGithub
 from hypothesis import settings
 
 # A busy machine fails no property; the tests that promise a time measure it themselves.
@@ -15,6 +16,13 @@ settings.register_profile("gatekeeper", deadline=None)
 settings.load_profile("gatekeeper")
 
 SHARED = Path(__file__).parents[1].parent / "shared"
+
+
+@pytest.fixture
+def github() -> Iterator[FakeGithub]:
+    """GitHub as far as the gate knows it, on 127.0.0.1."""
+    with FakeGithub() as fake:
+        yield fake
 
 
 @pytest.fixture(autouse=True)

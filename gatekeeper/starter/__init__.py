@@ -30,3 +30,4 @@ def write_starter(root: Path) -> Iterator[str]:
         else:
             yield f"written  {place}"
     yield "Next: set OPENAI_API_KEY, commit, edit the prompt, run `gatekeeper check --worktree`."
+    yield "Before you push: name the release in .github/workflows for OWNER/gatekeeper@COMMIT."

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from github_fake import FakeGithub
 from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, GOOD, HARMLESS, PROMPT, PullRequest, answer
+from pull_request import BROKEN, GOOD, HARMLESS, PROMPT, PullRequest
 
 from gatekeeper import action
 
 Act = Callable[..., int]
-
-
-@pytest.fixture
-def github() -> Iterator[FakeGithub]:
-    with FakeGithub() as fake:
-        yield fake
-
-
-@pytest.fixture
-def model() -> Iterator[OpenAIServer]:
-    with OpenAIServer(answer) as server:
-        yield server
 
 
 @pytest.fixture

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from comments import AFTER, Desk
 from github_fake import BOT, FakeGithub, Fault
 from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT, answer
+from pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT
 
 from gatekeeper.github.waivers import waiver_line
 from gatekeeper.result import Waiver
 
 WAIVE = "/gatekeeper waive sentiment: the words are meant to be free"
 Open = Callable[..., Desk]
-
-
-@pytest.fixture
-def github() -> Iterator[FakeGithub]:
-    with FakeGithub() as fake:
-        yield fake
-
-
-@pytest.fixture
-def model() -> Iterator[OpenAIServer]:
-    with OpenAIServer(answer) as server:
-        yield server
 
 
 @pytest.fixture

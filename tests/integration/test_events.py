@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from comments import Desk
 from github_fake import FakeGithub, Fault
 from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, CONTRACT, PROMPT, answer
+from pull_request import BROKEN, CONTRACT, PROMPT
 
 HISTORY = "history.jsonl"
 OWN_FIXTURES = CONTRACT.replace("name: sentiment", "name: other").replace(
@@ -23,18 +22,6 @@ OTHER: dict[str, str | bytes] = {
     "contracts/other.yaml": OWN_FIXTURES,
     "prompts/other.md": "Positive or negative, in one word? {{ review }}\n",
 }
-
-
-@pytest.fixture
-def github() -> Iterator[FakeGithub]:
-    with FakeGithub() as fake:
-        yield fake
-
-
-@pytest.fixture
-def model() -> Iterator[OpenAIServer]:
-    with OpenAIServer(answer) as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,0 +1,15 @@
+"""What several integration tests start from: a model on 127.0.0.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from integration.openai_server import OpenAIServer
+from pull_request import answer
+
+
+@pytest.fixture
+def model() -> Iterator[OpenAIServer]:
+    with OpenAIServer(answer) as server:
+        yield server
