@@ -50,7 +50,7 @@ def foresee(judging: Judging, level: float | None = None) -> Foresight:
     """What the judging could see, were its arms compared at `level`: alpha, unless other
     comparisons of the run share it."""
     gate = judging.contract.gate
-    inputs = _inputs(judging)
+    inputs = len(judging.inputs())
     level = gate.alpha if level is None else level
     return Foresight(
         name=judging.contract.name,
@@ -60,13 +60,6 @@ def foresee(judging: Judging, level: float | None = None) -> Foresight:
         minimum_detectable_effect=minimum_detectable_effect(inputs, level),
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
     )
-
-
-def _inputs(judging: Judging) -> int:
-    """How many distinct inputs both arms can take."""
-    apart = {*judging.unpaired, *judging.unanswerable}
-    there = [fixture.id for fixture in judging.contract.fixtures if fixture.id not in apart]
-    return len({judging.same_input.get(fixture, fixture) for fixture in there})
 
 
 def _points(percent: int) -> str:

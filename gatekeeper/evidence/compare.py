@@ -8,7 +8,7 @@ the harshest does.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.contract.trial import Outcome
@@ -38,7 +38,7 @@ class Comparison:
     def __init__(self, judging: Judging, level: float) -> None:
         sampling, gate = judging.contract.sampling, judging.contract.gate
         self._sampling = sampling
-        self._members = _inputs(judging)
+        self._members = judging.inputs()
         self._input_of = {f: i for i, fixtures in self._members.items() for f in fixtures}
         whole = sampling.aggregate in ("all", "any")
         self._samples = sampling.samples if whole else 1
@@ -156,16 +156,6 @@ class Comparison:
         if self._samples == 1:
             return outcomes[0].passed
         return aggregate(self._sampling.aggregate, outcomes, self._samples)
-
-
-def _inputs(judging: Judging) -> Mapping[str, list[str]]:
-    """The fixtures of each distinct input that both arms can take, by the first of them."""
-    apart = {*judging.unpaired, *judging.unanswerable}
-    members: dict[str, list[str]] = defaultdict(list)
-    for fixture in judging.contract.fixtures:
-        if fixture.id not in apart:
-            members[judging.same_input.get(fixture.id, fixture.id)].append(fixture.id)
-    return members
 
 
 def _sign(number: int) -> int:

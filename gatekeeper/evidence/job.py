@@ -7,7 +7,7 @@ pull request does to the contract, the prompt must also satisfy the one it found
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -45,6 +45,15 @@ class Judging:
     same_input: Mapping[str, str]
     judge: Judge
     trusted: bool = False
+
+    def inputs(self) -> Mapping[str, Sequence[str]]:
+        """The fixtures of each distinct input that both arms can take, by the first of them."""
+        apart = {*self.unpaired, *self.unanswerable}
+        members: dict[str, list[str]] = defaultdict(list)
+        for fixture in self.contract.fixtures:
+            if fixture.id not in apart:
+                members[self.same_input.get(fixture.id, fixture.id)].append(fixture.id)
+        return members
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Makes agreement.json: reference values for agreement and calibration.
 
-    python -m venv /tmp/reference
-    /tmp/reference/bin/pip install scipy statsmodels scikit-learn irrCAC
-    /tmp/reference/bin/python tests/reference/make_agreement.py > tests/reference/agreement.json
+    python -m venv reference
+    reference/bin/pip install scipy statsmodels scikit-learn irrCAC
+    reference/bin/python tests/reference/make_agreement.py > tests/reference/agreement.json
 
 Every group says which call of which version made it, or where it was published. Nothing of
 gatekeeper is imported here; scikit-learn and irrCAC are not among the project's packages.
