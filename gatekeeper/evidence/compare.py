@@ -62,6 +62,8 @@ class Comparison:
         self.rounds = 0
         """How many complete rounds the decision rests on."""
         self._pairs = 0
+        # Holm, the report and the reasons ask the same, and each answer draws thousands of signs.
+        self._evaluations: dict[tuple[object, ...], Evaluation] = {}
 
     def add(self, outcome: Outcome) -> None:
         """Take the next outcome in plan order, and look where a round or its first pair ends."""
@@ -84,11 +86,14 @@ class Comparison:
     def evaluate(self, level: float, *, harshly: bool = False, better: bool = False) -> Evaluation:
         """What the test says at a level no stricter than its own: whether head is worse, or with
         `better` whether it is better; by the reading kindest to head, or by the harshest."""
-        readings = self._harshest if harshly else self._kindest
-        sign = -1 if better else 1
-        return self.test.evaluate(
-            sign * self._looked_at(readings), sign * self._first(readings), level
-        )
+        asked = (level, harshly, better, tuple(self._drawn))
+        if asked not in self._evaluations:
+            readings = self._harshest if harshly else self._kindest
+            sign = -1 if better else 1
+            self._evaluations[asked] = self.test.evaluate(
+                sign * self._looked_at(readings), sign * self._first(readings), level
+            )
+        return self._evaluations[asked]
 
     def counts(self) -> list[Counts]:
         """The counts of each input that has a measured pair."""
