@@ -17,7 +17,7 @@ from git_repository import GitRepository
 from openai_server import Fault, OpenAIServer
 from samples import GOOD, WORDS, check, csv, result_of, write_contract
 
-import gatekeeper.cli
+import gatekeeper.commands.check
 from gatekeeper.cli import main
 
 HEAVY = ("litellm", "openai", "scipy", "numpy", "github", "xllamacpp", "rich", "jsonschema")
@@ -109,7 +109,7 @@ def test_a_fault_of_our_own_could_not_measure(hosted, tmp_path, monkeypatch, cap
     def fault(*_: object) -> None:
         raise ZeroDivisionError("unforeseen")
 
-    monkeypatch.setattr(gatekeeper.cli, "judging_policy", fault)
+    monkeypatch.setattr(gatekeeper.commands.check, "judging_policy", fault)
 
     assert check(hosted, tmp_path / "out") == 3
     error = capsys.readouterr().err
@@ -121,7 +121,7 @@ def test_ctrl_c_before_the_first_call_could_not_measure(hosted, tmp_path, monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gatekeeper.cli, "judging_policy", interrupted)
+    monkeypatch.setattr(gatekeeper.commands.check, "judging_policy", interrupted)
 
     assert check(hosted, tmp_path / "out") == 3
     assert "interrupted" in capsys.readouterr().err

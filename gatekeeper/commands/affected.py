@@ -1,0 +1,34 @@
+"""`gatekeeper affected`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from gatekeeper.commands.arguments import add_arms, change_of
+from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.contract.policy import judging_policy
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arms(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def affected(arguments: argparse.Namespace) -> int:
+    """What a check would run and why. Calls no model."""
+    from gatekeeper.forecast import forecast
+    from gatekeeper.providers.prices import estimated_cost
+    from gatekeeper.reports.terminal import print_forecast
+
+    with Repository.open(arguments.repo) as repository:
+        change = change_of(repository, arguments)
+        policy, _ = judging_policy(change)
+        found = forecast(change, policy, arguments.contract, estimated_cost)
+    with readers_may_leave():
+        if arguments.json:
+            print(json.dumps(found.document(), indent=2))  # noqa: T201
+        else:
+            print_forecast(found)
+    return 0

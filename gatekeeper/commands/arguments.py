@@ -1,0 +1,60 @@
+"""Arguments that several commands take, and what they stand for."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Change
+    from gatekeeper.git import Repository
+
+DEFAULT_OUT = Path(".gatekeeper/out")
+
+
+def add_arms(parser: argparse.ArgumentParser) -> None:
+    """What is compared with what."""
+    parser.add_argument(
+        "--base", metavar="REF", help="merged into (default: the remote's default branch)"
+    )
+    head = parser.add_mutually_exclusive_group()
+    head.add_argument("--head", metavar="REF", help="the change (default: HEAD)")
+    head.add_argument(
+        "--worktree", action="store_true", help="the change is the work tree as it stands"
+    )
+    add_contract(parser)
+
+
+def add_contract(parser: argparse.ArgumentParser) -> None:
+    """Which contracts are meant."""
+    parser.add_argument(
+        "--contract",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this contract; may be given again",
+    )
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Where a run's reports go, and what it knows beforehand."""
+    parser.add_argument(
+        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help=f"(default: {DEFAULT_OUT})"
+    )
+    parser.add_argument(
+        "--history", type=Path, metavar="FILE", help="past runs of the default branch, jsonl"
+    )
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="answer every model from this samples.jsonl and call none",
+    )
+
+
+def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:
+    """The change that `add_arms` names."""
+    if arguments.worktree:
+        return repository.worktree_change(arguments.base)
+    return repository.change(arguments.base, arguments.head)

@@ -1,0 +1,34 @@
+"""`gatekeeper validate`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import ContractError
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", type=Path, metavar="PATH", help="contract files (default: all)"
+    )
+
+
+def validate(arguments: argparse.Namespace) -> int:
+    """Contracts and prompts of the work tree, without a model: all problems at once."""
+    from gatekeeper.validation import repository_path, validate_contracts
+
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.worktree()
+        root = repository.root or arguments.repo
+        paths = [repository_path(path, root) for path in arguments.paths]
+        lines, problems = validate_contracts(revision, load_policy(revision), paths)
+    with readers_may_leave():
+        for line in lines:
+            print(line)  # noqa: T201
+    if problems:
+        raise ContractError(problems)
+    return 0
