@@ -83,8 +83,15 @@ class MissingCommits:
     def _attempt(self, remote: str, what: str, *options: str) -> str | None:
         """git's words where the fetch failed."""
         quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-        status, _, error = self._git.attempt("fetch", *quiet, *options, "--", remote, what)
+        known = self._known()
+        status, _, error = self._git.attempt("fetch", *quiet, *known, *options, "--", remote, what)
         return error if status else None
+
+    def _known(self) -> tuple[str, ...]:
+        # git tells the remote what its refs point to. A HEAD that none of them points to, as
+        # actions/checkout leaves it for a commit, is not among that: all files would come again.
+        unborn, _, _ = self._git.attempt("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        return () if unborn else ("--negotiation-tip=HEAD",)
 
 
 def _failed(sha: str, remote: str, error: str) -> MeasurementError:

@@ -168,12 +168,6 @@ def test_history_is_deepened_until_the_two_sides_meet(remote: Remote) -> None:
     assert causes(change) == {"sentiment": [(PROMPT, "modified")]}
 
 
-def test_a_large_file_beside_is_not_fetched(remote: Remote) -> None:
-    remote.propose(break_prompt, {"model.bin": os.urandom(1_200_000)})
-    assert causes(remote.affected()) == {"sentiment": [(PROMPT, "modified")]}
-    assert remote.server.sent < 100_000
-
-
 def test_a_large_file_beside_is_not_read(remote: Remote) -> None:
     """Its contents are lost on the server: whoever asks for one gets an error."""
 
