@@ -22,6 +22,7 @@ from gatekeeper.answer import (
     answer_to_error,
     clean,
     deliver,
+    notify,
     out_folder,
     problems,
     say,
@@ -84,6 +85,7 @@ def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
         fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
         answer = answer_to_error(error, fault, settings)
     deliver(answer, settings, activity, api)
+    notify(answer, settings)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
         _show_on(activity.pull_request, answer, settings, api)
     fork = isinstance(activity, CheckPullRequest) and not activity.same_repository

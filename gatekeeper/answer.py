@@ -27,13 +27,14 @@ from gatekeeper.github.publish import (
     write_outputs,
     write_summary,
 )
+from gatekeeper.news import News, news_of, wanted
 from gatekeeper.reports.comment import marker, render_comment
 from gatekeeper.reports.harmless import block, log_text, visible
 from gatekeeper.reports.headline import title
 from gatekeeper.reports.places import places
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.summary import render_summary
-from gatekeeper.reports.terminal import print_result
+from gatekeeper.reports.terminal import log_console, print_result
 from gatekeeper.reports.write import write_reports
 from gatekeeper.result import GateResult
 from gatekeeper.settings import Settings
@@ -59,6 +60,8 @@ class Answer:
     newsworthy: bool
     annotations: tuple[Annotation, ...]
     outputs: Mapping[str, str]
+    news: tuple[News, ...] = ()
+    commit: str | None = None
 
 
 # From a result or an error to the answer
@@ -96,17 +99,16 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
             "calls": str(result.calls.made),
             "cost-usd": "" if result.cost_usd is None else f"{result.cost_usd:.6f}",
         },
+        news=news_of(result),
+        commit=result.head_sha,
     )
 
 
 def _log(result: GateResult, newsworthy: bool) -> str:
     if not newsworthy:
         return f"{title(result)}: no contract is affected by this change"
-    # Heavy, and of no use where there is nothing to lay out.
-    from rich.console import Console
-
     text = io.StringIO()
-    print_result(result, None, Console(file=text, width=120, highlight=False))
+    print_result(result, None, log_console(text))
     return text.getvalue()
 
 
@@ -211,6 +213,24 @@ def _post_comment(
         return ""
     say(said)
     return comment.url if comment else ""
+
+
+def notify(answer: Answer, settings: Settings) -> None:
+    """Tell chats and mailboxes, where the workflow names some and there is news for them."""
+    news = wanted(answer.news, settings.notify_on)
+    if not news or not settings.notify:
+        return
+    # Here and not above: few workflows have it, and what it loads takes a while.
+    from gatekeeper.notify import send
+    from gatekeeper.reports.notification import notification_body, notification_title
+
+    body, wrong = notification_body(
+        news, commit=answer.commit, url=settings.run_url, template=settings.notify_template
+    )
+    title = notification_title(news, settings.repository)
+    unsent = send(settings.notify, clean(title, settings), clean(body, settings))
+    for text in (*([wrong] if wrong else []), *unsent):
+        _say_warning(text, settings)
 
 
 def say(text: str) -> None:

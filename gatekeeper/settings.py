@@ -16,6 +16,8 @@ from typing import Literal, cast, get_args
 from gatekeeper.errors import UsageError
 
 CommentMode = Literal["always", "changes", "failures", "off"]
+NEWS = ("regression", "freeze", "drift")
+"""What can be told to a chat or a mailbox."""
 
 DEFAULT_OUT = ".gatekeeper/out"
 DEFAULT_STATUS_CONTEXT = "gatekeeper/verdict"
@@ -24,6 +26,8 @@ MAX_CONTEXT = 255
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 _SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)(?:_|$)", re.IGNORECASE)
+_LONG_PART = re.compile(r"[^/:@?&=\s]{16,}")
+"""Of an address for notifications: tokens are at least that long, other words are not."""
 _SHORTEST_SECRET = 8
 """Shorter values occur in ordinary text, and replacing them would garble a report."""
 
@@ -48,6 +52,9 @@ class Settings:
     id: str = "gatekeeper"
     status_context: str = DEFAULT_STATUS_CONTEXT
     history: Path | None = None
+    notify: tuple[str, ...] = field(default=(), repr=False)
+    notify_on: tuple[str, ...] = NEWS
+    notify_template: str | None = None
     api_url: str = "https://api.github.com"
     server_url: str = "https://github.com"
     run_url: str | None = None
@@ -73,6 +80,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         id=_id(_input(environ, "id")),
         status_context=_status_context(environ),
         history=_history(_input(environ, "history")),
+        notify=_addresses(environ),
+        notify_on=_notify_on(_input(environ, "notify-on")),
+        notify_template=_input(environ, "notify-template") or None,
         api_url=(environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
         server_url=server_url,
         run_url=_run_url(server_url, repository, environ.get("GITHUB_RUN_ID")),
@@ -146,6 +156,20 @@ def _history(text: str) -> Path | None:
     return _inside_workspace("history", text) if text else None
 
 
+def _addresses(environ: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_input(environ, "notify").split()))
+
+
+def _notify_on(text: str) -> tuple[str, ...]:
+    kinds = _names(text.lower())
+    unknown = [kind for kind in kinds if kind not in NEWS]
+    if unknown:
+        raise UsageError(
+            f"input notify-on: {unknown[0]!r} is none of {', '.join(NEWS)}; set one or more of them"
+        )
+    return kinds or NEWS
+
+
 def _run_url(server_url: str, repository: str, run_id: str | None) -> str | None:
     return f"{server_url}/{repository}/actions/runs/{run_id}" if run_id else None
 
@@ -156,6 +180,8 @@ def _path(text: str | None) -> Path | None:
 
 def _secrets(environ: Mapping[str, str], token: str) -> tuple[str, ...]:
     values = {value for name, value in environ.items() if _SECRET_NAME.search(name)} | {token}
+    for address in _addresses(environ):
+        values |= {address, *_LONG_PART.findall(address)}
     # The longest first, so that a secret which contains another is replaced as a whole.
     return tuple(
         sorted((v for v in values if len(v) >= _SHORTEST_SECRET), key=lambda v: (-len(v), v))

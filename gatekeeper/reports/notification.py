@@ -1,0 +1,82 @@
+"""News as a plain text for a chat or a mailbox, by the template of the base policy or this one.
+
+Whoever opens a pull request writes parts of it, so that mentions are broken up and nothing is
+left invisible; the services are told that it is text and not markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gatekeeper.news import News
+from gatekeeper.reports.harmless import clip, visible
+
+TITLES = {
+    "regression": "a prompt change made things worse",
+    "freeze": "an error budget is spent",
+    "drift": "a model drifted",
+}
+TEMPLATE = """\
+{% for found in news -%}
+{{ found.contract }}: {{ found.text }}
+{% endfor -%}
+{% if commit %}Commit {{ commit }}
+{% endif %}{% if url %}{{ url }}{% endif %}"""
+LONGEST = 3_000
+"""Of a body, in characters. Slack takes 40,000 and Discord 2,000, where apprise cuts."""
+_LONGEST_PART = 600
+
+
+def notification_title(news: Sequence[News], repository: str) -> str:
+    """One line: where, and the worst of what happened."""
+    others = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
+    return f"{_unmentioned(repository, 140)}: {TITLES[news[0].kind]}{others}"
+
+
+def notification_body(
+    news: Sequence[News],
+    *,
+    commit: str | None = None,
+    url: str | None = None,
+    template: str | None = None,
+) -> tuple[str, str | None]:
+    """The text, and what is wrong with the template where the built-in one took its place.
+
+    A template is Jinja2 and sees `news` (each with `kind`, `contract`, `text`), `commit` and
+    `url`; it is bounded and sandboxed like a prompt.
+    """
+    variables = {
+        "news": [
+            {
+                "kind": found.kind,
+                "contract": _unmentioned(found.contract, 120),
+                "text": _unmentioned(found.text, _LONGEST_PART),
+            }
+            for found in news
+        ],
+        "commit": commit and commit[:10],
+        "url": url,
+    }
+    if template is not None:
+        try:
+            return _rendered(template, variables), None
+        except Exception as error:  # besides Jinja2's own, whatever its filters raise
+            wrong = f"the template for notifications cannot be rendered: {error}"
+            return _rendered(TEMPLATE, variables), wrong
+    return _rendered(TEMPLATE, variables), None
+
+
+def _rendered(template: str, variables: dict[str, Any]) -> str:
+    from gatekeeper.contract.templates import compiled, environment_for, rendered
+
+    environment = environment_for(())
+    text = rendered(environment, compiled(environment, template, "notification"), variables)
+    return clip(text.strip(), LONGEST)
+
+
+def _unmentioned(text: str, limit: int) -> str:
+    """Shows no more than it says: `@channel`, Slack's `<!here>` and links with other texts
+    are mentions or markup even in what is sent as text."""
+    shown = " ".join(visible(clip(text, limit)).split())
+    return shown.replace("<", "‹").replace(">", "›").replace("@", "@\u200b")

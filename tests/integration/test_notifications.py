@@ -1,0 +1,91 @@
+"""The action tells a chat what happened: a real webhook, real git, a model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from github_fake import FakeGithub
+from integration.openai_server import OpenAIServer
+from message_servers import Webhook
+from pull_request import BROKEN, HARMLESS, PROMPT, PullRequest
+
+from gatekeeper import action
+
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+
+TOKEN = "0123456789abcdefghij"
+
+
+@pytest.fixture
+def act(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., int]:
+    """Runs the action on a change of the prompt; names are those of inputs."""
+
+    def run(text: str, **inputs: str) -> int:
+        change = PullRequest.make(tmp_path, {PROMPT: text})
+        github.pull_request(7, change.head)
+        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+        for name, value in change.environment(tmp_path / "event.json", github.url).items():
+            monkeypatch.setenv(name, value)
+        for name, value in inputs.items():
+            monkeypatch.setenv(f"INPUT_{name.upper().replace('_', '-')}", value)
+        return action.main()
+
+    return run
+
+
+def test_a_regression_is_told(act: Callable[..., int]) -> None:
+    with Webhook() as chat:
+        assert act(BROKEN, notify=f"json://127.0.0.1:{chat.port}/{TOKEN}") == 1
+    (message,) = chat.received
+    assert message["title"] == "octo/prompts: a prompt change made things worse"
+    assert message["message"].startswith("sentiment: ")
+    assert "https://github.com/octo/prompts/actions/runs/42" in message["message"]
+
+
+def test_a_harmless_change_and_what_is_not_asked_for_are_not_told(
+    act: Callable[..., int], tmp_path: Path
+) -> None:
+    with Webhook() as chat:
+        address = f"json://127.0.0.1:{chat.port}/{TOKEN}"
+        assert act(HARMLESS, notify=address) == 0
+        assert chat.received == []
+
+
+def test_only_what_is_asked_for_is_told(act: Callable[..., int]) -> None:
+    with Webhook() as chat:
+        address = f"json://127.0.0.1:{chat.port}/{TOKEN}"
+        assert act(BROKEN, notify=address, notify_on="freeze drift") == 1
+    assert chat.received == []
+
+
+def test_a_failure_to_tell_changes_no_verdict_and_repeats_no_address(
+    act: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with Webhook(status=503) as chat:
+        code = act(
+            BROKEN,
+            notify=f"json://127.0.0.1:{chat.port}/{TOKEN}\nnonsense://{TOKEN}",
+            notify_template="{{ nothing }}",
+        )
+    assert code == 1
+    assert len(chat.received) == 1
+    log = capsys.readouterr().out
+    assert "::warning title=Gatekeeper::notification 1 could not be sent to JSON" in log
+    assert "notification address 2" in log
+    assert "the template for notifications cannot be rendered" in log
+    assert TOKEN not in log
+    assert "fail" in (tmp_path / "output").read_text()
+
+
+def test_a_kind_that_is_unknown_is_the_authors_mistake(
+    act: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert act(BROKEN, notify_on="regresion") == 2
+    assert "input notify-on: 'regresion' is none of" in capsys.readouterr().out
