@@ -24,6 +24,13 @@ from gatekeeper.sampling.retry import RetryPolicy, Sleep, call_with_retries, wit
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
 
+CALLS_AHEAD = 8
+"""How many calls per concurrent one may be started beyond the first that has no answer yet.
+
+What is beyond it is paid for before it can be evidence. Fewer make the run wait for every slow
+answer, more save nothing: `benchmarks/ahead.py` has the figures.
+"""
+
 _CANCEL_SECONDS = 1.0  # a client that does not heed its cancellation is left behind after this
 
 
@@ -78,8 +85,9 @@ async def run_trials(
     `stop` ends the run with what was gathered. Closing the client is left to its owner.
     """
     meter = Meter(limits, clock, sleep)
-    runner = _Runner(trials, client, watch, retry or RetryPolicy(), meter, sleep)
-    return await runner.run(max(1, limits.concurrency), stop or asyncio.Event())
+    width = max(1, limits.concurrency)
+    runner = _Runner(trials, client, watch, retry or RetryPolicy(), meter, sleep, width)
+    return await runner.run(stop or asyncio.Event())
 
 
 State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
@@ -110,7 +118,9 @@ class _Runner:
         retry: RetryPolicy,
         meter: Meter,
         sleep: Sleep,
+        width: int,
     ) -> None:
+        self._width = width
         self._trials = trials
         self._client = client
         self._watch = watch
@@ -119,6 +129,8 @@ class _Runner:
         self._sleep = sleep
         self._calls, self._call_of = _group(trials)
         self._queue = iter(self._calls)
+        # Taken by each call before it starts, given back when its first sample is delivered.
+        self._ahead = asyncio.Semaphore(width * CALLS_AHEAD)
         self._running: set[_Call] = set()
         self._slots: dict[str, asyncio.Semaphore | None] = {}
         self._samples: list[Sample] = []
@@ -130,8 +142,8 @@ class _Runner:
         self._author = False
         self._halt = asyncio.Event()
 
-    async def run(self, concurrency: int, stop: asyncio.Event) -> Run:
-        work = asyncio.create_task(self._work_side_by_side(concurrency))
+    async def run(self, stop: asyncio.Event) -> Run:
+        work = asyncio.create_task(self._work_side_by_side())
         signals = [asyncio.create_task(event.wait()) for event in (self._halt, stop)]
         try:
             await asyncio.wait(
@@ -158,16 +170,17 @@ class _Runner:
             if not task.cancelled() and (error := task.exception()) is not None:
                 raise error
 
-    async def _work_side_by_side(self, width: int) -> None:
+    async def _work_side_by_side(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(width):
+                for _ in range(self._width):
                     group.create_task(self._work())
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
 
     async def _work(self) -> None:
         for call in self._queue:
+            await self._ahead.acquire()
             if self._ended != "done":
                 return
             if not self._wanted(call):
@@ -241,6 +254,8 @@ class _Runner:
             if call.state in ("waiting", "running", "lost") and not past_gaps:
                 break
             self._delivered += 1
+            if index == call.trials[0]:
+                self._ahead.release()
             if call.state == "answered":
                 self._add(index, call)
         if len(self._samples) > before:
@@ -282,6 +297,8 @@ class _Runner:
         if self._ended != "done":
             return
         self._ended, self._detail = ended, detail
+        for _ in range(self._width):  # whoever waits to go ahead finds that there is no more to do
+            self._ahead.release()
         if ended == "fatal":
             self._halt.set()
 
