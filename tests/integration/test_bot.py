@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from comments import AFTER, Desk
+from comments import AFTER, BEFORE, Desk
 from github_fake import BOT, FakeGithub, Fault
+from github_shapes import FakeRun
 from integration.openai_server import OpenAIServer
 from pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT
 
@@ -181,6 +182,25 @@ def test_rerun_asks_for_the_run_that_the_status_points_to(opened: Open, github: 
     github.runs[0].conclusion = "success"
     assert desk.say("/gatekeeper rerun") == 0
     assert github.runs[0].reruns[-1] == "rerun"
+
+
+@pytest.mark.parametrize("command", ["rerun", WAIVE.removeprefix("/gatekeeper "), "accept"])
+def test_of_a_forks_workflows_the_one_that_judged_is_run_again(
+    opened: Open, github: FakeGithub, command: str
+) -> None:
+    """The ordinary one is skipped, the first stage judges nothing; the second sets the status."""
+    desk = opened()
+    github.pulls[7].head_repository = "fork/prompts"
+    judged = github.runs[0]
+    judged.event, judged.path = "pull_request_target", ".github/workflows/fork-judge.yml"
+    for number, name, conclusion in ((43, "gate", "skipped"), (44, "fork-validate", "success")):
+        path = f".github/workflows/{name}.yml"
+        github.runs.append(
+            FakeRun(number, desk.change.head, "pull_request", path, BEFORE, conclusion)
+        )
+    assert desk.act("pull_request_target", desk.change.event(fork=True)) == 1
+    assert desk.say(f"/gatekeeper {command}") == 0
+    assert [run.reruns for run in github.runs] == [["rerun-failed-jobs"], [], []]
 
 
 def test_without_the_permission_the_reply_says_what_to_click(
