@@ -7,23 +7,43 @@ None always means "not known", never zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import math
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal
+from datetime import UTC, datetime
+from typing import Annotated, Literal, NamedTuple
 
-from gatekeeper.result import Waiver
+from annotated_types import Interval, MinLen
+
+from gatekeeper import __version__
+from gatekeeper.contract.trial import Completion, Outcome
+from gatekeeper.result import ArmResult, ContractResult, GateResult, Waiver
+from gatekeeper.slo.budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
 
 Trigger = Literal["push", "schedule", "manual"]
 
+MOST_EVENTS = 1_000_000_000
+"""A larger number was not counted, and would not fit into those that are computed from it."""
 
-@dataclass(frozen=True, slots=True)
-class Count:
+Whole = Annotated[int, Interval(ge=0, le=MOST_EVENTS)]
+Amount = Annotated[float, Interval(ge=0, lt=1e12)]
+Name = Annotated[str, MinLen(1)]
+
+_LATENCY = re.compile(r"latency_p\d+_ms")
+_CATEGORY = "categories."
+_CHECK = "checks."
+
+
+class Count(NamedTuple):
     """`failed` of `events`: samples that failed a check, calls slower than an objective allows."""
 
-    events: int
-    failed: int
+    events: Whole
+    failed: Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +54,25 @@ class Record:
     `samples` were judged and `failed` of them failed; `calls` had an answer or not, `failed_calls`
     had none. `objectives` counts, by objective, the events that spend its budget: such as
     `success_rate`, `latency_p95_ms` (slower than its target), `checks.NAME`, `repair_rate`, and
-    `categories.NAME.OBJECTIVE`. `fixtures` maps a short digest of each fixture to its samples.
+    `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
     `fingerprints` is what the provider said answered, sorted; empty where it says nothing.
     Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars.
+
+    Raises ValueError where the numbers contradict each other.
     """
 
-    id: str
+    id: Name
     time: datetime
     trigger: Trigger
     sha: str
-    contract: str
+    contract: Name
     model: str
     version: str
-    samples: int
-    failed: int
+    samples: Whole
+    failed: Whole
     interval: ConfidenceInterval | None
-    calls: int
-    failed_calls: int
+    calls: Whole
+    failed_calls: Whole
     prompt_digest: str | None = None
     contract_digest: str | None = None
     fingerprints: tuple[str, ...] = ()
@@ -58,14 +80,183 @@ class Record:
     checks: Mapping[str, Count] = field(default_factory=dict)
     categories: Mapping[str, Count] = field(default_factory=dict)
     fixtures: Mapping[str, Count] = field(default_factory=dict)
-    repaired: int | None = None
-    latency_ms: Mapping[str, float] = field(default_factory=dict)
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_usd: float | None = None
+    repaired: Whole | None = None
+    latency_ms: Mapping[str, Amount] = field(default_factory=dict)
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
+    cost_usd: Amount | None = None
     waiver: Waiver | None = None
+
+    def __post_init__(self) -> None:
+        if self.time.utcoffset() is None:
+            raise ValueError(f"time: must have a time zone, got {self.time.isoformat()}")
+        if self.interval and not 0 <= self.interval.low <= self.interval.high <= 1:
+            raise ValueError(f"interval: must be low <= high within 0 to 1, got {self.interval}")
+        parts: list[tuple[str, int, int]] = [
+            ("failed", self.samples, self.failed),
+            ("failed_calls", self.calls, self.failed_calls),
+        ]
+        for name in ("objectives", "checks", "categories", "fixtures"):
+            counts: Mapping[str, Count] = getattr(self, name)
+            parts += [(f"{name}.{key}", *count) for key, count in counts.items()]
+        for name, whole, failed in parts:
+            if failed > whole:
+                raise ValueError(f"{name}: {failed} of {whole} cannot have failed")
 
     @property
     def success_rate(self) -> float | None:
         """The share of judged samples that passed; None where none was judged."""
         return 1 - self.failed / self.samples if self.samples else None
+
+
+def records_of(result: GateResult, trigger: Trigger) -> tuple[Record, ...]:
+    """One record for each contract of a `run` that was measured to the end.
+
+    A contract without a judged sample adds nothing: no data is not zero failures. Neither
+    does one whose verdict is `error`: the part of a run that came before it was interrupted
+    or reached a limit is not a sample of the whole. Raises ValueError for any other result.
+    """
+    if result.kind != "run":
+        raise ValueError(f"result: only a run is remembered, got a {result.kind}")
+    judged: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in result.outcomes:
+        trial = outcome.sample.trial
+        if trial.arm == "head" and trial.judged_by == "head":
+            judged[trial.contract].append(outcome)
+    return tuple(
+        _record(result, contract, contract.head, judged[contract.name], trigger)
+        for contract in result.contracts
+        if contract.verdict != "error" and contract.head is not None and contract.head.samples > 0
+    )
+
+
+def events_of(records: Iterable[Record]) -> dict[str, tuple[Event, ...]]:
+    """What spends the budget of each contract's success rate, in the order of the records."""
+    events: dict[str, tuple[Event, ...]] = {}
+    for record in records:
+        event = Event(record.time, record.samples, record.failed)
+        events[record.contract] = (*events.get(record.contract, ()), event)
+    return events
+
+
+def fixture_key(id: str) -> str:  # noqa: A002
+    """What a record calls a fixture: 12 hexadecimal digits of its id's SHA-256."""
+    return hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _record(
+    result: GateResult,
+    contract: ContractResult,
+    head: ArmResult,
+    outcomes: Sequence[Outcome],
+    trigger: Trigger,
+) -> Record:
+    started = result.started.astimezone(UTC)
+    category = {fixture.id: fixture.category for fixture in contract.fixtures}
+    answered = [o.sample.completion for o in outcomes if o.sample.completion]
+    latencies = [c.latency_ms for c in answered if c.latency_ms is not None]
+    quantiles = {
+        "p50": statistics.median_low(latencies) if latencies else None,
+        "p95": head.latency_p95_ms,
+    }
+    return Record(
+        id=_id(started.isoformat(), result.head_sha, contract.name, head.model, trigger),
+        time=started,
+        trigger=trigger,
+        sha=result.head_sha,
+        contract=contract.name,
+        model=head.model,
+        version=__version__,
+        samples=head.samples,
+        failed=head.samples - head.passed,
+        interval=head.interval,
+        calls=len(outcomes) or head.samples + head.failed_calls,
+        failed_calls=head.failed_calls,
+        prompt_digest=head.prompt_digest,
+        contract_digest=contract.contract_digest,
+        fingerprints=tuple(sorted({c.fingerprint for c in answered if c.fingerprint})),
+        objectives=_objectives(contract, outcomes, category),
+        checks=_checks(outcomes),
+        categories=_passes(outcomes, lambda o: category.get(o.sample.trial.fixture)),
+        fixtures=_passes(outcomes, lambda o: fixture_key(o.sample.trial.fixture)),
+        repaired=sum(bool(o.sample.repairs) for o in outcomes) if outcomes else None,
+        latency_ms={name: value for name, value in quantiles.items() if value is not None},
+        prompt_tokens=_total([c.prompt_tokens for c in answered]),
+        completion_tokens=_total([c.completion_tokens for c in answered]),
+        cost_usd=_cost(answered),
+        waiver=contract.waiver,
+    )
+
+
+def _id(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _objectives(
+    contract: ContractResult, outcomes: Sequence[Outcome], category: Mapping[str, str | None]
+) -> dict[str, Count]:
+    """The events of each objective that the contract has, as far as they can be counted."""
+    found: dict[str, Count] = {}
+    for objective in contract.slo:
+        name: str = objective.objective
+        own: Sequence[Outcome] = outcomes
+        if name.startswith(_CATEGORY):
+            # The objective's own name can have dots (`checks.a.b`), and so can the category's.
+            place = next((c for c in set(category.values()) if c and _is_of(name, c)), None)
+            if place is None:
+                continue
+            own = [o for o in outcomes if category.get(o.sample.trial.fixture) == place]
+            name = name.removeprefix(f"{_CATEGORY}{place}.")
+        events = _events(name, objective.target, own)
+        if events:
+            found[objective.objective] = Count(len(events), sum(events))
+    return found
+
+
+def _is_of(name: str, category: str) -> bool:
+    return name.startswith(f"{_CATEGORY}{category}.")
+
+
+def _events(name: str, target: float, outcomes: Sequence[Outcome]) -> list[bool]:
+    """Whether each event failed; empty for an objective that spends no budget."""
+    answered = [o.sample.completion for o in outcomes if o.sample.completion]
+    if name == "success_rate":
+        return [not o.passed for o in outcomes if o.passed is not None]
+    if _LATENCY.fullmatch(name):
+        return [c.latency_ms > target for c in answered if c.latency_ms is not None]
+    if name == "cost_per_call_usd":
+        return [c.cost_usd > target for c in answered if c.cost_usd is not None]
+    if name == "repair_rate":
+        return [bool(o.sample.repairs) for o in outcomes if o.sample.completion]
+    if name.startswith(_CHECK):
+        check = name.removeprefix(_CHECK)
+        judged = (j for o in outcomes for j in o.judgements if j.check == check)
+        return [not j.passed for j in judged if j.passed is not None]
+    return []
+
+
+def _checks(outcomes: Sequence[Outcome]) -> dict[str, Count]:
+    judged = [j for o in outcomes for j in o.judgements if j.passed is not None]
+    events = Counter(j.check for j in judged)
+    failed = Counter(j.check for j in judged if not j.passed)
+    return {check: Count(events[check], failed[check]) for check in sorted(events)}
+
+
+def _passes(
+    outcomes: Sequence[Outcome], group: Callable[[Outcome], str | None]
+) -> dict[str, Count]:
+    """The judged samples of each group."""
+    judged = [(group(o), o.passed) for o in outcomes if o.passed is not None]
+    events = Counter(name for name, _ in judged if name is not None)
+    failed = Counter(name for name, passed in judged if not passed)
+    return {name: Count(events[name], failed[name]) for name in sorted(events)}
+
+
+def _total(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _cost(answered: Sequence[Completion]) -> float | None:
+    known = [c.cost_usd for c in answered if c.cost_usd is not None]
+    return math.fsum(known) if known and len(known) == len(answered) else None

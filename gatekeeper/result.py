@@ -73,6 +73,8 @@ class ArmResult:
     """The success rate's interval by every method that gives one, by the method's name."""
     latency_interval: ConfidenceInterval | None = None
     cost_interval: ConfidenceInterval | None = None
+    prompt_digest: str | None = None
+    """The same for prompts that mean the same, see contract/identity.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +233,8 @@ class ContractResult:
     waiver: Waiver | None = None
     """What a person waived of it: in a check where that made a difference, in a run on the
     default branch what had been waived when it was merged."""
+    contract_digest: str | None = None
+    """The same for contracts that run and judge in the same way, see contract/identity.py."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.identity import contract_digest
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Arm
 from gatekeeper.evidence.collect import JudgingWatch, Watches
@@ -216,6 +217,7 @@ def _contract_result(
         weakened=job.weakened,
         warnings=warnings_of(job),
         under_base=_under_base(others[0]) if others else None,
+        contract_digest=contract_digest(job.contract),
     )
 
 

@@ -52,6 +52,8 @@ class Completion:
     cost_usd: float | None = None
     replayed: bool = False
     """True where the answer comes from a recording and no model was asked."""
+    fingerprint: str | None = None
+    """What the provider said answered: the model's full name, its build, its file's digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,14 @@ class Judgement:
     `passed` is None where the check could not be applied because the provider did not
     report what it needs (tokens, latency): undefined is never a pass and never a failure.
     `message` says what was found and what was wanted, for a person to act on; empty when passed.
+    `score` is how good the output is, from 0 to 1; None for a check that gives none.
     """
 
     check: str
     passed: bool | None
     message: str = ""
     severity: Severity = "error"
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

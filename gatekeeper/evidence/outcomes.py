@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.identity import digest, prompt_meaning, request_digest
 from gatekeeper.contract.model import Aggregate, Contract, Fixture, Target
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.evidence.beside import cost_interval, latency_interval, rate_intervals
@@ -160,6 +160,7 @@ def arm_result(
         intervals=rate_intervals(mine),
         latency_interval=latency_interval(latencies(mine)),
         cost_interval=cost_interval(costs),
+        prompt_digest=digest(prompt_meaning(target.prompt)),
     )
 
 

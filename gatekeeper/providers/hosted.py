@@ -43,6 +43,7 @@ PARAMS = frozenset(
     }
 )
 
+_LONGEST_NAME = 100
 _TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
 
 
@@ -194,7 +195,17 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
         prompt_tokens=prompt_tokens,
         completion_tokens=usage.completion_tokens if usage and prompt_tokens else None,
         cost_usd=_cost(litellm, model, response) if prompt_tokens else None,
+        fingerprint=_fingerprint(response),
     )
+
+
+def _fingerprint(response: Any) -> str | None:
+    """The model that answered and its build, as far as the provider names them: an alias such as
+    `gpt-4o-mini` stands for another model tomorrow. https://platform.openai.com/docs/api-reference/chat/object
+    """
+    said = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
+    named = [text[:_LONGEST_NAME] for text in said if isinstance(text, str) and text.isprintable()]
+    return " ".join(filter(None, named)) or None
 
 
 def _cost(litellm: Any, model: str, response: Any) -> float | None:

@@ -8,11 +8,13 @@ anything with roles is a conversation and goes through the model's chat template
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,7 @@ class LocalClient:
         self._workers = ThreadPoolExecutor(_SLOTS, thread_name_prefix="local-model")
         self._loading = threading.Lock()
         self._server: Any = None
+        self._fingerprint: str | None = None
 
     def slots(self, model: str) -> int | None:  # noqa: ARG002
         """More requests at a time would only wait inside the model."""
@@ -81,12 +84,14 @@ class LocalClient:
             raise CallFailed(f"{request.model}: {error}") from error
         if "error" in answer:
             raise CallFailed(f"{request.model}: {answer['error'].get('message', answer['error'])}")
-        return _completion(answer)
+        return replace(_completion(answer), fingerprint=self._fingerprint)
 
     def _load(self) -> Any:
         with self._loading:
             if self._server is None:
-                self._server = _server(model_file(), self._threads)
+                file = model_file()
+                self._fingerprint = _fingerprint(file)
+                self._server = _server(file, self._threads)
         return self._server
 
 
@@ -100,6 +105,11 @@ def model_file() -> Path:
             f"{MODEL}: the embedded model is not installed; {INSTALL}", fatal=True, author=True
         )
     return files[0]
+
+
+def _fingerprint(file: Path) -> str:
+    with file.open("rb") as content:
+        return f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
 
 
 def _server(file: Path, threads: int) -> Any:

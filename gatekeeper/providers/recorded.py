@@ -134,6 +134,7 @@ def _recorded(row: Mapping[str, object]) -> _Recorded:
         completion_tokens=_count(row, "completion_tokens"),
         cost_usd=_number(row, "cost_usd"),
         replayed=True,
+        fingerprint=None if row.get("fingerprint") is None else _text(row, "fingerprint"),
     )
     return _Recorded(completion, error)
 

@@ -39,6 +39,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "prompt_tokens": completion.prompt_tokens if completion else None,
         "completion_tokens": completion.completion_tokens if completion else None,
         "cost_usd": completion.cost_usd if completion else None,
+        "fingerprint": completion.fingerprint if completion else None,
         "error": sample.error,
         "shared": sample.shared,
     }

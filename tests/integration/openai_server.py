@@ -19,11 +19,14 @@ from typing import Any, Literal, Self
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer with its own token counts; None leaves `usage` out of the response."""
+    """An answer with its own token counts; None leaves `usage` out of the response. It names the
+    `model` that was asked unless it is given another."""
 
     text: str | None
     prompt_tokens: int | None = 10
     completion_tokens: int | None = 2
+    model: str | None = None
+    system_fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,7 @@ def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
-        "model": body.get("model"),
+        "model": reply.model or body.get("model"),
         "choices": [
             {
                 "index": 0,
@@ -190,6 +193,8 @@ def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
             }
         ],
     }
+    if reply.system_fingerprint is not None:
+        document["system_fingerprint"] = reply.system_fingerprint
     if reply.prompt_tokens is not None and reply.completion_tokens is not None:
         document["usage"] = {
             "prompt_tokens": reply.prompt_tokens,

@@ -97,6 +97,28 @@ def test_an_answer_with_its_tokens_cost_and_own_time(serve: Serve) -> None:
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.parametrize(
+    ("reply", "fingerprint"),
+    [
+        (Reply("Hi"), "gpt-4o-mini"),
+        (Reply("Hi", model="gpt-4o-mini-2024-07-18"), "gpt-4o-mini-2024-07-18"),
+        (
+            Reply("Hi", model="gpt-4o-mini-2024-07-18", system_fingerprint="fp_44709d6fcb"),
+            "gpt-4o-mini-2024-07-18 fp_44709d6fcb",
+        ),
+        (Reply("Hi", system_fingerprint="fp\u202e1"), "gpt-4o-mini"),
+        (Reply("Hi", model="m" * 300), "m" * 100),
+    ],
+)
+def test_what_answered_is_known_by_what_the_provider_says(
+    serve: Serve, reply: Reply, fingerprint: str
+) -> None:
+    serve(reply)
+    (completion,) = complete(request())
+    assert isinstance(completion, Completion)
+    assert completion.fingerprint == fingerprint
+
+
 def test_without_a_seed_none_is_sent(serve: Serve) -> None:
     server = serve("Hi")
     complete(request(seed=None))

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,17 +65,21 @@ class FakeServer:
         return self.answer or {"choices": [{"message": {"content": "Hi."}}]}
 
 
+FINGERPRINT = f"sha256:{hashlib.sha256(b'weights').hexdigest()}"
+
+
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeServer:
     fake = FakeServer()
-    monkeypatch.setattr(local, "model_file", lambda: "model.gguf")
+    (tmp_path / "model.gguf").write_bytes(b"weights")
+    monkeypatch.setattr(local, "model_file", lambda: tmp_path / "model.gguf")
     monkeypatch.setattr(local, "_server", lambda file, threads: fake)
     return fake
 
 
 def test_a_lone_user_message_is_continued_as_text(server: FakeServer) -> None:
     (completion,) = complete(request(("user", "Sentiment:\n"), temperature=0, stop=["\n"]))
-    assert completion == Completion("positive\n", cost_usd=0.0)
+    assert completion == Completion("positive\n", cost_usd=0.0, fingerprint=FINGERPRINT)
     assert server.completions == [
         {"prompt": "Sentiment:", "max_tokens": 256, "seed": 42, "temperature": 0, "stop": ["\n"]}
     ]
@@ -88,7 +94,7 @@ def test_a_lone_user_message_is_continued_as_text(server: FakeServer) -> None:
     ],
 )
 def test_anything_else_is_a_conversation(server: FakeServer, subject: Request) -> None:
-    assert complete(subject) == [Completion("Hi.", cost_usd=0.0)]
+    assert complete(subject) == [Completion("Hi.", cost_usd=0.0, fingerprint=FINGERPRINT)]
     (body,) = server.chats
     assert body["messages"] == [{"role": m.role, "content": m.content} for m in subject.messages]
 
@@ -99,7 +105,9 @@ def test_tokens_and_the_models_own_time(server: FakeServer) -> None:
         "usage": {"prompt_tokens": 9, "completion_tokens": 3},
         "timings": {"prompt_ms": 30.5, "predicted_ms": 12.0},
     }
-    assert complete(request(("system", "x"))) == [Completion("", 42.5, 9, 3, 0.0)]
+    assert complete(request(("system", "x"))) == [
+        Completion("", 42.5, 9, 3, 0.0, fingerprint=FINGERPRINT)
+    ]
 
 
 def test_a_seed_of_the_params_wins(server: FakeServer) -> None:

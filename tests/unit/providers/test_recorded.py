@@ -77,6 +77,10 @@ def test_what_was_not_known_stays_unknown() -> None:
     assert replay(request(), row(**unknown)) == Completion("openai/a on Hi", replayed=True)
 
 
+def test_what_answered_then_is_what_answers_now() -> None:
+    assert replay(request(), row(fingerprint="gpt-x fp_1")).fingerprint == "gpt-x fp_1"
+
+
 def test_a_changed_request_is_not_recorded() -> None:
     for changed in (request("Hello"), request(temperature=1)):
         failed = failure(changed, row())
