@@ -81,14 +81,20 @@ def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
 
 
 def paired_reasons(
-    paired: PairedResult, *, could_be_worse: bool, largest_drop: float, margin: float
+    paired: PairedResult,
+    *,
+    could_be_worse: bool,
+    largest_drop: float,
+    margin: float,
+    cause: str = "",
 ) -> list[Reason]:
     """What base against head says. What could not be measured may all speak against head:
-    `could_be_worse` says whether the test then finds it worse, `largest_drop` by how much."""
+    `could_be_worse` says whether the test then finds it worse, `largest_drop` by how much;
+    `cause` is why most of it could not be."""
     if paired.p_value is None:
-        return [Reason("error", "No fixture could be measured on both arms.", "error")]
+        return [Reason("error", f"No fixture could be measured on both arms{cause}.", "error")]
     counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
-    if paired.rounds > 1 and paired.difference and round(paired.difference * 100):
+    if paired.rounds > 1 and paired.difference and _number(paired.difference) != "0":
         # Fixtures are told apart by most of their samples, the arms by all of them.
         way = "down" if paired.difference < 0 else "up"
         counts = f"pass rate {way} {_points(abs(paired.difference))}, {counts}"
@@ -99,20 +105,22 @@ def paired_reasons(
         return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
     if could_be_worse and largest_drop > margin:
         text = f"{_count(paired.unmeasured, 'pair')} of samples could not be measured on both arms"
-        return [Reason("error", f"{text}, too many to tell whether head is worse.", "error")]
+        told = f"{text}, too many to tell whether head is worse{cause}."
+        return [Reason("error", told, "error")]
     if paired.minimum_detectable_effect is None:
         text = f"With {_count(paired.fixtures, 'distinct fixture')} no drop could have been seen"
         return [Reason("unseen", f"{text}; add fixtures.", "inconclusive")]
     if paired.stopped == "not_worse":
         text = f"Not worse by {_points(margin)} or more: {counts}."
         return [Reason("not_worse", text, "pass")]
-    seen = f"this run could only have seen a drop of {_points(paired.minimum_detectable_effect)}"
+    at_best = _points(paired.minimum_detectable_effect)
+    seen = f"this run could only have seen a drop of {at_best} or more"
     if largest_drop > margin:
         text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
         needed = _needed(paired, margin)
         found = f"{text} (p {_p(paired.p_value)}); {seen}{needed}."
         return [Reason("undecided", found, "inconclusive")]
-    return [Reason("not_worse", f"No regression found: {counts}; {seen} or more.", "pass")]
+    return [Reason("no_regression", f"No regression found: {counts}; {seen}.", "pass")]
 
 
 def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
@@ -224,6 +232,7 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
             could_be_worse=harshest.regressed,
             largest_drop=weighed.comparison.largest_drop(),
             margin=gate.margin,
+            cause=_commonest_error(evidence.fixtures),
         )
         if not weighed.settled:
             # Why it was not measured to the end is told already; nothing was found until then.
@@ -272,7 +281,7 @@ def _unknown_because(paired: PairedResult) -> str:
 def _needed(paired: PairedResult, margin: float) -> str:
     if paired.fixtures_needed is None or paired.fixtures_needed <= paired.fixtures:
         return ""
-    return f", and {_points(margin)} would take {paired.fixtures_needed} fixtures"
+    return f", and {_points(margin)} would take {paired.fixtures_needed:,} fixtures"
 
 
 def _p(value: float, equals: str = "=") -> str:
@@ -280,7 +289,13 @@ def _p(value: float, equals: str = "=") -> str:
 
 
 def _points(share: float) -> str:
-    return _count(round(share * 100), "point")
+    number = _number(share)
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
+def _number(share: float) -> str:
+    """Percentage points with one decimal: a margin of 2.5 points is not one of 2."""
+    return f"{abs(share) * 100:.1f}".removesuffix(".0")
 
 
 def _count(n: int, noun: str) -> str:

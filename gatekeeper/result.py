@@ -31,6 +31,7 @@ ReasonCode = Literal[
     "undecided",
     "unseen",
     "not_worse",
+    "no_regression",
     "waived",
 ]
 Stopped = Literal["regressed", "not_worse", "exhausted"]
@@ -96,8 +97,13 @@ class PairedResult:
     and arm were compared, 0 where the first was not drawn to the end; `unmeasured` how many of
     the pairs drawn have no outcome on an arm.
 
-    `family` is how many comparisons of the run share alpha with this one, itself included;
-    `fixtures_needed` is how many fixtures would find a drop of the contract's margin.
+    `planned_rounds` is how many rounds there would have been; where the answer was sure before,
+    `difference` was seen at a moment that the samples chose: it tends to overstate what was
+    found, and `interval`, which is that of a fixed number of samples, is too sure.
+
+    `margin` is the drop that the contract is not to have. `family` is how many comparisons of
+    the run share alpha with this one, itself included; `fixtures_needed` is how many fixtures
+    would find a drop of `margin`.
     `intervals` and `beside` hold what other methods make of the same samples, by name; they
     decide nothing, and neither does `adjusted_p_value` (Benjamini-Hochberg over the run).
     """
@@ -114,7 +120,9 @@ class PairedResult:
     minimum_detectable_effect: float | None
     stopped: Stopped | None
     rounds: int = 1
+    planned_rounds: int = 1
     family: int = 1
+    margin: float | None = None
     unmeasured: int = 0
     fixtures_needed: int | None = None
     adjusted_p_value: float | None = None
@@ -241,13 +249,17 @@ class ContractResult:
 class Calls:
     """`made` reached a model, retries included; `cached` were answered from a recording; `saved`
     were planned and not needed (identical requests of both arms, early stopping); `failed` had
-    no answer; `surplus` were under way when the answer was sure: paid for, but not evidence."""
+    no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
+    `reused` says how many of the cached were measured by an earlier run, see sampling/cache.py.
+    `unrecorded` are requests that a recording should have answered and has no answer for."""
 
     made: int = 0
     cached: int = 0
     saved: int = 0
     failed: int = 0
     surplus: int = 0
+    unrecorded: int = 0
+    reused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,8 +197,7 @@ def _contract_result(
         *weakened_reasons(job, policy),
         *(reason for other in others for reason in under_base(other)),
     ]
-    # Without a history the budget is this run's own, and proves nothing about the window; a
-    # change that leaves the prompt as it is burns nothing.
+    # A change that leaves the prompt as it is burns nothing.
     if history is not None and job.paired:
         reasons += budget_reasons(budget, weighed, policy)
     reasons.sort(key=lambda reason: SEVERITY.index(reason.verdict))
@@ -241,15 +240,13 @@ def frozen(
 def _error_budget(
     job: Job, evidence: Evidence, history: Mapping[str, Sequence[Event]] | None, now: datetime
 ) -> ErrorBudget | None:
-    """The budget that the base contract sets: a pull request cannot vote itself another."""
+    """The budget that the base contract sets: a pull request cannot vote itself another. Without
+    a history it has no events: what one run saw is no window's budget."""
     contract = job.base or job.contract
     objective = contract.slo.success_rate
     if objective is None:
         return None
     events = history.get(contract.name, ()) if history is not None else ()
-    if history is None:
-        arm = evidence.base or evidence.head
-        events = (Event(now, arm.samples, arm.samples - arm.passed),) if arm.samples else ()
     head = evidence.head.interval
     return error_budget(
         events, objective, contract.slo.window, now, (head.low, head.high) if head else None

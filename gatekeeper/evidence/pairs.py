@@ -97,6 +97,8 @@ def paired_result(
         minimum_detectable_effect=visible_drop(pairs.total, drops, level),
         stopped=stopped,
         rounds=comparison.rounds,
+        planned_rounds=comparison.test.rounds,
+        margin=gate.margin,
         unmeasured=comparison.unmeasured,
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
         intervals=intervals,

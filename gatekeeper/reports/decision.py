@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
-from gatekeeper.reports.headline import OBJECTIVES, objective_value
 from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.paired import decided_by
+from gatekeeper.reports.table import OBJECTIVES, objective_value, standing
 from gatekeeper.result import ArmResult, ContractResult
 
 
@@ -35,14 +35,15 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
 def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
     """A few lines a contract, the worst first: causes, tests, arms, objectives, error budget."""
     judged = [(contract, as_base_judges(contract)) for contract in contracts]
-    rows = [row for pair in judged for judging in pair if judging for row in _rows(judging)]
+    rows = [row for pair in judged for judging in pair if judging for row in decision_rows(judging)]
     if not rows:
         return
     opening, closing = fold("How this was decided, with latency, cost and error budget")
     page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
 
 
-def _rows(contract: ContractResult) -> list[str]:
+def decision_rows(contract: ContractResult) -> list[str]:
+    """List items in Markdown: why it ran, the test, the arms, the objectives, the error budget."""
     name = code(contract.name, 100)
     rows = []
     if contract.affected_by:
@@ -78,10 +79,9 @@ def _arm(arm: ArmResult) -> str:
 
 
 def _slo_row(contract: ContractResult, name: str) -> str:
-    words = {True: "met", False: "missed", None: "open"}
     shown = [
         f"{OBJECTIVES[slo.objective]} {objective_value(slo, slo.observed)} "
-        f"against {objective_value(slo, slo.target)} ({words[slo.met]})"
+        f"against {objective_value(slo, slo.target)} ({standing(slo, contract)})"
         for slo in contract.slo
     ]
     return f"- {name} objectives: {', '.join(shown)}"
@@ -100,6 +100,8 @@ def _budget_rows(contract: ContractResult, name: str) -> list[str]:
         low, high = (figures.number(rate) for rate in budget.projected_burn_rate)
         projected = f"; merging would burn at {low} to {high} times the budgeted rate"
     burn = f", burn rate {rates}" if rates else ""
+    if budget.events == 0:
+        return [f"- {name} error budget over {code(budget.window, 20)}: no history yet{projected}"]
     return [
         f"- {name} error budget over {code(budget.window, 20)}: {figures.number(budget.left)} of "
         f"{figures.number(budget.budget)} failures left after "

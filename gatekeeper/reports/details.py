@@ -9,8 +9,8 @@ from gatekeeper.contract.trial import Arm
 from gatekeeper.reports import figures
 from gatekeeper.reports.decision import add_decision, as_base_judges
 from gatekeeper.reports.harmless import block, code, code_cell, html_code, prose
-from gatekeeper.reports.headline import by_severity
 from gatekeeper.reports.opinions import add_opinions
+from gatekeeper.reports.order import by_loss, by_severity, is_proven
 from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
 from gatekeeper.result import (
@@ -21,6 +21,7 @@ from gatekeeper.result import (
 )
 
 _CELL = 100
+_SECTIONS = 4
 _FIXTURE_COLUMNS = (
     "| Fixture | Base | Head | Failing check | Base said | Head said |\n"
     "| --- | :---: | :---: | --- | --- | --- |\n"
@@ -59,13 +60,18 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
 
 def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:
     of = f" in {html_code(contract.name, 60)}" if several else ""
-    broken = [f for f in contract.fixtures if f.change == "broke"]
-    fixed = [f for f in contract.fixtures if f.change == "fixed"]
-    failing = [f for f in contract.fixtures if f.head_passed is False and f.change != "broke"]
+    broken = by_loss(f for f in contract.fixtures if f.change == "broke")
+    fixed = by_loss((f for f in contract.fixtures if f.change == "fixed"), "base")
+    failing = by_loss(
+        f for f in contract.fixtures if f.head_passed is False and f.change != "broke"
+    )
     lost = [f for f in contract.fixtures if f.errors]
     known = contract.base is not None
-    _add_group(page, f"❌ {_fixtures(broken)} broke{of}", broken, "head", depth.broken, depth)
-    _add_lost(page, f"🚫 {_fixtures(lost)} had failed calls{of}", lost, depth.others)
+    proven = sum(map(is_proven, broken))
+    sure = f", {proven:,} beyond chance" if proven else ""
+    summary = f"❌ {_fixtures(broken)} broke{of}{sure}"
+    _add_group(page, summary, broken, "head", depth.broken, depth, _changed(contract))
+    _add_lost(page, f"🚫 {_fixtures(lost)} had samples without an answer{of}", lost, depth.others)
     _add_group(page, f"✅ {_fixtures(fixed)} fixed{of}", fixed, "base", depth.others, depth)
     before = "on base as well" if known else "on head"
     verb = "fails" if len(failing) == 1 else "fail"
@@ -80,32 +86,44 @@ def _add_group(
     arm: Arm,
     most: int,
     depth: Depth,
+    note: str = "",
 ) -> None:
-    """Short outputs side by side in a table, long ones each in a block of its own."""
+    """The fixtures in the order given, under the note: in a table where all outputs are short,
+    else each with blocks of its own."""
     if not fixtures:
         return
     chosen = fixtures[:most]
-    short = [f for f in chosen if _is_short(f, arm)]
-    long = [f for f in chosen if not _is_short(f, arm)]
     opening, closing = fold(summary)
-    rest = len(fixtures) - len(chosen)
-    if short:
+    opening += note
+    if all(_is_short(fixture, arm) for fixture in chosen):
         page.add_rows(
             opening + _FIXTURE_COLUMNS,
-            [_row(fixture, arm) for fixture in short],
-            total=len(short) + (0 if long else rest),
+            [_row(fixture, arm) for fixture in chosen],
+            total=len(fixtures),
             closing=closing,
             more=lambda left: f"\n…and {left:,} more in `result.json`",
         )
-    if long:
-        page.add_rows(
-            opening if not short else fold(f"{summary}: those with long outputs")[0],
-            [_blocks(fixture, arm, depth.output) for fixture in long],
-            total=len(long) + rest,
-            closing=closing,
-            more=lambda left: f"…and {left:,} more in `result.json`",
-            joint="\n\n",
-        )
+        return
+    page.add_rows(
+        opening,
+        [_blocks(fixture, arm, depth.output) for fixture in chosen],
+        total=len(fixtures),
+        closing=closing,
+        more=lambda left: f"…and {left:,} more in `result.json`",
+        joint="\n\n",
+    )
+
+
+def _changed(contract: ContractResult) -> str:
+    """Where in the prompt to look for what broke them."""
+    if contract.base is None or contract.head is None:
+        return ""
+    changes = diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+    if not changes:
+        return ""
+    shown = ", ".join(code(change.title, 80) for change in changes[:_SECTIONS])
+    more = f" and {len(changes) - _SECTIONS:,} more" if len(changes) > _SECTIONS else ""
+    return f"Changed in the prompt: {shown}{more}\n\n"
 
 
 def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most: int) -> None:

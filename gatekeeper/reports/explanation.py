@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from gatekeeper.reports import figures
 from gatekeeper.reports.decision import as_base_judges
 from gatekeeper.reports.harmless import block, code, prose
-from gatekeeper.reports.headline import ICONS, OBJECTIVES, objective_value, worst_reasons
-from gatekeeper.reports.paired import counts, deciding_test, is_significant, p_value
+from gatekeeper.reports.headline import ICONS
+from gatekeeper.reports.order import by_loss, worst_reasons
+from gatekeeper.reports.paired import (
+    counts,
+    deciding_test,
+    difference,
+    ended_early,
+    is_significant,
+    p_value,
+)
+from gatekeeper.reports.table import OBJECTIVES, objective_value, standing
 from gatekeeper.result import (
     ContractResult,
     FixtureResult,
@@ -44,7 +53,7 @@ def render_explanation(result: GateResult, name: str) -> str:
 def _evidence(contract: ContractResult) -> list[str]:
     parts = [*_comparison(contract, contract.paired)] if contract.paired else [_alone(contract)]
     if contract.slo:
-        rows = "\n".join(f"- {_objective(slo)}" for slo in contract.slo)
+        rows = "\n".join(f"- {_objective(slo, contract)}" for slo in contract.slo)
         parts.append(f"**Objectives**\n\n{rows}")
     return [*parts, *_failures(contract)]
 
@@ -58,7 +67,7 @@ def _alone(contract: ContractResult) -> str:
 
 
 def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
-    broke = [f.id for f in contract.fixtures if f.change == "broke"]
+    broke = [f.id for f in by_loss(contract.fixtures) if f.change == "broke"]
     fixed = [f.id for f in contract.fixtures if f.change == "fixed"]
     found = [
         f"**What changed**: {prose(counts(paired))}.",
@@ -71,7 +80,10 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
 def _size(paired: PairedResult) -> str:
     if paired.difference is None:
         return ""
-    text = f"**By how much**: {figures.points(paired.difference)} in the pass rate"
+    text = f"**By how much**: {difference(paired)} in the pass rate"
+    if ended_early(paired):
+        too_large = ", likely too large" if is_significant(paired) else ""
+        return f"{text}, estimated after an early stop{too_large}."
     interval = figures.points_interval(paired.interval)
     return f"{text}; the true difference is likely within {interval}." if interval else f"{text}."
 
@@ -96,21 +108,23 @@ def _seen(paired: PairedResult) -> str:
     return f"**What could have been seen**: {text}."
 
 
-def _objective(slo: SloResult) -> str:
-    words = {True: "met", False: "missed", None: "open: more samples could go either way"}
+def _objective(slo: SloResult, contract: ContractResult) -> str:
     observed, target = (objective_value(slo, value) for value in (slo.observed, slo.target))
     interval = ""
     if slo.interval:
         low, high = (objective_value(slo, v) for v in (slo.interval.low, slo.interval.high))
         interval = f", interval {low} to {high}"
     return (
-        f"{OBJECTIVES[slo.objective]}: {observed} against {target}{interval}: **{words[slo.met]}**"
+        f"{OBJECTIVES[slo.objective]}: {observed} against {target}{interval}: "
+        f"**{standing(slo, contract)}**"
     )
 
 
 def _failures(contract: ContractResult) -> list[str]:
-    broke = [f for f in contract.fixtures if f.change == "broke"]
-    failing = [f for f in contract.fixtures if f.head_passed is False and f.change != "broke"]
+    broke = by_loss(f for f in contract.fixtures if f.change == "broke")
+    failing = by_loss(
+        f for f in contract.fixtures if f.head_passed is False and f.change != "broke"
+    )
     lost = [f for f in contract.fixtures if f.errors]
     parts = [_failure(fixture) for fixture in (*broke, *failing)[:_MOST_FAILURES]]
     left = len(broke) + len(failing) - len(parts)
@@ -120,7 +134,7 @@ def _failures(contract: ContractResult) -> list[str]:
         parts.append(f"…and {left:,} more in `result.json`.")
     if lost:
         calls = figures.count(len(lost), "fixture")
-        parts.append(f"Calls failed on {calls}, such as {code(lost[0].errors[0], 300)}.")
+        parts.append(f"Samples are missing of {calls}: {code(lost[0].errors[0], 300)}.")
     return parts
 
 

@@ -108,7 +108,12 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 def calls(made: Calls) -> str:
     """`400 calls made, 120 saved`; what is zero goes without saying."""
-    others = {"saved": made.saved, "cached": made.cached, "failed": made.failed}
+    others = {
+        "saved": made.saved,
+        "cached": made.cached,
+        "not recorded": made.unrecorded,
+        "failed": made.failed,
+    }
     if made.surplus:
         others["too late to count"] = made.surplus
     said = [f"{amount:,} {word}" for word, amount in others.items() if amount]

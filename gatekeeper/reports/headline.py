@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
+from gatekeeper.reports.order import by_severity, worst_reasons
 from gatekeeper.reports.paired import (
     counts,
+    difference,
     ended_early,
     fixtures_wanted,
+    is_better,
     is_significant,
     p_value,
+    rates,
     seeable_effect,
 )
 from gatekeeper.result import (
@@ -21,21 +23,15 @@ from gatekeeper.result import (
     PairedResult,
     Reason,
     ReasonCode,
-    SloResult,
     Verdict,
 )
 
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
-_SEVERITY: dict[Verdict, int] = {"fail": 0, "error": 1, "inconclusive": 2, "pass": 3}
 _REASON_LIMIT = 600
-_COMPARED: frozenset[ReasonCode] = frozenset({"regression", "undecided", "not_worse"})
+_COMPARED: frozenset[ReasonCode] = frozenset(
+    {"regression", "undecided", "not_worse", "no_regression"}
+)
 """Reasons that the comparison of the arms says better than their own text."""
-
-OBJECTIVES = {
-    "success_rate": "success rate",
-    "latency_p95_ms": "latency p95",
-    "cost_per_call_usd": "cost per call",
-}
 
 _ACTIONS: dict[ReasonCode, str] = {
     "regression": "Look at the fixtures that broke below, then mend the prompt. "
@@ -54,17 +50,6 @@ _ACTIONS: dict[ReasonCode, str] = {
     "undecided": "Add fixtures or samples to see smaller differences.",
     "unseen": "Add fixtures to see smaller differences, or an objective where nothing is compared.",
 }
-
-
-def by_severity(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
-    """The worst first; among equals the largest drop first."""
-    return tuple(
-        sorted(contracts, key=lambda c: (_SEVERITY[c.verdict], _difference(c.paired), c.name))
-    )
-
-
-def worst_reasons(contract: ContractResult) -> tuple[Reason, ...]:
-    return tuple(sorted(contract.reasons, key=lambda reason: _SEVERITY[reason.verdict]))
 
 
 def title(result: GateResult) -> str:
@@ -128,14 +113,6 @@ def what_happened(contract: ContractResult) -> str:
     return f"{name} {_comparison(contract, contract.paired)}{_seeable(contract.paired)}"
 
 
-def objective_value(slo: SloResult, value: float | None) -> str:
-    if slo.objective == "success_rate":
-        return figures.percent(value)
-    if slo.objective == "latency_p95_ms":
-        return figures.milliseconds(value)
-    return figures.dollars(value)
-
-
 def _foremost(result: GateResult) -> ContractResult | None:
     """The contract that the lead speaks of: the worst of those that made the verdict."""
     return next((c for c in by_severity(result.contracts) if c.verdict == result.verdict), None)
@@ -171,18 +148,35 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
     found = "shows **no sure change**"
     if is_significant(paired):
         found = "got **worse**"
-    elif paired.interval is not None and paired.interval.low > 0:
+    elif is_better(paired):
         found = "got **better**"
     elif paired.stopped == "not_worse":
-        found = "is **not worse**"
-    shares = ""
-    if contract.base and contract.head:
-        shares = f" {_passed(contract.base)} → {_passed(contract.head)} fixtures pass,"
-    interval = figures.points_interval(paired.interval)
-    rate = " in pass rate" if paired.rounds > 1 else ""
-    size = f"**{figures.points(paired.difference)}**{rate} {interval}".rstrip()
+        found = f"is **not worse**{_by_margin(paired)}"
     sure = "" if paired.p_value is None else _chance(paired)
-    return f"{found}:{shares} {size}{sure}. {counts(paired)}."
+    return f"{found}:{_shares(contract, paired)} {_size(paired)}{sure}. {counts(paired)}."
+
+
+def _by_margin(paired: PairedResult) -> str:
+    return f" by {figures.size_in_points(paired.margin)} or more" if paired.margin else ""
+
+
+def _shares(contract: ContractResult, paired: PairedResult) -> str:
+    """What the difference is made of, as the table has it."""
+    if not (contract.base and contract.head):
+        return ""
+    base, head = rates(contract.base, paired), rates(contract.head, paired)
+    if paired.rounds > 1:
+        return f" {base.share} → {head.share} of samples pass,"
+    return f" {base.passed:,} of {base.of:,} → {head.passed:,} of {head.of:,} fixtures pass,"
+
+
+def _size(paired: PairedResult) -> str:
+    """How much, and how exactly that is known."""
+    size = f"**{difference(paired)}**"
+    if not ended_early(paired):
+        return f"{size} {figures.points_interval(paired.interval)}".rstrip()
+    too_large = ", likely too large" if is_significant(paired) else ""
+    return f"{size} (estimated after an early stop{too_large})"
 
 
 def _passed(arm: ArmResult) -> str:
@@ -191,7 +185,7 @@ def _passed(arm: ArmResult) -> str:
 
 def _chance(paired: PairedResult) -> str:
     explained = ": more than chance" if is_significant(paired) else ", which can be chance"
-    if paired.stopped == "not_worse" or (paired.interval and paired.interval.low > 0):
+    if paired.stopped == "not_worse" or is_better(paired):
         explained = ""
     return f", p {p_value(paired)}{explained}"
 
@@ -258,9 +252,5 @@ def _action(result: GateResult, contract: ContractResult) -> str:
     found = next((code for code in codes if code in _ACTIONS), None)
     wanted = fixtures_wanted(contract.paired) if contract.paired else ""
     if found == "undecided" and wanted:
-        return f"Add fixtures to see smaller differences: {wanted}."
+        return f"Add fixtures to see smaller drops: {wanted}."
     return _ACTIONS[found] if found else ""
-
-
-def _difference(paired: PairedResult | None) -> float:
-    return 0.0 if paired is None or paired.difference is None else paired.difference

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC
 from typing import Any
 
 from gatekeeper import __version__
+from gatekeeper.contract.trial import Arm
 from gatekeeper.result import (
     ArmResult,
     ContractResult,
@@ -56,6 +58,7 @@ def result_document(result: GateResult) -> dict[str, Any]:
             "saved": result.calls.saved,
             "surplus": result.calls.surplus,
             "failed": result.calls.failed,
+            "unrecorded": result.calls.unrecorded,
         },
         "cost_usd": result.cost_usd,
         "contracts": [_contract(contract) for contract in result.contracts],
@@ -175,7 +178,9 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         "minimum_detectable_effect": paired.minimum_detectable_effect,
         "stopped": paired.stopped,
         "rounds": paired.rounds,
+        "planned_rounds": paired.planned_rounds,
         "family": paired.family,
+        "margin": paired.margin,
         "unmeasured": paired.unmeasured,
         "fixtures_needed": paired.fixtures_needed,
         "adjusted_p_value": paired.adjusted_p_value,
@@ -207,7 +212,25 @@ def _budget(budget: ErrorBudget | None) -> dict[str, Any] | None:
     }
 
 
+@dataclass(slots=True)
+class _Outputs:
+    """Each text of one fixture once, by arm; the first sample's in front."""
+
+    base: list[str] = field(default_factory=list)
+    head: list[str] = field(default_factory=list)
+
+    def place(self, arm: Arm, text: str) -> int:
+        texts = self.base if arm == "base" else self.head
+        if text not in texts:
+            texts.append(text)
+        return texts.index(text)
+
+
 def _fixture(fixture: FixtureResult) -> dict[str, Any]:
+    outputs = _Outputs()
+    for arm, first in (("base", fixture.base_output), ("head", fixture.head_output)):
+        if first is not None:
+            outputs.place(arm, first)
     return {
         "id": fixture.id,
         "category": fixture.category,
@@ -217,22 +240,21 @@ def _fixture(fixture: FixtureResult) -> dict[str, Any]:
         "head_passed": fixture.head_passed,
         "change": fixture.change,
         "p_value": fixture.p_value,
-        "failures": [_failure(failure) for failure in fixture.failures],
-        "warnings": [_failure(failure) for failure in fixture.warnings],
+        "failures": _failures(fixture.failures, outputs),
+        "warnings": _failures(fixture.warnings, outputs),
         "errors": list(fixture.errors),
-        "base_output": fixture.base_output,
-        "head_output": fixture.head_output,
+        "outputs": {"base": outputs.base, "head": outputs.head},
         "duplicate_of": fixture.duplicate_of,
     }
 
 
-def _failure(failure: FixtureFailure) -> dict[str, Any]:
-    return {
-        "arm": failure.arm,
-        "check": failure.check,
-        "message": failure.message,
-        "output": failure.output,
-    }
+def _failures(failures: Sequence[FixtureFailure], outputs: _Outputs) -> list[dict[str, Any]]:
+    """Each finding once, with the place of the text it speaks of and how many samples have it."""
+    found = Counter((f.arm, f.check, f.message, outputs.place(f.arm, f.output)) for f in failures)
+    return [
+        {"arm": arm, "check": check, "message": message, "output": output, "samples": samples}
+        for (arm, check, message, output), samples in found.items()
+    ]
 
 
 def _interval(interval: ConfidenceInterval | None) -> list[float] | None:

@@ -3,14 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gatekeeper.reports import figures
-from gatekeeper.result import ContractResult, PairedResult
+from gatekeeper.result import ArmResult, ContractResult, PairedResult
+
+_ROUGH = 0.1
+"""An estimate as large as this is told in whole points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`passed` of so many on one arm: fixtures, or samples where there are several of each."""
+
+    passed: int
+    of: int
+    value: float | None
+
+    @property
+    def share(self) -> str:
+        return figures.percent(self.value)
+
+
+def rates(arm: ArmResult, paired: PairedResult | None) -> Rate:
+    """What the difference of the arms is made of, so that every report shows the same."""
+    if paired and paired.rounds > 1:
+        return Rate(arm.passed, arm.samples, arm.success_rate)
+    share = arm.fixtures_passed / arm.fixtures if arm.fixtures else None
+    return Rate(arm.fixtures_passed, arm.fixtures, share)
+
+
+def difference(paired: PairedResult) -> str:
+    """Head less base, in percentage points. A run that ended because of what it saw has seen
+    more than there is, as a rule: its number is told as the estimate that it is."""
+    if paired.difference is None or not ended_early(paired):
+        return figures.points(paired.difference)
+    exact = paired.difference
+    return f"about {figures.points(round(exact, 2) if abs(exact) >= _ROUGH else exact)}"
 
 
 def is_significant(paired: PairedResult) -> bool:
     """Whether head is worse beyond what chance explains."""
     return paired.p_value is not None and paired.p_value <= paired.alpha
+
+
+def is_better(paired: PairedResult) -> bool:
+    """Whether head is better beyond chance; an early stop leaves no interval that could say so."""
+    interval = None if ended_early(paired) else paired.interval
+    return interval is not None and interval.low > 0
 
 
 def p_value(paired: PairedResult) -> str:
@@ -34,7 +74,10 @@ def fixtures_wanted(paired: PairedResult) -> str:
     answered = is_significant(paired) or paired.stopped == "not_worse"
     if needed is None or needed <= paired.fixtures or answered:
         return ""
-    return f"{figures.count(needed, 'fixture')} would show a drop of the contract's margin"
+    margin = "the contract's margin"
+    if paired.margin is not None:
+        margin = figures.size_in_points(paired.margin)
+    return f"{figures.count(needed, 'fixture')} would show a drop of {margin}"
 
 
 def counts(paired: PairedResult) -> str:
@@ -53,10 +96,13 @@ def ended_early(paired: PairedResult) -> str:
     """How soon the answer was sure; empty where all was drawn or something else ended the run."""
     if paired.stopped not in ("regressed", "not_worse"):
         return ""
+    if 0 < paired.planned_rounds <= paired.rounds:
+        return ""
     if paired.stopped == "regressed" and not is_significant(paired):
         return "sampling ended because the contract's other comparison was sure"
     if paired.rounds:
-        return f"sure after {figures.count(paired.rounds, 'sample')} of each fixture"
+        planned = figures.count(paired.planned_rounds, "sample")
+        return f"sure after {paired.rounds:,} of {planned} of each fixture"
     drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
     return f"sure after {drawn:,} of {figures.count(paired.fixtures, 'fixture')}"
 

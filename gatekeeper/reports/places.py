@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gatekeeper.contract.trial import Arm
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import clip, visible
-from gatekeeper.reports.headline import by_severity, worst_reasons
+from gatekeeper.reports.order import by_severity, worst_reasons
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
 from gatekeeper.result import ContractResult, FixtureResult
 

@@ -13,26 +13,16 @@ from rich.text import Text
 
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import clip, plain, visible
-from gatekeeper.reports.headline import (
-    ICONS,
-    OBJECTIVES,
-    by_severity,
-    title,
-)
-from gatekeeper.reports.headline import worst_reasons as reasons_of
-from gatekeeper.reports.paired import (
-    deciding_test,
-    ended_early,
-    fixtures_wanted,
-    p_value,
-)
+from gatekeeper.reports.headline import ICONS, title
+from gatekeeper.reports.order import by_loss, by_severity
+from gatekeeper.reports.order import worst_reasons as reasons_of
+from gatekeeper.reports.paired import deciding_test, ended_early, fixtures_wanted
+from gatekeeper.reports.table import OBJECTIVES, Column, columns, standing
 from gatekeeper.result import (
-    ArmResult,
     ContractResult,
     FixtureResult,
     GateResult,
     PairedResult,
-    SloResult,
     Verdict,
 )
 
@@ -90,25 +80,33 @@ def show_forecast(forecast: Forecast, console: Console) -> None:
 
 
 def _table(result: GateResult, console: Console) -> Table:
-    check = result.kind == "check"
+    """The comment's columns."""
+    contracts = by_severity(result.contracts)
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     table.add_column("contract", overflow="fold")
-    compared = ["base", "head", "difference", "p"] if check else ["passed"]
-    for name in [*compared, "SLO", "budget left"]:
-        table.add_column(name, justify="left" if name == "SLO" else "right")
+    shown = columns(result, contracts)
+    for column in shown:
+        heading = column.title if column.title.isupper() else column.title.lower()
+        table.add_column(heading, justify=column.justify)
     table.add_column("verdict")
-    for contract in by_severity(result.contracts):
-        arms = [_share(contract.head)]
-        if check:
-            arms = [_share(contract.base), *arms, *_difference(contract)]
+    for row, contract in enumerate(contracts):
         table.add_row(
-            _text(contract.name),
-            *arms,
-            _objectives(contract.slo),
-            _budget(contract),
+            _text(contract.name, limit=60),
+            *(_cell(column, row, contract) for column in shown),
             Text(contract.verdict, _STYLES[contract.verdict]),
         )
     return table
+
+
+def _cell(column: Column, row: int, contract: ContractResult) -> Text:
+    """In one line. What could have been seen stands in the reasons below."""
+    if column.title == "SLO":
+        return _objectives(contract)
+    first, *others = column.cells[row].lines
+    if not others or column.title == "p":
+        return Text(first)
+    second = others[0] if others[0].startswith("[") else f"({others[0]})"
+    return Text(f"{first} {second}")
 
 
 def _print_contract(console: Console, contract: ContractResult) -> None:
@@ -122,7 +120,7 @@ def _print_contract(console: Console, contract: ContractResult) -> None:
         console.print(Text("  weakened: ", "yellow").append(_text(text)))
     for text in contract.warnings:
         console.print(Text("  note: ", "dim").append(_text(text)))
-    broken = [fixture for fixture in contract.fixtures if fixture.change == "broke"]
+    broken = by_loss(fixture for fixture in contract.fixtures if fixture.change == "broke")
     for fixture in broken[:_MOST_BROKEN]:
         console.print(_broken(fixture))
     if len(broken) > _MOST_BROKEN:
@@ -193,38 +191,13 @@ def _text(text: str, style: str = "", limit: int = 600) -> Text:
     return Text(clip(" ".join(visible(text).split()), limit), style)
 
 
-def _share(arm: ArmResult | None) -> Text:
-    if arm is None or not arm.fixtures:
-        return Text(figures.NONE)
-    share = figures.percent(arm.fixtures_passed / arm.fixtures)
-    return Text(f"{share} ({arm.fixtures_passed:,}/{arm.fixtures:,})")
-
-
-def _difference(contract: ContractResult) -> list[Text]:
-    paired = contract.paired
-    if paired is None:
-        return [Text(figures.NONE), Text(figures.NONE)]
-    interval = figures.points_interval(paired.interval)
-    text = f"{figures.points(paired.difference)} {interval}".rstrip()
-    p = p_value(paired).removeprefix("= ")
-    return [Text(text), Text(p)]
-
-
-def _objectives(slo: tuple[SloResult, ...]) -> Text:
-    if not slo:
+def _objectives(contract: ContractResult) -> Text:
+    if not contract.slo:
         return Text(figures.NONE)
     # The figures stand in the reasons below the table; a narrow terminal has no room for them.
-    words = {False: "missed", None: "open"}
     shown = [
-        f"{OBJECTIVES[entry.objective]} {words[entry.met]}"
-        for entry in slo
-        if entry.met is not True
+        f"{OBJECTIVES[slo.objective]} {standing(slo, contract)}"
+        for slo in contract.slo
+        if slo.met is not True
     ]
-    return Text("\n".join(shown) or "met")
-
-
-def _budget(contract: ContractResult) -> Text:
-    budget = contract.error_budget
-    if budget is None or budget.budget <= 0:
-        return Text(figures.NONE)
-    return Text(figures.percent(budget.left / budget.budget))
+    return Text("; ".join(shown) or "met")

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, code_cell, prose
-from gatekeeper.reports.headline import (
-    ICONS,
-    OBJECTIVES,
-    by_severity,
-    objective_value,
-    said_in_lead,
-    worst_reasons,
-)
+from gatekeeper.reports.headline import ICONS, said_in_lead
+from gatekeeper.reports.order import by_severity, worst_reasons
 from gatekeeper.reports.page import Page
-from gatekeeper.reports.paired import is_significant, p_value, seeable_effect
-from gatekeeper.result import (
-    ArmResult,
-    ContractResult,
-    GateResult,
-    PairedResult,
-    Reason,
-    SloResult,
-)
+from gatekeeper.reports.table import Cell, columns
+from gatekeeper.result import ContractResult, GateResult, Reason
 
-_CHECK_COLUMNS = "| Contract | Base | Head | Difference | p | SLO | Budget left | Verdict |"
-_RUN_COLUMNS = "| Contract | Passed | SLO | Budget left | Verdict |"
 _LIST_LIMIT = 20
 
 
 def add_table(page: Page, result: GateResult) -> None:
     """One row a contract, the worst first."""
-    columns = _CHECK_COLUMNS if result.kind == "check" else _RUN_COLUMNS
-    width = columns.count("|") - 1
-    rule = "|" + " --- |" + " ---: |" * (width - 4) + " --- | ---: | --- |"
-    rows = [_row(contract, result) for contract in by_severity(result.contracts)]
+    contracts = by_severity(result.contracts)
+    shown = columns(result, contracts)
+    titles = ["Contract", *(column.title for column in shown), "Verdict"]
+    rules = ["---", *("---" if c.justify == "left" else "---:" for c in shown), "---"]
+    rows = [
+        [
+            code_cell(contract.name, 60),
+            *(_cell(column.cells[row]) for column in shown),
+            f"{ICONS[contract.verdict]} {contract.verdict}",
+        ]
+        for row, contract in enumerate(contracts)
+    ]
     page.add_rows(
-        f"{columns}\n{rule}\n",
-        rows,
-        more=lambda left: f"| …and {left:,} more |{' |' * (width - 1)}",
+        f"{_line(titles)}\n{_line(rules)}\n",
+        [_line(row) for row in rows],
+        more=lambda left: f"| …and {left:,} more |{' |' * (len(titles) - 1)}",
         share=0.4,
     )
 
@@ -50,7 +45,7 @@ def add_reasons(page: Page, result: GateResult) -> None:
         (_icon(reason), reason.code, contract, reason.text)
         for contract in ranked
         for reason in worst_reasons(contract)
-        if reason is not quoted and reason.code != "not_worse"
+        if reason is not quoted and reason.code not in ("not_worse", "no_regression")
     ]
     several = len(ranked) > 1
     rows = [
@@ -98,84 +93,13 @@ def footer(result: GateResult, version: str) -> str:
     return f"<sub>{' · '.join(parts)}</sub>"
 
 
-def slo_cell(contract: ContractResult) -> str:
-    """What is missed or open, in words; otherwise that all is met."""
-    if not contract.slo:
-        return figures.NONE
-    open_or_missed = [_objective(slo) for slo in contract.slo if slo.met is not True]
-    return "<br>".join(open_or_missed) or "✅ met"
-
-
-def budget_cell(contract: ContractResult) -> str:
-    budget = contract.error_budget
-    if budget is None:
-        return figures.NONE
-    if budget.budget <= 0:
-        return "none" if budget.left >= 0 else "overspent"
-    return f"{figures.percent(budget.left / budget.budget)}"
-
-
-def _row(contract: ContractResult, result: GateResult) -> str:
-    compared = (
-        [*_shares(contract), _drop(contract), _sure(contract.paired)]
-        if result.kind == "check"
-        else [_share(contract.head)]
-    )
-    cells = [
-        code_cell(contract.name, 60),
-        *compared,
-        slo_cell(contract),
-        budget_cell(contract),
-        f"{ICONS[contract.verdict]} {contract.verdict}",
-    ]
+def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _shares(contract: ContractResult) -> list[str]:
-    """What the difference beside them is made of: fixtures, or of several samples the samples."""
-    paired = contract.paired
-    of = _samples_share if paired and paired.rounds > 1 else _share
-    return [of(contract.base), of(contract.head)]
-
-
-def _samples_share(arm: ArmResult | None) -> str:
-    if arm is None or arm.success_rate is None:
-        return figures.NONE
-    return f"{figures.percent(arm.success_rate)}<br>{arm.passed:,}/{arm.samples:,} samples"
-
-
-def _share(arm: ArmResult | None) -> str:
-    if arm is None or not arm.fixtures:
-        return figures.NONE
-    share = figures.percent(arm.fixtures_passed / arm.fixtures)
-    return f"{share}<br>{arm.fixtures_passed:,}/{arm.fixtures:,}"
-
-
-def _drop(contract: ContractResult) -> str:
-    paired = contract.paired
-    if paired is None or paired.difference is None:
-        return figures.NONE
-    difference = figures.points(paired.difference)
-    bold = f"**{difference}**" if is_significant(paired) else difference
-    interval = figures.points_interval(paired.interval)
-    return f"{bold}<br>{interval}" if interval else bold
-
-
-def _sure(paired: PairedResult | None) -> str:
-    """The p-value; where it finds nothing, also how large a drop it could have found."""
-    if paired is None:
-        return figures.NONE
-    p = p_value(paired).removeprefix("= ").replace("<", "&lt;")
-    effect = seeable_effect(paired)
-    return p if effect is None else f"{p}<br>sees ≥\u00a0{figures.size_in_points(effect)}"
-
-
-def _objective(slo: SloResult) -> str:
-    sign = "≥" if slo.objective == "success_rate" else "≤"
-    icon = "❌" if slo.met is False else "❔"
-    observed = objective_value(slo, slo.observed)
-    target = objective_value(slo, slo.target)
-    return f"{icon} {OBJECTIVES[slo.objective]} {observed}<br>wanted {sign} {target}"
+def _cell(cell: Cell) -> str:
+    first, *others = (line.replace("<", "&lt;") for line in cell.lines)
+    return "<br>".join([f"**{first}**" if cell.strong else first, *others])
 
 
 def _soft_failures(contract: ContractResult) -> list[str]:

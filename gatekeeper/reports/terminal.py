@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.progress import TerminalProgress
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from gatekeeper.forecast import Forecast
 
-__all__ = ["TerminalProgress", "print_forecast", "print_result"]
+__all__ = ["TerminalProgress", "log_console", "print_forecast", "print_result"]
+
+_NO_WIDTH = 10_000
 
 
 def print_result(
@@ -30,21 +32,24 @@ def print_result(
         return
     from gatekeeper.reports.screen import show_result
 
-    show_result(result, files or {}, console or _console())
+    show_result(result, files or {}, console or log_console())
 
 
 def print_forecast(forecast: Forecast, console: Console | None = None) -> None:
     """What a check would run, why, and at what price."""
     from gatekeeper.reports.screen import show_forecast
 
-    show_forecast(forecast, console or _console())
+    show_forecast(forecast, console or log_console())
 
 
 def _is_quiet(result: GateResult) -> bool:
     return not (result.contracts or result.uncovered or result.notices) and result.verdict == "pass"
 
 
-def _console() -> Console:
+def log_console(file: TextIO | None = None) -> Console:
+    """Standard output, or `file`. What is no terminal has no width: a table's row and a sentence
+    are a line each, which tools can search and no viewer finds broken in pieces."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    file = file or sys.stdout
+    return Console(file=file, highlight=False, width=None if file.isatty() else _NO_WIDTH)

@@ -44,10 +44,18 @@ def paired(**fields) -> PairedResult:
 
 
 def called_for(
-    found: PairedResult, could_be_worse: bool = False, largest_drop: float = 0.0
+    found: PairedResult,
+    could_be_worse: bool = False,
+    largest_drop: float = 0.0,
+    margin: float = 0.05,
+    cause: str = "",
 ) -> list[Reason]:
     return paired_reasons(
-        found, could_be_worse=could_be_worse, largest_drop=largest_drop, margin=0.05
+        found,
+        could_be_worse=could_be_worse,
+        largest_drop=largest_drop,
+        margin=margin,
+        cause=cause,
     )
 
 
@@ -95,8 +103,8 @@ def test_exit_codes(verdict, on_inconclusive, code):
         (paired(p_value=None, difference=None), (False, 1.0), "error", "error"),
         (paired(fixtures=3, minimum_detectable_effect=None), (False, 0), "unseen", "inconclusive"),
         (paired(broke=4, difference=-0.1, p_value=0.06), (False, 0.1), "undecided", "inconclusive"),
-        (paired(broke=1, difference=-0.025, p_value=0.5), (False, 0.025), "not_worse", "pass"),
-        (paired(broke=1, unknown=1, p_value=0.75), (False, 0.05), "not_worse", "pass"),
+        (paired(broke=1, difference=-0.025, p_value=0.5), (False, 0.025), "no_regression", "pass"),
+        (paired(broke=1, unknown=1, p_value=0.75), (False, 0.05), "no_regression", "pass"),
         (paired(stopped="not_worse", p_value=0.75), (False, 0.04), "not_worse", "pass"),
     ],
 )
@@ -126,11 +134,27 @@ def test_not_worse_is_said_of_the_margin_it_was_shown_for():
     assert "Not worse by 5 points or more" in reason.text
 
 
+@pytest.mark.parametrize(
+    ("margin", "said"), [(0.05, "5 points"), (0.025, "2.5 points"), (0.01, "1 point")]
+)
+def test_a_margin_is_not_rounded_to_another(margin, said):
+    (reason,) = called_for(paired(stopped="not_worse", fixtures=1000), margin=margin)
+
+    assert f"Not worse by {said} or more" in reason.text
+
+
+def test_too_many_lost_samples_say_why_they_were_lost():
+    lost = paired(broke=4, unmeasured=9, p_value=0.9)
+
+    (reason,) = called_for(lost, could_be_worse=True, largest_drop=0.3, cause=": not recorded")
+    assert reason.text.endswith("to tell whether head is worse: not recorded.")
+
+
 def test_a_few_lost_samples_that_could_hide_no_more_than_the_margin_are_no_error():
     lost = paired(broke=4, unmeasured=2, p_value=0.2)
 
     (reason,) = called_for(lost, could_be_worse=True, largest_drop=0.04)
-    assert (reason.code, reason.verdict) == ("not_worse", "pass")
+    assert (reason.code, reason.verdict) == ("no_regression", "pass")
     (reason,) = called_for(lost, could_be_worse=True, largest_drop=0.06)
     assert (reason.code, reason.verdict) == ("error", "error")
 

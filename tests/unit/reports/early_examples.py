@@ -92,8 +92,8 @@ def not_worse_contract(name: str = "order-id") -> ContractResult:
     return replace(
         passing_contract(name, 200),
         reasons=(Reason("not_worse", text, "pass"),),
-        base=arm(196, 200, samples=400),
-        head=arm(197, 200, samples=400),
+        base=replace(arm(196, 200, samples=400), passed=392),
+        head=replace(arm(197, 200, samples=400), passed=394),
         paired=paired(
             200,
             1,
@@ -103,6 +103,7 @@ def not_worse_contract(name: str = "order-id") -> ContractResult:
             minimum_detectable_effect=0.034,
             stopped="not_worse",
             rounds=2,
+            planned_rounds=10,
             interval=ConfidenceInterval(-0.012, 0.022),
             beside={"sign_flip": 0.875, "cohen_d": 0.04, "probability_worse": 0.31},
         ),

@@ -116,6 +116,7 @@ def paired(fixtures: int, broke: int, fixed: int, p: float | None, **other: obje
         minimum_detectable_effect=0.12,
         stopped="exhausted",
         fixtures_needed=134,
+        margin=0.05,
     )
     return replace(made, **other)  # type: ignore[arg-type]
 
@@ -181,7 +182,7 @@ def passing_contract(name: str = "order-id", fixtures: int = 60) -> ContractResu
         verdict="pass",
         reasons=(
             Reason(
-                "not_worse",
+                "no_regression",
                 f"No regression found: 1 of {fixtures} fixtures broke, 2 were fixed; "
                 "this run could only have seen a drop of 12 points or more.",
                 "pass",

@@ -15,8 +15,10 @@ from jsonschema import Draft202012Validator
 from unit.reports import early_examples, examples
 
 from gatekeeper.reports.machine import encode, render_result, result_document, result_schema
-from gatekeeper.result import UnderBase
+from gatekeeper.result import FixtureFailure, UnderBase
 from gatekeeper.stats.interval import ConfidenceInterval
+
+CALLS = {"made": 400, "cached": 0, "saved": 120, "failed": 0, "surplus": 0, "unrecorded": 0}
 
 
 def _problems(document: Any) -> list[str]:
@@ -40,8 +42,7 @@ def test_the_promised_keys() -> None:
     assert document["verdict"] == "fail"
     assert document["exit_code"] == 1
     assert document["base"] == {"sha": examples.FAIL.base_sha}
-    calls = {"made": 400, "cached": 0, "saved": 120, "failed": 0, "surplus": 0}
-    assert document["calls"] == calls
+    assert document["calls"] == CALLS
     contract = document["contracts"][0]
     assert contract["reasons"][0]["code"] == "regression"
     assert contract["affected_by"] == [{"path": "prompts/speech-tag.prompty", "change": "modified"}]
@@ -61,6 +62,7 @@ def test_the_statistics_beside_the_verdict() -> None:
     assert head["latency_interval"] == [640.0, 1210.5]
     assert head["cost_interval"] == [0.00002, 0.000023]
     assert (paired["rounds"], paired["unmeasured"], paired["unknown"]) == (0, 0, 91)
+    assert (paired["planned_rounds"], paired["margin"]) == (1, 0.05)
     assert (paired["fixtures_needed"], paired["adjusted_p_value"]) == (134, 0.004)
     assert paired["intervals"] == {"newcombe": [-1.0, -0.55], "bootstrap_fixtures": None}
     assert paired["tests"]["mcnemar_exact"] == 0.002
@@ -75,6 +77,27 @@ def test_what_the_base_contract_found_is_there_too() -> None:
     found = UnderBase(contract.base, contract.head, contract.paired, contract.slo, ())
     document = result_document(examples.result(replace(contract, under_base=found)))
     assert document["contracts"][0]["under_base"]["paired"]["rounds"] == 0
+    assert _problems(document) == []
+
+
+def test_an_output_is_stored_once_however_many_checks_fail_on_it() -> None:
+    fixture = examples.fixture(0, "broke")
+    long, other = "A wordy answer. " * 50, "Another answer."
+    said = [("is a tag", long), ("is short", long), ("is a tag", long), ("is a tag", other)]
+    failures = tuple(FixtureFailure("head", check, "no", text) for check, text in said)
+    warnings = (FixtureFailure("head", "is polite", "no thanks", long),)
+    fixture = replace(fixture, head_output=long, failures=failures, warnings=warnings)
+    contract = replace(examples.failing_contract(), fixtures=(fixture,))
+    document = result_document(examples.result(contract))
+    (found,) = document["contracts"][0]["fixtures"]
+    assert found["outputs"] == {"base": ["NN"], "head": [long, other]}
+    assert [(f["check"], f["output"], f["samples"]) for f in found["failures"]] == [
+        ("is a tag", 0, 2),
+        ("is short", 0, 1),
+        ("is a tag", 1, 1),
+    ]
+    assert found["warnings"][0]["output"] == 0
+    assert render_result(examples.result(contract)).count(long) == 1
     assert _problems(document) == []
 
 
@@ -121,7 +144,7 @@ def test_a_time_always_has_a_zone() -> None:
         {"verdict": "maybe"},
         {"exit_code": 7},
         {"schema": 2},
-        {"calls": {"made": -1, "cached": 0, "saved": 0, "failed": 0, "surplus": 0}},
+        {"calls": {**CALLS, "made": -1}},
         {"cost_usd": "free"},
         {"head": {}},
         {"contracts": [{}]},

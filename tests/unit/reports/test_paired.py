@@ -9,8 +9,10 @@ from markdown_it import MarkdownIt
 from unit.reports import early_examples, examples
 
 from gatekeeper.reports.comment import render_comment
+from gatekeeper.reports.explanation import render_explanation
 from gatekeeper.reports.paired import counts, decided_by, ended_early, p_value
 from gatekeeper.result import GateResult, UnderBase
+from gatekeeper.stats.interval import ConfidenceInterval
 
 
 def _read(result: GateResult) -> str:
@@ -27,17 +29,18 @@ def _folded(comment: str, summary: str) -> str:
 
 def test_a_regression_found_at_once_says_how_soon() -> None:
     assert _lead(early_examples.EARLY) == (
-        "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **−100 points** [−100, −55], "
-        "p = 0.0020: more than chance. 9 broke, 0 fixed; sure after 9 of 100 fixtures."
+        "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **about −100 points** "
+        "(estimated after an early stop, likely too large), p = 0.0020: more than chance. "
+        "9 broke, 0 fixed; sure after 9 of 100 fixtures."
     )
     assert "18 calls made, 182 saved, 3 too late to count" in _read(early_examples.EARLY)
 
 
 def test_not_worse_is_said_and_how_soon() -> None:
     assert _lead(early_examples.NOT_WORSE) == (
-        "`order-id` is **not worse**: 196 of 200 → 197 of 200 fixtures pass, **+0.5 points** "
-        "in pass rate [−1.2, +2.2], p = 0.88. 1 broke, 2 fixed; sure after 2 samples of each "
-        "fixture."
+        "`order-id` is **not worse** by 5 points or more: 98 % → 98.5 % of samples pass, "
+        "**about +0.5 points** (estimated after an early stop), p = 0.88. 1 broke, 2 fixed; "
+        "sure after 2 of 10 samples of each fixture."
     )
 
 
@@ -46,11 +49,32 @@ def test_a_pass_rate_that_fell_under_unchanged_fixtures_is_no_change_of_none() -
     assert contract.paired
     still = replace(contract.paired, broke=0, fixed=0, difference=0.0)
     lead = _lead(examples.result(replace(contract, paired=still)))
-    sure = "sure after 2 samples of each fixture"
+    sure = "sure after 2 of 10 samples of each fixture"
     assert f"did **not change** on any of 200 fixtures; {sure}." in lead
     fell = replace(still, difference=-0.02, stopped="exhausted")
     lead = _lead(examples.result(replace(contract, paired=fell)))
-    assert "shows **no sure change**: 196 of 200 → 197 of 200 fixtures pass, **−2 points**" in lead
+    assert "shows **no sure change**: 98 % → 98.5 % of samples pass, **−2 points**" in lead
+
+
+def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
+    contract = early_examples.not_worse_contract()
+    assert contract.paired
+    whole = replace(contract.paired, rounds=10, interval=ConfidenceInterval(0.001, 0.022))
+    lead = _lead(examples.result(replace(contract, paired=whole)))
+    assert "got **better**: 98 % → 98.5 % of samples pass, **+0.5 points** [+0.1, +2.2]" in lead
+    assert "sure after" not in lead
+    # The same interval, were it looked at as soon as it says so, would say so too often.
+    early = replace(whole, rounds=2)
+    assert "is **not worse** by 5" in _lead(examples.result(replace(contract, paired=early)))
+
+
+def test_an_early_estimate_is_one_in_every_report() -> None:
+    comment = _read(early_examples.EARLY)
+    assert "| **about −100 points**<br>early estimate | 0.0020 |" in comment
+    assert "[−100, −55]" not in comment.split("Second opinions")[0]
+    explained = render_explanation(early_examples.EARLY, "speech-tag").replace("\u00a0", " ")
+    assert "about −100 points in the pass rate, estimated after an early stop" in explained
+    assert "[−100, −55]" not in explained
 
 
 def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
@@ -74,12 +98,18 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
             "1 broke, 2 fixed, 2 not measured; sure after 12 of 40 fixtures",
         ),
         (
-            {"unknown": 3, "unmeasured": 4, "stopped": "not_worse", "rounds": 2},
-            "1 broke, 2 fixed, 3 unknown; sure after 2 samples of each fixture",
+            {
+                "unknown": 3,
+                "unmeasured": 4,
+                "stopped": "not_worse",
+                "rounds": 2,
+                "planned_rounds": 3,
+            },
+            "1 broke, 2 fixed, 3 unknown; sure after 2 of 3 samples of each fixture",
         ),
         (
             {"stopped": "not_worse", "rounds": 1},
-            "1 broke, 2 fixed; sure after 1 sample of each fixture",
+            "1 broke, 2 fixed",
         ),
     ],
 )
@@ -96,7 +126,7 @@ def test_the_deciding_test_is_named_with_its_level() -> None:
     found = decided_by(examples.paired(60, 1, 2, 0.875, unknown=4, stopped=None))
     assert found == (
         "sequential McNemar test on 60 distinct inputs, level 0.05: p = 0.88; 1 broke, 2 fixed, "
-        "4 unknown; unfinished; 134 fixtures would show a drop of the contract's margin"
+        "4 unknown; unfinished; 134 fixtures would show a drop of 5\u00a0points"
     )
     several = decided_by(replace(examples.paired(200, 0, 0, None, alpha=0.0125), family=4))
     assert "level 0.0125, by Holm over 4 comparisons: no p-value; 0 broke" in several
@@ -202,7 +232,9 @@ def test_arms_that_are_not_known_are_left_out() -> None:
     bare = replace(
         contract, base=None, fixtures=(replace(long, base_output=None, base=None),), slo=()
     )
-    assert _lead(examples.result(bare)).startswith("`speech-tag` got **worse**: **−100 points**")
+    assert _lead(examples.result(bare)).startswith(
+        "`speech-tag` got **worse**: **about −100 points**"
+    )
     comment = _read(examples.result(bare))
     assert "Head said:" in comment
     assert "Base said:" not in comment

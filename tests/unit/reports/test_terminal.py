@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -86,6 +88,41 @@ def test_a_log_gets_no_escape_codes_and_a_terminal_does(monkeypatch: pytest.Monk
     console = _console(terminal=True)
     print_result(examples.FAIL, None, console)
     assert "\x1b[" in _text(console)
+
+
+def test_what_is_no_terminal_has_no_width() -> None:
+    """A row and a sentence are a line each, however narrow the terminal that started it."""
+    environment = {**os.environ, "COLUMNS": "60"}
+    environment.pop("FORCE_COLOR", None)
+    program = (
+        "import sys; sys.path.insert(0, 'tests');"
+        "from unit.reports import examples;"
+        "from gatekeeper.reports.terminal import print_result;"
+        "print_result(examples.FAIL)"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    head, first, *_ = done.stdout.replace("\u00a0", " ").splitlines()
+    titles = ["contract", "base", "head", "difference", "p", "SLO", "budget left", "verdict"]
+    assert re.split(r"\s{2,}", head.strip()) == titles
+    assert re.split(r"\s{2,}", first.strip()) == [
+        "speech-tag",
+        "95 % (38/40)",
+        "75 % (30/40)",
+        "−20 points [−28.3, −12.9]",
+        "0.011",
+        "success rate missed",
+        "61.7 %",
+        "fail",
+    ]
+    assert "interval 72.5% to 77.5%.\n" in done.stdout
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +228,7 @@ def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
     sure = "level 0.05; sure after 9 of 100 fixtures\n"
     assert f"\n  sequential McNemar test on 100 distinct inputs, {sure}" in early
     assert "18 calls made, 182 saved, 3 too late to count" in early
-    wanted = "134 fixtures would show a drop of the contract's margin"
+    wanted = "134 fixtures would show a drop of 5 points"
     assert wanted in _printed(examples.PASS)
     # The reason says it already.
     assert wanted not in _printed(examples.INCONCLUSIVE)

@@ -1,0 +1,140 @@
+"""One row a contract: the same figures for the comment, the summary and the terminal.
+
+A cell is a few short lines of plain text, which each report joins and escapes in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gatekeeper.reports import figures
+from gatekeeper.reports.paired import (
+    difference,
+    ended_early,
+    is_significant,
+    p_value,
+    rates,
+    seeable_effect,
+)
+from gatekeeper.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
+
+OBJECTIVES = {
+    "success_rate": "success rate",
+    "latency_p95_ms": "latency p95",
+    "cost_per_call_usd": "cost per call",
+}
+
+_UNKNOWN = (figures.NONE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`strong` is what the eye should fall on."""
+
+    lines: tuple[str, ...]
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    title: str
+    justify: Literal["left", "right"]
+    cells: tuple[Cell, ...]
+
+
+def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Column, ...]:
+    """The columns between the contract's name and its verdict; those in which no contract has
+    anything are left out."""
+    found: list[Column] = []
+    if result.kind == "check":
+        found += [
+            Column("Base", "right", tuple(_rate(c.base, c.paired) for c in contracts)),
+            Column("Head", "right", tuple(_rate(c.head, c.paired) for c in contracts)),
+            Column("Difference", "right", tuple(_difference(c.paired) for c in contracts)),
+            Column("p", "right", tuple(_chance(c.paired) for c in contracts)),
+        ]
+    else:
+        found.append(Column("Passed", "right", tuple(_rate(c.head, None) for c in contracts)))
+    if any(contract.slo for contract in contracts):
+        found.append(Column("SLO", "left", tuple(Cell(_objectives(c)) for c in contracts)))
+    if any(contract.error_budget and contract.error_budget.events for contract in contracts):
+        found.append(Column("Budget left", "right", tuple(Cell(budget_left(c)) for c in contracts)))
+    return tuple(found)
+
+
+def objective_value(slo: SloResult, value: float | None) -> str:
+    if slo.objective == "success_rate":
+        return figures.percent(value)
+    if slo.objective == "latency_p95_ms":
+        return figures.milliseconds(value)
+    return figures.dollars(value)
+
+
+def standing(slo: SloResult, contract: ContractResult) -> str:
+    """`met`, `missed`, or that it is open and why."""
+    if slo.met is not None:
+        return "met" if slo.met else "missed"
+    if slo.unmeasured:
+        return "open: samples missing"
+    if slo.observed is None:
+        return "open: not measured"
+    if contract.paired and ended_early(contract.paired):
+        return "open: stopped early"
+    return "open: too few samples"
+
+
+def budget_left(contract: ContractResult) -> tuple[str, ...]:
+    budget = contract.error_budget
+    if budget is None:
+        return _UNKNOWN
+    if budget.events == 0:
+        return ("no history yet",)
+    if budget.budget <= 0:
+        return ("none",) if budget.left >= 0 else ("overspent",)
+    return (figures.percent(budget.left / budget.budget),)
+
+
+def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:
+    found = rates(arm, paired) if arm else None
+    if found is None or found.value is None:
+        return Cell(_UNKNOWN)
+    several = paired is not None and paired.rounds > 1
+    counted = f"{found.passed:,}/{found.of:,}"
+    return Cell((found.share, f"{counted}\u00a0samples" if several else counted))
+
+
+def _difference(paired: PairedResult | None) -> Cell:
+    if paired is None or paired.difference is None:
+        return Cell(_UNKNOWN)
+    early = ended_early(paired)
+    interval = "early estimate" if early else figures.points_interval(paired.interval)
+    return Cell((difference(paired), *([interval] if interval else [])), is_significant(paired))
+
+
+def _chance(paired: PairedResult | None) -> Cell:
+    """The p-value; where it finds nothing, also how large a drop it could have found."""
+    if paired is None:
+        return Cell(_UNKNOWN)
+    p = p_value(paired).removeprefix("= ")
+    effect = seeable_effect(paired)
+    seen = [] if effect is None else [f"sees ≥\u00a0{figures.size_in_points(effect)}"]
+    return Cell((p, *seen))
+
+
+def _objectives(contract: ContractResult) -> tuple[str, ...]:
+    """What is missed or open, in words; otherwise that all is met."""
+    if not contract.slo:
+        return _UNKNOWN
+    rows = [_objective(slo, contract) for slo in contract.slo if slo.met is not True]
+    return tuple(line for row in rows for line in row) or ("✅ met",)
+
+
+def _objective(slo: SloResult, contract: ContractResult) -> tuple[str, ...]:
+    sign = "≥" if slo.objective == "success_rate" else "≤"
+    observed = f"{OBJECTIVES[slo.objective]} {objective_value(slo, slo.observed)}"
+    wanted = f"wanted {sign} {objective_value(slo, slo.target)}"
+    if slo.met is False:
+        return f"❌ {observed}", wanted
+    return observed, wanted, standing(slo, contract)
