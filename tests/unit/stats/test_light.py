@@ -9,7 +9,7 @@ def test_importing_the_statistics_loads_neither_scipy_nor_numpy():
         "import sys; "
         "import gatekeeper.stats.bayes, gatekeeper.stats.bootstrap, gatekeeper.stats.durkalski, "
         "gatekeeper.stats.effect; "
-        "import gatekeeper.stats.agreement, gatekeeper.stats.calibration; "
+        "import gatekeeper.stats.agreement, gatekeeper.stats.calibration, gatekeeper.stats.drift; "
         "import gatekeeper.stats.fisher, gatekeeper.stats.intervals, "
         "gatekeeper.stats.mcnemar, gatekeeper.stats.multiple, gatekeeper.stats.power, "
         "gatekeeper.slo.budget, gatekeeper.slo.objectives; "

@@ -1,0 +1,126 @@
+"""A control chart of nightly scores: did something leave its usual range tonight?
+
+An exponentially weighted moving average (EWMA) of the nights, in standard deviations, between
+limits that a series in which nothing changes crosses once in so many nights on average. It is
+quick, and it is wrong at that rate; `stats.drift` says what is sure.
+
+The usual mean and scatter are never known. A chart that takes them from a reference period as if
+they were gives false alarms at a rate of its own for each reference: Jensen, W. A. et al. (2006),
+Effects of parameter estimation on control chart properties, Journal of Quality Technology
+38:349-364. So each night is compared with the nights before it alone, and Student's t with their
+number of degrees of freedom is turned into a standard normal: for normal scores the nights are
+then exactly standard normal and independent, from the first on, and the limits computed for known
+parameters hold. Hawkins, D. M. (1987), Self-starting CUSUM charts for location and scale, The
+Statistician 36:299-316; Quesenberry, C. P. (1991), SPC Q charts for start-up processes and short
+or long runs, Journal of Quality Technology 23:213-224.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gatekeeper.stats.arguments import require_finite
+
+NIGHTS_PER_FALSE_ALARM = 370.0
+"""One a year of nights."""
+WEIGHT = 0.2
+"""The weight of tonight, which the night before has 0.8 times, and so on."""
+_LEARNED = 7
+"""Nights that are learned from before the first is compared."""
+_FARTHEST = 6.0
+"""Standard deviations that one night counts at most: it can signal, but not for long."""
+_NODES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPoint:
+    """`value` is the moving average in standard deviations, `limit` how far from 0 it may be;
+    below 0 the nights are lower than usual."""
+
+    value: float
+    limit: float
+
+    @property
+    def signal(self) -> bool:
+        return abs(self.value) > self.limit
+
+
+def ewma_chart(
+    scores: Sequence[float | None],
+    resolution: float,
+    nights_per_false_alarm: float = NIGHTS_PER_FALSE_ALARM,
+) -> tuple[ControlPoint | None, ...]:
+    """The chart's point for each night; None for a night without a score and for those that are
+    learned from only.
+
+    `resolution`, above 0, is the smallest difference that two scores can have: the scatter between
+    nights is never taken to be less, so that where all nights were alike the smallest change is
+    no alarm. Nights beyond the limits are not learned from: a shift that lasts stays in sight.
+    """
+    if not resolution > 0:
+        raise ValueError(f"resolution: must be above 0, got {resolution!r}")
+    require_finite("scores", (score for score in scores if score is not None))
+    from scipy.special import ndtri, stdtr
+
+    limit = control_limit(WEIGHT, nights_per_false_alarm)
+    points: list[ControlPoint | None] = []
+    learned: list[float] = []
+    average = 0.0
+    for score in scores:
+        if score is None:
+            points.append(None)
+            continue
+        point = None
+        if len(learned) >= _LEARNED:
+            below = stdtr(len(learned) - 1, _t(score, learned, resolution))
+            normal = min(_FARTHEST, max(-_FARTHEST, float(ndtri(below))))
+            average += WEIGHT * (normal - average)
+            point = ControlPoint(average, limit)
+        if point is None or not point.signal:
+            learned.append(score)
+        points.append(point)
+    return tuple(points)
+
+
+@lru_cache(maxsize=16)
+def control_limit(weight: float, run_length: float) -> float:
+    """How far the average of standard normal nights goes once in `run_length` nights."""
+    from scipy.optimize import brentq
+
+    sigma = math.sqrt(weight / (2 - weight))
+    width = brentq(lambda w: average_run_length(weight, w) - run_length, 0.1, 5.0)
+    return float(width * sigma)
+
+
+def average_run_length(weight: float, width: float, shift: float = 0.0) -> float:
+    """The mean number of nights until the average is beyond `width` of its own standard
+    deviations, where nights are normal with mean `shift` and standard deviation 1.
+
+    The integral equation of Crowder, S. V. (1987), A simple method for studying run-length
+    distributions of exponentially weighted moving average charts, Technometrics 29:401-407, by
+    Gauss-Legendre quadrature. It gives the tables of Lucas, J. M. and Saccucci, M. S. (1990),
+    Exponentially weighted moving average control schemes: properties and enhancements,
+    Technometrics 32:1-12.
+    """
+    import numpy as np
+
+    limit = width * math.sqrt(weight / (2 - weight))
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    at = limit * nodes
+    before = np.append(at, 0.0)  # the last row: the chart starts at 0
+    step = (at - (1 - weight) * before[:, None]) / weight - shift
+    chance = np.exp(-(step**2) / 2) / math.sqrt(2 * math.pi) / weight * limit * weights
+    lengths = np.linalg.solve(np.eye(_NODES) - chance[:-1], np.ones(_NODES))
+    return float(1 + chance[-1] @ lengths)
+
+
+def _t(score: float, learned: Sequence[float], resolution: float) -> float:
+    """Student's t of one night against those before it."""
+    n = len(learned)
+    mean = math.fsum(learned) / n
+    variance = math.fsum((value - mean) ** 2 for value in learned) / (n - 1)
+    scatter = max(math.sqrt(variance), resolution)
+    return (score - mean) / (scatter * math.sqrt(1 + 1 / n))

@@ -1,0 +1,249 @@
+"""Did the model change although nobody touched the prompt? Asked anew each night, for ever.
+
+**What is compared** are the nights of one stretch: the same prompt, contract and fixtures on the
+default branch. Each night has one score, its pass rate. Fixtures that were not measured do not
+shift it: a fixture counts by its difference from its own mean over the nights so far.
+
+**What "nothing changed" means**: the nights could be put in any order (they are exchangeable).
+Nothing else is assumed. Fixtures may be as unlike as they want, samples of a fixture copies of
+each other, fixtures of a night good or bad together; a bad night now and then is no drift.
+
+**The bet.** Somebody who believes that the model got worse in night j bets each night s from then
+on that it is one of the k = s - j + 1 worst of the s nights so far, which is a chance of k/s. They
+stake a part of their money and get s/k times the stake back if they win. So the game is fair if
+nothing changed. The test shares one unit of money out among those who believe in each night, in
+worse and in better: if nothing changed, the chance that all of them together *ever* own 1/alpha is
+at most alpha. Ties count as lost unless the night wins all of them.
+
+Ranks of exchangeable scores are independent, and their bets a martingale: Vovk, V., Gammerman, A.
+and Shafer, G. (2022), Algorithmic Learning in a Random World, 2nd ed., chapter 8 (conformal test
+martingales); Ville (1939). Counting ties as lost makes no bet better than with ties broken at
+random. Sharing out over nights: the mixture of Shiryaev, A. N. (1963), On optimum methods in
+quickest detection problems, Theory of Probability and its Applications 8:22-46.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gatekeeper.stats.arguments import require_inside
+from gatekeeper.stats.control_chart import ControlPoint, ewma_chart
+from gatekeeper.stats.estimate import Estimate, symmetric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+ALPHA = 0.01
+_STAKE = 0.6
+"""The part of their money that each believer stakes."""
+_HALF = 30
+"""Half of the money is on the first so many nights, half of the rest on as many after them …"""
+_TIED = 1e-9
+"""Scores as near as this are the same score but for rounding."""
+_MOST = 690.0
+"""The logarithm of the largest e-value that is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """How many samples of each fixture passed, and of how many; fixtures in one order
+    throughout, 0 samples where a fixture was not measured. `model` is the fingerprint of the
+    model that answered, None where it is not known."""
+
+    passed: tuple[int, ...]
+    samples: tuple[int, ...]
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The change that the nights show. `since` is the first night of it, as far as can be told,
+    `sure` the night at which it was sure. `size` is the pass rate from then on less the one
+    before, with its 95 % interval, up to the night when the evidence was strongest."""
+
+    since: int
+    sure: int
+    direction: Literal["worse", "better"]
+    size: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One entry a night: `rates` are the pass rates as if every fixture had been measured,
+    `e_values` what the believers own. `new_models` are the nights with a fingerprint that no
+    night before had. `change` is None unless it is sure."""
+
+    rates: tuple[float | None, ...]
+    chart: tuple[ControlPoint | None, ...]
+    e_values: tuple[float, ...]
+    new_models: tuple[int, ...]
+    change: Change | None
+
+
+def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
+    """What the nights of one stretch, in order, say. If nothing changed, the chance that
+    `change` is *ever* told is at most `alpha`, however many nights follow.
+
+    A change once sure stays sure, also when the model recovers: a new stretch forgets it.
+    ValueError where nights do not have the same fixtures, or more passed than were sampled.
+    """
+    require_inside("alpha", alpha)
+    import numpy as np
+
+    passed, samples = _counts(nights)
+    known = np.flatnonzero(samples.any(axis=1)) if len(nights) else np.arange(0)
+    models = _new_models(nights)
+    if not len(known):
+        nothing = (None,) * len(nights)
+        return Drift(nothing, nothing, (1.0,) * len(nights), models, None)
+
+    passed, samples = passed[known], samples[known]
+    scores = _scores(passed, samples)
+    latest, spread = scores[:, -1], np.sqrt((samples > 0).sum(axis=1))
+    rates = _mean_rate(passed, samples) + latest / spread
+    chart = ewma_chart(latest.tolist(), float(np.median(spread / samples.sum(axis=1))))
+    money = _money(scores)
+    owned = np.logaddexp.reduce(money, axis=0)
+
+    place = {int(night): i for i, night in enumerate(known)}
+    so_far = (np.searchsorted(known, np.arange(len(nights)), side="right") - 1).tolist()
+    return Drift(
+        rates=tuple(float(rates[place[i]]) if i in place else None for i in range(len(nights))),
+        chart=tuple(chart[place[i]] if i in place else None for i in range(len(nights))),
+        e_values=tuple(math.exp(min(_MOST, owned[i])) if i >= 0 else 1.0 for i in so_far),
+        new_models=models,
+        change=_change(money, owned, rates, known, alpha),
+    )
+
+
+def _counts(nights: Sequence[Night]) -> tuple[Ints, Ints]:
+    """What passed and what was sampled, of shape (nights, fixtures)."""
+    import numpy as np
+
+    for i, night in enumerate(nights):
+        for name, counts in (("passed", night.passed), ("samples", night.samples)):
+            if len(counts) != len(nights[0].samples):
+                raise ValueError(
+                    f"{name}: night {i} must have the {len(nights[0].samples)} fixtures of the "
+                    f"first, got {len(counts)}"
+                )
+    passed = np.array([night.passed for night in nights], dtype=np.int64)
+    samples = np.array([night.samples for night in nights], dtype=np.int64)
+    wrong = np.argwhere((passed < 0) | (passed > samples))
+    if len(wrong):
+        i, f = wrong[0]
+        raise ValueError(
+            f"passed: must lie between 0 and samples, got {passed[i, f]} of {samples[i, f]} "
+            f"in night {i}, fixture {f}"
+        )
+    return passed, samples
+
+
+def _scores(passed: Ints, samples: Ints) -> Floats:
+    """The scores of all nights in the light of the first s, in column s - 1.
+
+    Each is the sum over its fixtures of the share that passed less the fixture's mean share in
+    the first s nights, over the root of the number of fixtures: a night with few of them
+    scatters as much as one with many. Within a column a score depends on the other nights, but
+    not on their order, so that exchangeable nights have exchangeable scores.
+    """
+    import numpy as np
+
+    measured = samples > 0
+    shares = passed / np.maximum(samples, 1)
+    means = np.cumsum(shares, axis=0) / np.maximum(np.cumsum(measured, axis=0), 1)
+    sums = shares.sum(axis=1)[:, None] - measured.astype(float) @ means.T
+    scores: Floats = sums / np.sqrt(measured.sum(axis=1))[:, None]
+    return scores
+
+
+def _mean_rate(passed: Ints, samples: Ints) -> float:
+    """The mean over fixtures of the mean share that passed in a night."""
+    import numpy as np
+
+    nights = (samples > 0).sum(axis=0)
+    shares = (passed / np.maximum(samples, 1)).sum(axis=0)
+    return float((shares[nights > 0] / nights[nights > 0]).mean())
+
+
+def _money(scores: Floats) -> Floats:
+    """The logarithm of what each believer owns after each night (columns): those who believe
+    in worse from the second night on, from the third on …, those who believe in better, and, last,
+    those who believe in nights to come."""
+    import numpy as np
+
+    nights = len(scores)
+    now = np.arange(1, nights + 1)
+    since = now[1:, None]
+    nth = np.maximum(now - since + 1, 0)
+    odds = now / np.maximum(nth, 1)
+    left = _HALF / (_HALF + now - 1)
+    start = np.log((left[:-1] - left[1:]) / 2)[:, None]
+    rows = []
+    for sign in (1, -1):
+        rank = _ranks(sign * scores)
+        grown = np.log1p(_STAKE * (odds * (rank <= nth) - 1))
+        rows.append(start + np.cumsum(np.where(nth > 0, grown, 0.0), axis=1))
+    to_come = np.full((1, nights), math.log(left[-1]))
+    return np.concatenate([*rows, to_come])
+
+
+def _ranks(scores: Floats) -> Ints:
+    """How many of the first s nights scored no more than night s did, itself included."""
+    import numpy as np
+
+    own = np.diagonal(scores)
+    ranks: Ints = np.triu(scores <= own + _TIED).sum(axis=0)
+    return ranks
+
+
+def _change(
+    money: Floats, owned: Floats, rates: Floats, known: Ints, alpha: float
+) -> Change | None:
+    import numpy as np
+
+    sure = np.flatnonzero(owned >= -math.log(alpha))
+    if not len(sure):
+        return None
+    strongest = int(sure[0] + np.argmax(owned[sure[0] :]))
+    richest = int(np.argmax(money[:-1, strongest]))
+    first = richest % (len(rates) - 1) + 1
+    return Change(
+        since=int(known[first]),
+        sure=int(known[sure[0]]),
+        direction="worse" if richest < len(rates) - 1 else "better",
+        size=_difference(rates[first : strongest + 1], rates[:first]),
+    )
+
+
+def _difference(after: Floats, before: Floats) -> Estimate:
+    """The difference of the means over nights; Welch, B. L. (1947), The generalization of
+    "Student's" problem when several different population variances are involved, Biometrika
+    34:28-35."""
+    from scipy.special import stdtrit
+
+    value = float(after.mean() - before.mean())
+    if min(len(after), len(before)) < 2:
+        return Estimate(value, None)
+    parts = [float(part.var(ddof=1)) / len(part) for part in (after, before)]
+    if sum(parts) < _TIED**2:
+        return Estimate(value, None)
+    squares = sum(v**2 / (len(part) - 1) for v, part in zip(parts, (after, before), strict=True))
+    quantile = float(stdtrit(sum(parts) ** 2 / squares, 0.975))
+    return symmetric(value, math.sqrt(sum(parts)), quantile)
+
+
+def _new_models(nights: Sequence[Night]) -> tuple[int, ...]:
+    """The nights with a fingerprint that is known and new, but for the first that is known."""
+    first: dict[str, int] = {}
+    for i, night in enumerate(nights):
+        if night.model is not None:
+            first.setdefault(night.model, i)
+    return tuple(first.values())[1:]
