@@ -42,6 +42,7 @@ from gatekeeper.github.event import (
 from gatekeeper.github.publish import Annotation, post_or_update
 from gatekeeper.github.repository_api import GithubRepositoryApi, RepositoryApi
 from gatekeeper.reports.comment import marker
+from gatekeeper.reports.write import require_formats
 from gatekeeper.runs import Judged, Run, found_pull_request, result_of
 from gatekeeper.settings import Settings, read_settings
 
@@ -118,6 +119,7 @@ def _read_event(path: Path) -> Mapping[str, Any]:
 
 def _judge(settings: Settings, activity: Judged | Run, api: RepositoryApi) -> Answer:
     out = out_folder(settings)
+    require_formats(settings.formats)
     with Checkout(settings) as checkout:
         result = result_of(settings, activity, checkout, api)
     return answer_to(result, out, settings)

@@ -35,7 +35,7 @@ from gatekeeper.reports.places import places
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.summary import render_summary
 from gatekeeper.reports.terminal import log_console, print_result
-from gatekeeper.reports.write import write_reports
+from gatekeeper.reports.write import BINARY, write_reports
 from gatekeeper.result import GateResult
 from gatekeeper.settings import Settings
 
@@ -73,7 +73,7 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
     result = redactor(settings.secrets).value(result)
     newsworthy = bool(result.contracts or result.uncovered or result.verdict != "pass")
     comment = clean(render_comment(result, marker_id=settings.id), settings)
-    files = write_reports(result, out)
+    files = write_reports(result, out, settings.formats)
     sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
     for path in files.values():
         _redact_file(path, settings)
@@ -266,6 +266,8 @@ def clean(text: str, settings: Settings) -> str:
 
 
 def _redact_file(path: Path, settings: Settings) -> None:
+    if path.suffix == BINARY:
+        return  # each value in it was redacted on its own, and nothing cuts or escapes them
     text = path.read_text(encoding="utf-8")
     redacted = clean(text, settings)
     if redacted != text:

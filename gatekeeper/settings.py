@@ -16,6 +16,8 @@ from typing import Literal, cast, get_args
 from gatekeeper.errors import UsageError
 
 CommentMode = Literal["always", "changes", "failures", "off"]
+Format = Literal["badge", "parquet", "prometheus", "sarif"]
+"""Reports that are written where they are asked for, beside those of every run."""
 NEWS = ("regression", "freeze", "drift")
 """What can be told to a chat or a mailbox."""
 
@@ -52,6 +54,8 @@ class Settings:
     id: str = "gatekeeper"
     status_context: str = DEFAULT_STATUS_CONTEXT
     history: Path | None = None
+    cache: Path | None = None
+    formats: tuple[Format, ...] = ()
     notify: tuple[str, ...] = field(default=(), repr=False)
     notify_on: tuple[str, ...] = NEWS
     notify_template: str | None = None
@@ -73,13 +77,15 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         workspace=Path(_needed(environ, "GITHUB_WORKSPACE")),
         repository=repository,
         token=token,
-        secrets=_secrets(environ, token),
+        secrets=secrets_in(environ, token),
         contracts=_names(_input(environ, "contracts")),
         comment=_comment_mode(_input(environ, "comment")),
         out=_inside_workspace("out", _input(environ, "out") or DEFAULT_OUT),
         id=_id(_input(environ, "id")),
         status_context=_status_context(environ),
-        history=_history(_input(environ, "history")),
+        history=_file(environ, "history"),
+        cache=_file(environ, "cache"),
+        formats=_formats(_input(environ, "formats")),
         notify=_addresses(environ),
         notify_on=_notify_on(_input(environ, "notify-on")),
         notify_template=_input(environ, "notify-template") or None,
@@ -152,8 +158,18 @@ def _status_context(environ: Mapping[str, str]) -> str:
     return context
 
 
-def _history(text: str) -> Path | None:
-    return _inside_workspace("history", text) if text else None
+def _file(environ: Mapping[str, str], name: str) -> Path | None:
+    text = _input(environ, name)
+    return _inside_workspace(name, text) if text else None
+
+
+def _formats(text: str) -> tuple[Format, ...]:
+    names = _names(text.lower())
+    unknown = [name for name in names if name not in get_args(Format)]
+    if unknown:
+        known = ", ".join(get_args(Format))
+        raise UsageError(f"input formats: {unknown[0]!r} is none of {known}; set some of them")
+    return cast(tuple[Format, ...], names)
 
 
 def _addresses(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -178,7 +194,8 @@ def _path(text: str | None) -> Path | None:
     return Path(text) if text else None
 
 
-def _secrets(environ: Mapping[str, str], token: str) -> tuple[str, ...]:
+def secrets_in(environ: Mapping[str, str], token: str = "") -> tuple[str, ...]:
+    """What must not appear in anything written, the longest first."""
     values = {value for name, value in environ.items() if _SECRET_NAME.search(name)} | {token}
     for address in _addresses(environ):
         values |= {address, *_LONG_PART.findall(address)}

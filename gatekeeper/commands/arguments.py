@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+
+from gatekeeper.settings import Format
 
 if TYPE_CHECKING:
     from gatekeeper.contract.change import Change
@@ -41,6 +43,13 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     """Where a run's reports go, and what it knows beforehand."""
     parser.add_argument(
         "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help=f"(default: {DEFAULT_OUT})"
+    )
+    parser.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        choices=get_args(Format),
+        help="write this report as well; may be given again",
     )
     parser.add_argument(
         "--history", type=Path, metavar="FILE", help="past runs of the default branch, jsonl"

@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gatekeeper.result import GateResult
+    from gatekeeper.settings import Format
 
 
-def report(result: GateResult, out: Path) -> int:
-    """Write the reports to `out`, print the result, and return its exit code."""
+def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int:
+    """Write the reports to `out`, those of `formats` too; print the result; its exit code."""
     from gatekeeper.reports.terminal import print_result
     from gatekeeper.reports.write import write_reports
 
-    files = write_reports(result, out)
+    files = write_reports(result, out, formats)
     with readers_may_leave():
         print_result(result, files)
     return result.exit_code

@@ -22,16 +22,17 @@ def run(arguments: argparse.Namespace) -> int:
     """The full suite on one revision; appends to the history where one is named."""
     from gatekeeper.gate import plan_run
     from gatekeeper.history.file import append_history
-    from gatekeeper.reports.write import forget_reports
+    from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.session import measure
 
+    require_formats(arguments.format)
     forget_reports(arguments.out)
     _require_writable(arguments.history)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         work = plan_run(revision, load_policy(revision), arguments.contract)
         result = measure(work, (revision,), history=arguments.history, replay=arguments.replay)
-    code = report(result, arguments.out)
+    code = report(result, arguments.out, arguments.format)
     if arguments.history:
         append_history(arguments.history, result)
     return code

@@ -5,27 +5,60 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 
 from gatekeeper.errors import UsageError
+from gatekeeper.reports.badge import render_badge
 from gatekeeper.reports.comment import render_comment
 from gatekeeper.reports.junit import render_junit
 from gatekeeper.reports.machine import render_result
+from gatekeeper.reports.prometheus import render_prometheus
 from gatekeeper.reports.samples import render_samples
+from gatekeeper.reports.sarif import render_sarif
 from gatekeeper.reports.summary import render_summary
+from gatekeeper.reports.tabular import (
+    FIXTURES,
+    SAMPLES,
+    render_csv,
+    render_parquet,
+    require_parquet,
+)
 from gatekeeper.result import GateResult
+from gatekeeper.settings import Format
 
+_Render = Callable[[GateResult], str | bytes]
+BINARY = ".parquet"
+"""The ending of the files that are not text."""
 _OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed
 
 # result.json comes last: where it is, the others are.
-_FORMATS: Mapping[str, Callable[[GateResult], str]] = {
+_FORMATS: Mapping[str, _Render] = {
     "comment.md": render_comment,
     "summary.md": render_summary,
     "junit.xml": render_junit,
+    "samples.csv": partial(render_csv, SAMPLES),
+    "fixtures.csv": partial(render_csv, FIXTURES),
     "samples.jsonl": render_samples,
     "result.json": render_result,
 }
+# What one other system reads, for those who have it.
+_ON_DEMAND: Mapping[Format, Mapping[str, _Render]] = {
+    "badge": {"badge.json": render_badge},
+    "parquet": {
+        "samples.parquet": partial(render_parquet, SAMPLES),
+        "fixtures.parquet": partial(render_parquet, FIXTURES),
+    },
+    "prometheus": {"metrics.prom": render_prometheus},
+    "sarif": {"gatekeeper.sarif": render_sarif},
+}
+
+
+def require_formats(formats: Collection[Format]) -> None:
+    """Before the first call is paid for, not after the last. Raises UsageError."""
+    if "parquet" in formats:
+        require_parquet()
 
 
 def forget_reports(out: Path) -> None:
@@ -35,34 +68,48 @@ def forget_reports(out: Path) -> None:
     """
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out}: there is a file of that name; name a folder")
-    for name in _FORMATS:
+    for name in [*_FORMATS, *(file for files in _ON_DEMAND.values() for file in files)]:
         (out / name).unlink(missing_ok=True)
 
 
-def write_reports(result: GateResult, out: Path) -> dict[str, Path]:
-    """File name -> path. Raises OSError where the folder cannot be written."""
-    texts = {name: render(result) for name, render in _FORMATS.items()}
+def write_reports(
+    result: GateResult, out: Path, formats: Collection[Format] = ()
+) -> dict[str, Path]:
+    """File name -> path: what every run leaves, and the files of `formats` beside it.
+
+    Raises OSError where the folder cannot be written.
+    """
+    asked = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
+    renders = {name: render for files in (*asked, _FORMATS) for name, render in files.items()}
+    return write_files({name: render(result) for name, render in renders.items()}, out)
+
+
+def write_files(contents: Mapping[str, str | bytes], out: Path) -> dict[str, Path]:
+    """File name -> path, all of them new or none. The last is the one that says that the others
+    are there. Raises OSError where the folder cannot be written."""
     out.mkdir(parents=True, exist_ok=True)
     if out.parent.name == _OWN_FOLDER:
         (out.parent / ".gitignore").write_text("*\n", "utf-8")
     with contextlib.ExitStack() as unfinished:
         written = {
-            name: _write_beside(out / name, text, unfinished) for name, text in texts.items()
+            name: _write_beside(out / name, content, unfinished)
+            for name, content in contents.items()
         }
         # From here to the end the folder holds files of two runs: none may look complete.
-        (out / "result.json").unlink(missing_ok=True)
+        (out / list(contents)[-1]).unlink(missing_ok=True)
         for name, temporary in written.items():
             temporary.replace(out / name)
-    return {name: out / name for name in texts}
+    return {name: out / name for name in contents}
 
 
-def _write_beside(path: Path, text: str, unfinished: contextlib.ExitStack) -> Path:
+def _write_beside(path: Path, content: str | bytes, unfinished: contextlib.ExitStack) -> Path:
     """A finished temporary file in the same folder, so that a rename puts it in place."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     unfinished.callback(temporary.unlink, missing_ok=True)
-    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-        file.write(text)
+    data = content.encode(errors="replace") if isinstance(content, str) else content
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
     # mkstemp makes files that only their owner reads; later steps may run as another user.
     temporary.chmod(0o644)
     return temporary

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pyarrow import parquet
+from unit.reports import examples
 
 from gatekeeper import answer
 from gatekeeper.errors import UsageError
-from gatekeeper.settings import Settings
+from gatekeeper.settings import Format, Settings
 
 SETTINGS = Settings("pull_request", Path("event"), Path("workspace"), "o/r", token="ghs_token")
 
@@ -51,3 +54,32 @@ def test_reports_belong_to_whom_the_workspace_belongs(tmp_path: Path) -> None:
     owners = {(p.stat().st_uid, p.stat().st_gid) for p in workspace.rglob("*")}
     assert len(list(workspace.rglob("*"))) == 3
     assert owners == {(1001, 1002)}
+
+
+def test_no_report_of_any_format_holds_a_secret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = 'sk-"hunter2\\hunter2'
+    contract = examples.failing_contract()
+    assert contract.head is not None
+    head = replace(contract.head, model=secret, prompt_text=secret)
+    fixture = examples.fixture(0, "broke", head_output=f"it is {secret}")
+    reasons = tuple(replace(reason, text=secret) for reason in contract.reasons)
+    told = replace(contract, head=head, fixtures=(fixture,), reasons=reasons, path=secret)
+    result = replace(examples.result(told), outcomes=(examples.outcome(text=f"={secret};"),))
+    settings = replace(
+        SETTINGS,
+        workspace=tmp_path,
+        out=Path("out"),
+        secrets=(secret,),
+        formats=get_args(Format),
+    )
+    answer.answer_to(result, tmp_path / "out", settings)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert {"samples.csv", "metrics.prom", "gatekeeper.sarif", "badge.json"} < set(files)
+    for name, content in files.items():
+        assert b"hunter2" not in content, name
+    (row,) = parquet.read_table(tmp_path / "out" / "samples.parquet").to_pylist()
+    assert row["output"] == "=***;"
+    fixtures = parquet.read_table(tmp_path / "out" / "fixtures.parquet").to_pylist()
+    assert fixtures[0]["head_output"] == "it is ***"

@@ -115,3 +115,10 @@ def test_secrets_are_known_and_never_shown() -> None:
 
 def test_the_token_of_the_environment_is_the_second_choice() -> None:
     assert read_settings(STEP | {"GITHUB_TOKEN": "ghs_environment"}).token == "ghs_environment"
+
+
+def test_formats_are_those_that_there_are() -> None:
+    assert settings(formats="sarif, Badge").formats == ("sarif", "badge")
+    assert settings().formats == ()
+    with pytest.raises(UsageError, match="input formats: 'html' is none of badge, parquet,"):
+        settings(formats="sarif html")

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from unit.reports import examples
 
+from gatekeeper.errors import UsageError
 from gatekeeper.reports import write
-from gatekeeper.reports.write import write_reports
+from gatekeeper.reports.write import forget_reports, require_formats, write_reports
+from gatekeeper.settings import Format
 
-NAMES = ["comment.md", "junit.xml", "result.json", "samples.jsonl", "summary.md"]
+NAMES = sorted(write._FORMATS)
+ASKED = {
+    "badge": ["badge.json"],
+    "parquet": ["fixtures.parquet", "samples.parquet"],
+    "prometheus": ["metrics.prom"],
+    "sarif": ["gatekeeper.sarif"],
+}
 
 
 def test_the_folder_is_made_and_filled(tmp_path: Path) -> None:
@@ -65,7 +75,7 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(
         write_reports(examples.PASS, tmp_path)
     # What is left is whole, but of two runs: so the file that says "complete" is gone.
     left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == ["comment.md", "junit.xml", "samples.jsonl", "summary.md"]
+    assert left == [name for name in NAMES if name != "result.json"]
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
@@ -83,3 +93,23 @@ def test_half_a_surrogate_pair_is_written(tmp_path: Path) -> None:
     assert "⟨U+D800⟩" in files["comment.md"].read_text("utf-8")
     sample = json.loads(files["samples.jsonl"].read_text("utf-8"))
     assert sample["output_raw"] == "\ud800"
+
+
+@pytest.mark.parametrize("name", get_args(Format))
+def test_a_format_is_written_where_it_is_asked_for(tmp_path: Path, name: Format) -> None:
+    result = replace(examples.FAIL, outcomes=(examples.outcome(),))
+    files = write_reports(result, tmp_path, [name])
+    assert sorted(files) == sorted([*NAMES, *ASKED[name]])
+    assert all(path.read_bytes() for path in files.values())
+    forget_reports(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_format_that_cannot_be_written_is_refused_beforehand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    require_formats(get_args(Format))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    require_formats(["badge", "prometheus", "sarif"])
+    with pytest.raises(UsageError, match="pyarrow"):
+        require_formats(["sarif", "parquet"])
