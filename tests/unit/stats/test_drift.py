@@ -177,13 +177,6 @@ def test_a_slow_slide_is_found():
     assert 40 <= change.since < change.sure <= 52
 
 
-def test_the_size_after_a_single_night_has_no_interval():
-    change = find_drift(nights([18, 12, 12, 12]), alpha=0.95).change
-    assert change.since == 1
-    assert change.size.value == pytest.approx(-6 / 20)
-    assert change.size.interval is None
-
-
 def test_a_smaller_alpha_asks_for_more():
     stretch = nights([18] * 30 + [12] * 20)
     assert find_drift(stretch, alpha=1e-6).change.sure > find_drift(stretch).change.sure
