@@ -1,0 +1,69 @@
+"""The sample cache of one run: read before it, added to after it. What may be in it and why:
+sampling/cache.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from gatekeeper.gate import Work
+from gatekeeper.result import GateResult
+from gatekeeper.settings import secrets_in
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.cache import Pair
+
+NO_KEY = (
+    "the cache is not used, because its entries are signed with the keys of the models, and no "
+    "variable whose name ends in API_KEY has 16 characters or more"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCache:
+    """`pairs` are those that may be used, by their key; `notices` what is to be said of others.
+
+    Without a file or a key to sign with it knows nothing and keeps nothing.
+    """
+
+    pairs: Mapping[str, Pair] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    path: Path = Path()
+    key: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def open(cls, path: Path | None, work: Work) -> Self:
+        """The cache at the path. A run on one revision has no use for it: what is measured for
+        the health of the default branch is always measured now."""
+        if path is None or work.kind != "check":
+            return cls()
+        from gatekeeper.providers.cache_file import read_cache
+        from gatekeeper.providers.keys import model_access
+        from gatekeeper.sampling.cache import signing_key
+
+        access = model_access(os.environ)
+        if not access:
+            return cls(notices=(f"{path}: {NO_KEY}",))
+        key = signing_key(access)
+        return cls(*read_cache(path, key, datetime.now(UTC)), path, key)
+
+    def keep(self, work: Work, result: GateResult) -> tuple[str, ...]:
+        """Add what the run measured, unless it repeats a secret. Returns what is to be said
+        where that could not be done."""
+        if self.key is None:
+            return ()
+        from gatekeeper.providers.cache_file import write_cache
+        from gatekeeper.reports.redact import redactor
+        from gatekeeper.sampling.cache import measured_pairs
+
+        samples = [outcome.sample for outcome in result.outcomes]
+        measured = measured_pairs(work.trials, samples, datetime.now(UTC))
+        redact = redactor(secrets_in(os.environ))
+        new = {key: pair for key, pair in measured.items() if redact.value(pair) == pair}
+        if not new:
+            return ()
+        return write_cache(self.path, {**new, **self.pairs}.values(), self.key)

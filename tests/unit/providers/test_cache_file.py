@@ -1,0 +1,218 @@
+"""The cache's file: whatever stands in its place a run goes on, and it is always whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gatekeeper.contract.trial import Completion
+from gatekeeper.providers import cache_file
+from gatekeeper.providers.cache_file import MOST_BYTES, read_cache, write_cache
+from gatekeeper.sampling.cache import LONGEST_LINE, Pair, signing_key, written
+
+NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
+KEY = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
+
+
+def pair(number: int, age: timedelta = timedelta(0), text: str = "ok") -> Pair:
+    return Pair(f"{number:064x}", NOW - age, Completion("no", 8.5), Completion(text, 9.0))
+
+
+def by_key(*pairs: Pair) -> dict[str, Pair]:
+    return {pair.key: pair for pair in pairs}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "cache.jsonl"
+
+
+def test_what_was_written_is_read(path: Path) -> None:
+    assert write_cache(path, [pair(1), pair(2)], KEY) == ()
+    assert read_cache(path, KEY, NOW) == (by_key(pair(1), pair(2)), ())
+    assert list(path.parent.iterdir()) == [path]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_no_file_is_an_empty_cache_and_nothing_to_talk_about(path: Path) -> None:
+    assert read_cache(path, KEY, NOW) == ({}, ())
+
+
+def test_what_is_too_old_is_not_used_and_not_talked_about(path: Path) -> None:
+    fresh = pair(1, timedelta(days=6, hours=23))
+    write_cache(path, [fresh, pair(2, timedelta(days=7, seconds=1))], KEY)
+    assert read_cache(path, KEY, NOW) == (by_key(fresh), ())
+
+
+def test_of_a_pair_that_is_there_twice_the_first_draw_stands(path: Path) -> None:
+    """Nobody gets to choose among draws by the order of the lines."""
+    first, second = pair(1, timedelta(hours=2), "no"), pair(1, timedelta(hours=1), "ok")
+    for order in ([first, second], [second, first]):
+        lines = "".join(f"{written(p, KEY)}\n" for p in order)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(lines)
+        assert read_cache(path, KEY, NOW).pairs == by_key(first)
+
+
+def test_unsound_lines_are_counted_in_one_notice_and_the_others_count(path: Path) -> None:
+    path.parent.mkdir()
+    lines = [
+        written(pair(1), KEY),
+        "{",
+        written(pair(2), b"another"),
+        "",
+        written(pair(3), b"another"),
+        "x" * (LONGEST_LINE + 1),
+        written(pair(4), KEY)[:-20],
+    ]
+    path.write_text("\n".join(lines))
+    found = read_cache(path, KEY, NOW)
+    assert found.pairs == by_key(pair(1))
+    (notice,) = found.notices
+    assert notice == (
+        f"{path}: 5 entries are left out of the cache and measured anew: "
+        "2 not a line of a cache, or cut short, 2 not signed with the keys of this run, 1 too long"
+    )
+
+
+def test_one_unsound_line_is_named_in_good_grammar(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"\xff\n")
+    (notice,) = read_cache(path, KEY, NOW).notices
+    assert ": 1 entry is left out" in notice
+
+
+IN_ITS_PLACE: dict[str, Callable[[Path], object]] = {
+    "a folder": Path.mkdir,
+    "a link": lambda path: path.symlink_to("/etc/passwd"),
+    "a link to a cache": lambda path: path.symlink_to(_sound(path.with_name("sound"))),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+    "a pipe": os.mkfifo,
+    "a huge file": lambda path: os.truncate(_sound(path), MOST_BYTES + 1),
+    "a file where the folder was": lambda path: (path.parent.rmdir(), path.parent.touch()),
+}
+
+
+def _sound(path: Path) -> Path:
+    write_cache(path, [pair(1)], KEY)
+    return path
+
+
+@pytest.mark.parametrize("make", IN_ITS_PLACE.values(), ids=IN_ITS_PLACE)
+def test_what_is_no_file_is_not_read_and_said(make: Callable[[Path], object], path: Path) -> None:
+    path.parent.mkdir()
+    make(path)
+    found = read_cache(path, KEY, NOW)
+    assert found.pairs == {}
+    (notice,) = found.notices
+    assert notice.startswith(f"{path}: the cache is not used: ")
+
+
+def test_a_link_is_replaced_and_not_followed(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir()
+    target = tmp_path / "target"
+    target.write_text("mine")
+    path.symlink_to(target)
+    assert write_cache(path, [pair(1)], KEY) == ()
+    assert not path.is_symlink()
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("place", ["a folder", "a file where the folder was"])
+def test_what_cannot_be_replaced_is_said(place: str, path: Path) -> None:
+    path.parent.mkdir()
+    IN_ITS_PLACE[place](path)
+    (notice,) = write_cache(path, [pair(1)], KEY)
+    assert notice.startswith(f"{path}: the cache could not be written: ")
+    if path.parent.is_dir():
+        assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_oldest_make_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [pair(number, timedelta(hours=number)) for number in range(10)]
+    monkeypatch.setattr(cache_file, "MOST_BYTES", 4 * len(written(pairs[0], KEY)) + 10)
+    write_cache(path, reversed(pairs), KEY)
+    assert path.stat().st_size <= cache_file.MOST_BYTES
+    assert read_cache(path, KEY, NOW).pairs == by_key(*pairs[:4])
+
+
+def test_a_pair_longer_than_a_line_may_be_is_not_written(path: Path) -> None:
+    write_cache(path, [replace(pair(1), base=Completion("x" * LONGEST_LINE)), pair(2)], KEY)
+    assert read_cache(path, KEY, NOW) == (by_key(pair(2)), ())
+
+
+KILLED = """
+import os, sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+steps = int(sys.argv[2])
+
+def die_at(frame, event, argument):
+    global steps
+    if frame.f_code.co_name in ("_replace", "write_cache") and event in ("call", "line", "return"):
+        if steps == 0:
+            os._exit(9)
+        steps -= 1
+    return die_at
+
+from gatekeeper.contract.trial import Completion
+from gatekeeper.providers.cache_file import write_cache
+from gatekeeper.sampling.cache import Pair, signing_key
+
+key = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
+now = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
+new = [Pair(f"{n:064x}", now, Completion("no", 8.5), Completion("ok", 9.0)) for n in (1, 2)]
+for steps in range(1000):
+    if os.fork() == 0:
+        sys.settrace(die_at)
+        write_cache(Path(sys.argv[1]), new, key)
+        os._exit(0)
+    status = os.wait()[1]
+    print(os.waitstatus_to_exitcode(status), Path(sys.argv[1]).read_text().count("\\n"), flush=True)
+    if status == 0:
+        break
+    Path(sys.argv[1]).write_text(Path(sys.argv[3]).read_text())
+"""
+
+
+def test_whenever_it_is_killed_the_old_file_or_the_new_one_is_there(path: Path) -> None:
+    """The writer dies before each line of its code in turn."""
+    write_cache(path, [pair(1)], KEY)
+    old = path.with_name("old")
+    old.write_bytes(path.read_bytes())
+    program = [sys.executable, "-c", KILLED, str(path), "0", str(old)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    *killed, last = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert last == (0, 2)
+    assert len(killed) > 15
+    assert {lines for _, lines in killed} == {1, 2}
+    assert {code for code, _ in killed} == {9}
+    assert [lines for _, lines in killed] == sorted(lines for _, lines in killed)
+    assert read_cache(path, KEY, NOW) == (by_key(pair(1), pair(2)), ())
+
+
+@pytest.mark.parametrize("step", ["mkstemp", "fsync", "fchmod", "replace"])
+def test_a_fault_at_any_step_leaves_the_old_file_and_nothing_else(
+    step: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_cache(path, [pair(1)], KEY)
+    before = path.read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    owner = {"mkstemp": cache_file.tempfile, "replace": Path}.get(step, os)
+    monkeypatch.setattr(owner, step, full)
+    (notice,) = write_cache(path, [pair(2)], KEY)
+    monkeypatch.undo()
+    assert notice == f"{path}: the cache could not be written: No space left on device"
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
