@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import TYPE_CHECKING
 
+from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.contract.policy import Policy
 from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.job import Job, Judging
@@ -25,12 +27,6 @@ from gatekeeper.slo.budget import ErrorBudget
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.run import Run
-
-OBJECTIVE_NAMES = {
-    "success_rate": "success rate",
-    "latency_p95_ms": "latency p95",
-    "cost_per_call_usd": "cost per call",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,7 @@ def paired_reasons(
         text = f"Not worse by {_points(margin)} or more: {counts}."
         return [Reason("not_worse", text, "pass")]
     at_best = _points(paired.minimum_detectable_effect)
-    seen = f"this run could only have seen a drop of {at_best} or more"
+    seen = f"this run could only have shown a drop of {at_best} or more"
     if largest_drop > margin:
         text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
         needed = _needed(paired, margin)
@@ -127,7 +123,7 @@ def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
     """Objectives that are missed, or look missed, or could not be measured."""
     reasons = []
     for result in results:
-        name = OBJECTIVE_NAMES[result.objective]
+        name = label_of(result.objective)
         found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
         match standing(result):
             case _ if result.unmeasured:
@@ -159,21 +155,42 @@ def tolerance_reasons(
 
 
 def budget_reasons(
-    budget: ErrorBudget | None, weighed: Sequence[Weighed], policy: Policy
+    budgets: Sequence[ErrorBudget],
+    weighed: Sequence[Weighed],
+    policy: Policy,
+    *,
+    exempt: bool = False,
 ) -> list[Reason]:
-    """The freeze rule: once the budget is spent only a significantly better change passes,
-    better in the eyes of every contract that judges."""
-    if budget is None or not policy.freeze or not budget.spent_up:
-        return []
+    """The freeze rule: once a budget is spent only a change passes that is significantly better
+    by its objective, in the eyes of every contract that judges."""
+    spent = [budget for budget in budgets if budget.spent_up] if policy.freeze else []
+    return [_frozen(b, exempt=exempt) for b in spent if not _surely_better(b.objective, weighed)]
+
+
+def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
+    counts = f"{budget.spent:,} failed of {budget.events:,} in {budget.window}"
+    spent = f"The error budget of the objective {label_of(budget.objective)} is spent ({counts})"
+    if exempt:
+        return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
+    until, rule = "", "only a significantly better change may merge"
+    if budget.frozen_until:
+        thaw = f"{budget.frozen_until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        until = f" until {thaw}, or earlier as good samples come, if nothing more fails"
+    return Reason("budget", f"{spent}; {rule}{until}.", "fail")
+
+
+def _surely_better(objective: str, weighed: Sequence[Weighed]) -> bool:
     compared = [w for w in weighed if w.comparison]
-    if compared and all(_surely_better(w) for w in compared):
-        return []
-    spent = f"{budget.spent} failed of {budget.events} in {budget.window}"
-    text = f"The error budget is spent ({spent}); only a significantly better change may merge."
-    return [Reason("budget", text, "fail")]
+    if objective != "success_rate":
+        burns = [w.evidence.burns.get(objective) for w in compared]
+        known = [(b.p_better, w.paired) for b, w in zip(burns, compared, strict=True) if b]
+        return bool(known) and all(
+            p is not None and paired is not None and p <= paired.alpha for p, paired in known
+        )
+    return bool(compared) and all(_passes_more(w) for w in compared)
 
 
-def _surely_better(weighed: Weighed) -> bool:
+def _passes_more(weighed: Weighed) -> bool:
     # What could not be measured counts against head: better must hold for the worst.
     level = weighed.paired.alpha if weighed.paired else None
     if level is None or weighed.comparison is None:
@@ -305,12 +322,16 @@ def _count(n: int, noun: str) -> str:
 def _amount(result: SloResult, value: float | None) -> str:
     if value is None:
         return "unknown"
-    match result.objective:
-        case "success_rate":
+    match measure_of(result.objective).unit:
+        case "share":
             return f"{value:.1%}"
-        case "latency_p95_ms":
+        case "ms":
             return f"{value:,.0f} ms"
-        case _:
+        case "tokens":
+            return f"{value:,.0f} tokens"
+        case "score":
+            return f"{value:.3f}"
+        case "usd":
             return f"${value:.4f}"
 
 

@@ -22,7 +22,7 @@ from annotated_types import Interval, MinLen
 from gatekeeper import __version__
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.result import ArmResult, ContractResult, GateResult, Waiver
-from gatekeeper.slo.budget import Event
+from gatekeeper.slo.budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
 
 Trigger = Literal["push", "schedule", "manual"]
@@ -130,13 +130,14 @@ def records_of(result: GateResult, trigger: Trigger) -> tuple[Record, ...]:
     )
 
 
-def events_of(records: Iterable[Record]) -> dict[str, tuple[Event, ...]]:
-    """What spends the budget of each contract's success rate, in the order of the records."""
-    events: dict[str, tuple[Event, ...]] = {}
+def events_of(records: Iterable[Record]) -> Spending:
+    """What spends each error budget, by contract and objective, in the order of the records."""
+    found: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        event = Event(record.time, record.samples, record.failed)
-        events[record.contract] = (*events.get(record.contract, ()), event)
-    return events
+        for name, count in _spent(record).items():
+            event = Event(record.time, count.events, count.failed)
+            found[record.contract][name].append(event)
+    return {contract: dict(events) for contract, events in found.items()}
 
 
 def fixture_key(id: str) -> str:  # noqa: A002
@@ -233,6 +234,22 @@ def _events(name: str, target: float, outcomes: Sequence[Outcome]) -> list[bool]
         judged = (j for o in outcomes for j in o.judgements if j.check == check)
         return [not j.passed for j in judged if j.passed is not None]
     return []
+
+
+def _spent(record: Record) -> dict[str, Count]:
+    """The events of each objective, also of those that the contract did not have yet, as far as
+    the record counts them."""
+    answered = record.calls - record.failed_calls
+    repaired = {}
+    if record.repaired is not None and record.repaired <= answered:
+        repaired["repair_rate"] = Count(answered, record.repaired)
+    return {
+        "success_rate": Count(record.samples, record.failed),
+        **{f"{_CHECK}{name}": count for name, count in record.checks.items()},
+        **{f"{_CATEGORY}{name}.success_rate": count for name, count in record.categories.items()},
+        **repaired,
+        **record.objectives,
+    }
 
 
 def _checks(outcomes: Sequence[Outcome]) -> dict[str, Count]:

@@ -134,12 +134,13 @@ class PairedResult:
 
 @dataclass(frozen=True, slots=True)
 class SloResult:
-    """One objective against the head arm. `met` is None while the interval leaves it open.
+    """One objective against the head arm, by its name (contract/objectives.py). `met` is None
+    while the interval leaves it open.
 
     `unmeasured` says that samples without an answer could have decided it either way.
     """
 
-    objective: Literal["success_rate", "latency_p95_ms", "cost_per_call_usd"]
+    objective: str
     target: float
     observed: float | None
     interval: ConfidenceInterval | None
@@ -241,16 +242,17 @@ class ContractResult:
     waiver: Waiver | None = None
     """What a person waived of it: in a check where that made a difference, in a run on the
     default branch what had been waived when it was merged."""
+    error_budgets: tuple[ErrorBudget, ...] = ()
+    """That of every objective; `error_budget` is the most pressing of them."""
     contract_digest: str | None = None
     """The same for contracts that run and judge in the same way, see contract/identity.py."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`made` reached a model, retries included; `cached` were answered from a recording; `saved`
-    were planned and not needed (identical requests of both arms, early stopping); `failed` had
+    """`made` reached a model, retries included; `cached` were answered from a recording or from the
+    cache; `saved` were planned and not needed (identical requests of both arms, early stopping); `failed` had
     no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
-    `reused` says how many of the cached were measured by an earlier run, see sampling/cache.py.
     `unrecorded` are requests that a recording should have answered and has no answer for."""
 
     made: int = 0
@@ -259,7 +261,6 @@ class Calls:
     failed: int = 0
     surplus: int = 0
     unrecorded: int = 0
-    reused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gatekeeper.budgets import error_budgets, is_exempt, is_frozen, most_pressing
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.identity import contract_digest
 from gatekeeper.contract.policy import Policy
@@ -15,7 +16,7 @@ from gatekeeper.contract.trial import Arm
 from gatekeeper.evidence.collect import JudgingWatch, Watches
 from gatekeeper.evidence.job import Job
 from gatekeeper.evidence.pairs import paired_result
-from gatekeeper.evidence.weigh import Evidence, weigh
+from gatekeeper.evidence.weigh import weigh
 from gatekeeper.reasons import (
     Weighed,
     budget_reasons,
@@ -34,7 +35,7 @@ from gatekeeper.result import (
     Verdict,
     Waiver,
 )
-from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
+from gatekeeper.slo.budget import ErrorBudget, Spending
 from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def conclude(
     jobs: Sequence[Job],
     watches: Watches,
     sampled: Run,
-    history: Mapping[str, Sequence[Event]] | None,
+    history: Spending | None,
     policy: Policy,
     now: datetime,
     waivers: Sequence[Waiver] = (),
@@ -184,12 +185,12 @@ def _contract_result(
     job: Job,
     weighed: Sequence[Weighed],
     sampled: Run,
-    history: Mapping[str, Sequence[Event]] | None,
+    history: Spending | None,
     policy: Policy,
     now: datetime,
 ) -> ContractResult:
     own, *others = weighed
-    budget = _error_budget(job, own.evidence, history, now)
+    budgets = _error_budgets(job, weighed, history, policy, now)
     reasons = [
         *ended_reasons(weighed, sampled),
         *left_reasons(job.left_prompt, policy),
@@ -199,7 +200,8 @@ def _contract_result(
     ]
     # A change that leaves the prompt as it is burns nothing.
     if history is not None and job.paired:
-        reasons += budget_reasons(budget, weighed, policy)
+        exempt = is_exempt(job.base or job.contract, policy)
+        reasons += budget_reasons(budgets, weighed, policy, exempt=exempt)
     reasons.sort(key=lambda reason: SEVERITY.index(reason.verdict))
     return ContractResult(
         name=job.contract.name,
@@ -211,7 +213,8 @@ def _contract_result(
         head=own.evidence.head,
         paired=own.paired,
         slo=own.evidence.slo,
-        error_budget=budget,
+        error_budget=most_pressing(budgets),
+        error_budgets=budgets,
         fixtures=own.evidence.fixtures,
         weakened=job.weakened,
         warnings=warnings_of(job),
@@ -225,29 +228,20 @@ def _under_base(weighed: Weighed) -> UnderBase:
     return UnderBase(found.base, found.head, weighed.paired, found.slo, found.fixtures)
 
 
-def frozen(
-    job: Job, history: Mapping[str, Sequence[Event]] | None, policy: Policy, now: datetime
-) -> bool:
-    """Whether the budget is spent, so that only a significantly better change may merge."""
-    contract = job.base or job.contract
-    objective = contract.slo.success_rate
-    if history is None or objective is None or not policy.freeze or not job.paired:
+def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) -> bool:
+    """Whether a budget is spent, so that only a significantly better change may merge."""
+    if history is None or not job.paired:
         return False
-    events = history.get(contract.name, ())
-    return bool(error_budget(events, objective, contract.slo.window, now).spent_up)
-
-
-def _error_budget(
-    job: Job, evidence: Evidence, history: Mapping[str, Sequence[Event]] | None, now: datetime
-) -> ErrorBudget | None:
-    """The budget that the base contract sets: a pull request cannot vote itself another. Without
-    a history it has no events: what one run saw is no window's budget."""
     contract = job.base or job.contract
-    objective = contract.slo.success_rate
-    if objective is None:
-        return None
-    events = history.get(contract.name, ()) if history is not None else ()
-    head = evidence.head.interval
-    return error_budget(
-        events, objective, contract.slo.window, now, (head.low, head.high) if head else None
-    )
+    return is_frozen(error_budgets(contract, history, policy, now), contract, policy)
+
+
+def _error_budgets(
+    job: Job, weighed: Sequence[Weighed], history: Spending | None, policy: Policy, now: datetime
+) -> tuple[ErrorBudget, ...]:
+    """The budgets that the base contract sets: a pull request cannot vote itself others. Without
+    a history they have no events: what one run saw is no window's budget."""
+    # The base contract judges last: what it makes of head counts where it judges.
+    burns = {name: burn for w in weighed for name, burn in w.evidence.burns.items()}
+    on_head = {name: (b.good.low, b.good.high) for name, b in burns.items() if b.good}
+    return error_budgets(job.base or job.contract, history or {}, policy, now, on_head)

@@ -22,10 +22,12 @@ TEMPLATE_MARKS = ("{{", "{%")
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What a check found. `passed` is None where the sample does not say, `message` is
-    short and names what was wanted and what was there; empty when passed."""
+    short and names what was wanted and what was there; empty when passed. `score` says how good
+    the output is, from 0 to 1, where the check can tell."""
 
     passed: bool | None
     message: str = ""
+    score: float | None = None
 
 
 PASSED = Finding(passed=True)
@@ -71,11 +73,13 @@ class Check:
     rendered. `prepare` takes such parameters and the files they refer to, and raises
     ParameterError for what a schema cannot say. `paths` names the parameters which, when they
     are text, name a file: they hold no templates, and reach `prepare` as a key of the files.
+    `scores` says that its findings have a score.
     """
 
     parameters: Parameters
     prepare: Callable[[Parameters, Files], SampleJudge]
     paths: tuple[str, ...] = ()
+    scores: bool = False
 
     @property
     def shape(self) -> CheckShape:
@@ -84,7 +88,7 @@ class Check:
             name: schema if name in self.paths else _or_template(schema)
             for name, schema in self.parameters["properties"].items()
         }
-        return CheckShape({**self.parameters, "properties": properties}, self.paths)
+        return CheckShape({**self.parameters, "properties": properties}, self.paths, self.scores)
 
 
 def parameters(*, required: tuple[str, ...] = (), **properties: Parameters) -> Parameters:

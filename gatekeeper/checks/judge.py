@@ -29,7 +29,9 @@ class PreparedCheck:
 
     def apply(self, sample: Sample) -> Judgement:
         finding = self.judge(sample)
-        return Judgement(self.name, finding.passed, finding.message, self.severity)
+        return Judgement(
+            self.name, finding.passed, finding.message, self.severity, finding.score
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,13 +91,16 @@ def fixture_meaning(fixture: Fixture) -> Any:
 
 
 def judging_meaning(contract: Contract) -> Any:
-    """Everything of a contract but its target and its fixtures."""
+    """Everything of a contract but its target and its fixtures. Which fixtures make up a category
+    that has an objective decides too; any other category only labels reports."""
+    judged = {objective.category for objective in contract.slo} - {None}
     return {
         "checks": [check_meaning(spec) for spec in contract.checks],
         "mode": contract.mode,
         "repair": asdict(contract.repair),
         "sampling": asdict(contract.sampling),
-        "slo": asdict(contract.slo),
+        "slo": [asdict(objective) for objective in contract.slo],
+        "categories": {f.id: f.category for f in contract.fixtures if f.category in judged},
         "gate": asdict(contract.gate),
     }
 

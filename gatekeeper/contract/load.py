@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable
-from gatekeeper.contract.explain import schema_problems
+from gatekeeper.contract.explain import nearest, schema_problems
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, read_rows
 from gatekeeper.contract.identity import (
     digest,
@@ -23,13 +23,13 @@ from gatekeeper.contract.model import (
     Contract,
     Fixture,
     GatePolicy,
-    Objectives,
     Prompt,
     RepairPolicy,
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.positions import Document, parse_once
+from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
+from gatekeeper.contract.positions import Document, KeyPath, parse_once
 from gatekeeper.contract.prompt import load_prompt
 from gatekeeper.contract.published import contract_schema
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -67,6 +67,7 @@ class _Loading:
     ) -> None:
         self._revision = revision
         self._document = document
+        self._shapes = shapes
         self._checks = CheckReader(revision, shapes)
         self._problems: list[Problem] = []
         self._fixture_files: dict[str, list[Fixture]] = {}
@@ -81,6 +82,7 @@ class _Loading:
         prompt = self._prompt(data.get("prompt"))
         self._require_model(data, prompt)
         self._require_gating_checks(checks, fixtures)
+        self._require_measurable(data.get("slo"), checks, fixtures)
         if self._problems or prompt is None:
             raise ContractError(_distinct(self._problems))
         contract = Contract(
@@ -93,7 +95,7 @@ class _Loading:
             mode=data.get("mode", "auto"),
             repair=_repair(data.get("repair", {})),
             sampling=SamplingPolicy(**whole(data.get("sampling", {}), "samples", "seed")),
-            slo=Objectives(**data.get("slo", {})),
+            slo=read_objectives(data.get("slo", {})),
             gate=GatePolicy(**data.get("gate", {})),
         )
         return replace(contract, dependencies=self._dependencies(contract, data))
@@ -171,6 +173,50 @@ class _Loading:
         what = f"no check can fail the fixture {', '.join(names[:3])}{more}"
         fix = "give a check severity: error; a fixture without one passes with any output"
         self._problems.append(self._document.problem(("checks",), what, fix))
+
+    def _require_measurable(
+        self, slo: Any, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
+    ) -> None:
+        """An objective on a check or a category that is not there would never be decided."""
+        if self._problems or not isinstance(slo, dict):
+            return
+        self._require_measures(("slo",), slo, checks, fixtures)
+        categories = {fixture.category for fixture in fixtures if fixture.category}
+        for name, own in (slo.get(CATEGORIES) or {}).items():
+            key = ("slo", CATEGORIES, name)
+            members = tuple(fixture for fixture in fixtures if fixture.category == name)
+            if "." in name:
+                what = f"the category `{name}` has a dot, which the names of objectives part at"
+                self._complain_of_key(key, what, "give it a name without one")
+            elif not members:
+                what = f"no fixture has the category `{name}`"
+                self._complain_of_key(key, what, nearest(name, categories))
+            else:
+                self._require_measures(key, own, checks, members)
+
+    def _require_measures(
+        self,
+        key: KeyPath,
+        written: Mapping[str, Any],
+        checks: tuple[CheckSpec, ...],
+        fixtures: tuple[Fixture, ...],
+    ) -> None:
+        own = _with_own_names(fixtures, checks)
+        specs = [*checks, *(spec for fixture in own for spec in fixture.checks)]
+        names = {spec.name for spec in specs}
+        for name in written.get(CHECKS) or {}:
+            if name not in names:
+                what = f"no check is named `{name}`"
+                self._complain_of_key((*key, CHECKS, name), what, nearest(name, names))
+        if written.get("judge_score") is not None and not any(
+            self._shapes[spec.type].scores for spec in specs
+        ):
+            what = "no check of this contract gives a score"
+            fix = "remove it, or add a check that does"
+            self._complain_of_key((*key, "judge_score"), what, fix)
+
+    def _complain_of_key(self, key: KeyPath, what: str, fix: str) -> None:
+        self._problems.append(self._document.problem(key, what, fix, at_key=True))
 
     def _dependencies(self, contract: Contract, data: Mapping[str, Any]) -> dict[str, str]:
         """A digest of meaning for every path. The contract's own leaves out paths, so that a

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gatekeeper.contract.objectives import Objective
+
 Severity = Literal["error", "warn"]
 Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
@@ -114,22 +116,6 @@ class SamplingPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Objectives:
-    """Service-level objectives. None means: no such objective."""
-
-    success_rate: float | None = None
-    latency_p95_ms: float | None = None
-    cost_per_call_usd: float | None = None
-    window: str = "28d"
-
-    @property
-    def any(self) -> bool:
-        """Whether there is one at all."""
-        each = (self.success_rate, self.latency_p95_ms, self.cost_per_call_usd)
-        return any(target is not None for target in each)
-
-
-@dataclass(frozen=True, slots=True)
 class GatePolicy:
     """`alpha` is the false-block rate, `margin` the drop not worth blocking,
     `tolerance` the share of fixtures that must pass after aggregation (PCSL's tau)."""
@@ -156,15 +142,16 @@ class Contract:
     mode: RepairMode = "auto"
     repair: RepairPolicy = RepairPolicy()
     sampling: SamplingPolicy = SamplingPolicy()
-    slo: Objectives = Objectives()
+    slo: tuple[Objective, ...] = ()
     gate: GatePolicy = GatePolicy()
     dependencies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckShape:
-    """What the loader must know of a check type: the JSON Schema of its parameters, and
-    which of them name a file (path relative to the contract)."""
+    """What the loader must know of a check type: the JSON Schema of its parameters, which of
+    them name a file (path relative to the contract), and whether it gives a score."""
 
     schema: Mapping[str, Any]
     paths: tuple[str, ...] = ()
+    scores: bool = False

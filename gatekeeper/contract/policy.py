@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from gatekeeper.contract.change import Change, Revision
@@ -15,6 +16,7 @@ from gatekeeper.contract.shape import whole
 from gatekeeper.errors import ContractError, Problem
 
 POLICY_PATH = ".github/gatekeeper.yml"
+NO_HISTORY = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,13 @@ class Limits:
     requests_per_minute: float | None = None
 
 
+BURN_RATE: Mapping[str, float] = MappingProxyType({"1d": 2.8, "7d": 1.0, "window": 1.0})
+"""The burn rate from which a window is marked. The rule of The Site Reliability Workbook, chapter
+5: the share of the budget that may go, times the objective's window, divided by the window looked
+at. 2.8 is a tenth of the budget of 28 days in one day; 1 is the workbook's slowest alert: at that
+rate the budget ends with its window."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The defaults are what a repository without a policy file gets."""
@@ -47,8 +56,10 @@ class Policy:
     allow: Allow = Allow()
     limits: Limits = Limits()
     freeze: bool = True
+    freeze_exempt: tuple[str, ...] = ()
+    burn_rate: Mapping[str, float] = field(default_factory=lambda: BURN_RATE)
     waiver_permission: Literal["read", "triage", "write", "maintain", "admin"] = "maintain"
-    history_branch: str = "gatekeeper-data"
+    history: str = "branch:gatekeeper-data"
 
 
 def judging_policy(change: Change) -> tuple[Policy, tuple[str, ...]]:
@@ -87,12 +98,15 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         if name in data
     }
     defaults = Policy()
+    budget = data.get("error_budget", {})
     return Policy(
         **plain,
         prompts=tuple(data.get("prompts", defaults.prompts)),
         allow=Allow(**data.get("allow", {})),
         limits=Limits(**whole(data.get("limits", {}), "calls", "concurrency")),
-        freeze=data.get("error_budget", {}).get("freeze", defaults.freeze),
+        freeze=budget.get("freeze", defaults.freeze),
+        freeze_exempt=tuple(budget.get("exempt", defaults.freeze_exempt)),
+        burn_rate={**defaults.burn_rate, **budget.get("burn_rate", {})},
         waiver_permission=data.get("waivers", {}).get("permission", defaults.waiver_permission),
-        history_branch=data.get("history", {}).get("branch", defaults.history_branch),
+        history=data.get("history", defaults.history) or NO_HISTORY,
     )

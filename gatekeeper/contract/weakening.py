@@ -146,14 +146,25 @@ def _parts(spec: CheckSpec) -> list[str]:
 
 
 def _objectives(base: Contract, head: Contract) -> Iterator[str]:
-    yield from _bound("slo.success_rate", base.slo.success_rate, head.slo.success_rate, up=False)
-    yield from _bound(
-        "slo.latency_p95_ms", base.slo.latency_p95_ms, head.slo.latency_p95_ms, up=True
-    )
-    before, now = base.slo.cost_per_call_usd, head.slo.cost_per_call_usd
-    yield from _bound("slo.cost_per_call_usd", before, now, up=True)
-    if base.slo.window != head.slo.window:
-        yield f"slo.window changed from {base.slo.window} to {head.slo.window}"
+    kept = {objective.name: objective for objective in head.slo}
+    for before in base.slo:
+        now = kept.get(before.name)
+        what, up = f"slo.{before.name}", before.measure.better == "lower"
+        yield from _bound(what, before.target, now.target if now else None, up=up)
+        if now and now.window != before.window:
+            yield f"{what}: window changed from {before.window} to {now.window}"
+    yield from _categories(base, head)
+
+
+def _categories(base: Contract, head: Contract) -> Iterator[str]:
+    """A fixture that leaves a category, or joins it, changes what its objectives ask."""
+    judged = {objective.category for objective in base.slo} - {None}
+    kept = {fixture.id: fixture.category for fixture in head.fixtures}
+    for fixture in base.fixtures:
+        before, now = fixture.category, kept.get(fixture.id, fixture.category)
+        if before != now and judged & {before, now}:
+            change = f"from {before or 'none'} to {now or 'none'}"
+            yield f"fixture `{fixture.id}`: category changed {change}"
 
 
 def _gate(base: Contract, head: Contract) -> Iterator[str]:

@@ -7,20 +7,23 @@ that were not measured could not have said otherwise.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from gatekeeper.contract.model import Contract
+from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.result import SloResult
-from gatekeeper.slo.objectives import Better, decide
-from gatekeeper.stats.bootstrap import mean_interval
+from gatekeeper.slo.objectives import decide
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import clustered_rate_interval, quantile_bounds, rate_interval
-
-P95 = 0.95
+from gatekeeper.stats.intervals import (
+    clustered_mean_interval,
+    clustered_rate_interval,
+    quantile_bounds,
+    rate_interval,
+)
 
 
 def slo_results(
@@ -30,23 +33,27 @@ def slo_results(
     confidence: float = 0.95,
     same_input: Mapping[str, str] | None = None,
 ) -> tuple[SloResult, ...]:
-    """Each objective that the contract sets, in the order of the contract format.
+    """Each objective that the contract sets, in its order.
 
     `head` holds the head arm's outcomes, those of failed calls included; `planned` how many
     each input should have, by fixture: what is missing could have been anything. `confidence`
-    is that of the intervals that decide; who looks several times must ask for more.
+    is that with which all decisions hold together: the objectives share the rest in equal parts
+    (Bonferroni), and who looks several times must ask for more.
     `same_input` maps a fixture to the earlier one whose input it repeats.
     """
-    slo = contract.slo
+    if not contract.slo:
+        return ()
+    each = 1 - (1 - confidence) / len(contract.slo)
     results = []
-    if slo.success_rate is not None:
-        results.append(_success_rate(slo.success_rate, head, planned, confidence, same_input or {}))
-    if slo.latency_p95_ms is not None:
-        lost = sum(planned.values()) - sum(o.sample.completion is not None for o in head)
-        results.append(_latency(slo.latency_p95_ms, head, lost, confidence))
-    if slo.cost_per_call_usd is not None:
-        seed = contract.sampling.seed or 0
-        results.append(_cost(slo.cost_per_call_usd, head, seed, confidence))
+    for objective in contract.slo:
+        about = _fixtures(contract, objective)
+        drawn = _Drawn(
+            [o for o in head if o.sample.trial.fixture in about],
+            {fixture: count for fixture, count in planned.items() if fixture in about},
+            same_input or {},
+            each,
+        )
+        results.append(_result(objective, drawn))
     return tuple(results)
 
 
@@ -67,60 +74,124 @@ def standing(result: SloResult) -> str:
         return "met" if result.met else "missed"
     if result.observed is None:
         return "unknown"
-    good = (
-        result.observed >= result.target
-        if result.objective == "success_rate"
-        else result.observed <= result.target
-    )
+    higher = measure_of(result.objective).better == "higher"
+    good = result.observed >= result.target if higher else result.observed <= result.target
     return "likely" if good else "unlikely"
 
 
-def _success_rate(
-    target: float,
-    head: Sequence[Outcome],
-    planned_of: Mapping[str, int],
-    confidence: float,
-    same_input: Mapping[str, str],
-) -> SloResult:
-    """Shown with Wilson's interval over the samples; decided by the exact one over inputs,
-    because drawing an input again says nothing new about the others."""
+def is_good(objective: Objective, outcome: Outcome) -> bool | None:
+    """Whether the outcome spends nothing of the objective's error budget; None where it is not
+    known, and where the objective has none."""
+    completion = outcome.sample.completion
+    if objective.good_share is None or completion is None:
+        return None
+    if objective.measure.quantile is not None:
+        latency = completion.latency_ms
+        return None if latency is None else latency <= objective.target
+    flag = _flag(objective)(outcome)
+    return flag if flag is None or objective.measure.better == "higher" else not flag
 
-    def asked(fixture: str) -> str:
-        return same_input.get(fixture, fixture)
 
-    measured = Counter(asked(o.sample.trial.fixture) for o in head if o.passed is not None)
-    passed = Counter(asked(o.sample.trial.fixture) for o in head if o.passed)
-    planned: Counter[str] = Counter()
-    for fixture, count in planned_of.items():
-        planned[asked(fixture)] += count
-    fixtures = list(planned)
-    total, good = sum(measured.values()), sum(passed.values())
-    shown = rate_interval(good, total)
+def concerned(
+    contract: Contract, objective: Objective, outcomes: Sequence[Outcome]
+) -> list[Outcome]:
+    """The outcomes that the objective is about: those of its category, and of its check."""
+    about = _fixtures(contract, objective)
+    return [o for o in outcomes if o.sample.trial.fixture in about]
 
-    def result(passes: Sequence[int], samples: Sequence[int]) -> SloResult:
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What was drawn of the fixtures that an objective is about, and how sure its decision must
+    be. `planned` is by fixture."""
+
+    outcomes: Sequence[Outcome]
+    planned: Mapping[str, int]
+    same_input: Mapping[str, str]
+    confidence: float
+
+    @property
+    def lost(self) -> int:
+        """How many calls have no answer."""
+        answered = sum(o.sample.completion is not None for o in self.outcomes)
+        return max(0, sum(self.planned.values()) - answered)
+
+    def inputs(self, amount: Callable[[Outcome], float | None]) -> list[tuple[float, int, int]]:
+        """The sum of the known amounts of each distinct input, how many there are, and how many
+        there should be. Drawing an input again says nothing new about the others."""
+        total: dict[str, float] = defaultdict(float)
+        known: Counter[str] = Counter()
+        wanted: Counter[str] = Counter()
+        for fixture, count in self.planned.items():
+            wanted[self.same_input.get(fixture, fixture)] += count
+        for outcome in self.outcomes:
+            value = amount(outcome)
+            if value is not None:
+                fixture = outcome.sample.trial.fixture
+                key = self.same_input.get(fixture, fixture)
+                total[key] += value
+                known[key] += 1
+        return [(total[key], known[key], max(wanted[key], known[key])) for key in wanted]
+
+
+def _fixtures(contract: Contract, objective: Objective) -> set[str]:
+    """The fixtures that the objective is about."""
+    everywhere = {spec.name for spec in contract.checks}
+    return {
+        fixture.id
+        for fixture in contract.fixtures
+        if objective.category in (None, fixture.category)
+        and (
+            objective.check is None
+            or objective.check in everywhere
+            or any(spec.name == objective.check for spec in fixture.checks)
+        )
+    }
+
+
+def _result(objective: Objective, drawn: _Drawn) -> SloResult:
+    match objective.measure.unit:
+        case "share":
+            return _rate(objective, drawn)
+        case "ms":
+            return _latency(objective, drawn)
+        case "score":
+            return _score(objective, drawn)
+        case "usd":
+            return _mean(objective, drawn, _cost)
+        case "tokens":
+            return _mean(objective, drawn, _tokens)
+
+
+def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
+    """Shown with Wilson's interval over the samples; decided by the exact one over inputs."""
+    inputs = drawn.inputs(_flag(objective))
+    hits, samples = [int(total) for total, _, _ in inputs], [known for _, known, _ in inputs]
+    wanted = [planned for _, _, planned in inputs]
+    shown = rate_interval(sum(hits), sum(samples))
+
+    def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
         n = sum(samples)
-        observed = sum(passes) / n if n else None
-        interval = clustered_rate_interval(passes, samples, confidence)
-        met = _decide(observed, interval, target, "higher")
-        return SloResult("success_rate", target, observed, shown, met)
+        observed = sum(hits) / n if n else None
+        interval = clustered_rate_interval(hits, samples, drawn.confidence)
+        met = _decide(objective, observed, interval)
+        return SloResult(objective.name, objective.target, observed, shown, met)
 
-    passes = [passed[f] for f in fixtures]
-    samples = [measured[f] for f in fixtures]
-    wanted = [max(planned[f], measured[f]) for f in fixtures]
-    best = [p + w - n for p, w, n in zip(passes, wanted, samples, strict=True)]
-    return _agreed(result(passes, samples), result(passes, wanted), result(best, wanted))
+    most = [k + w - n for k, w, n in zip(hits, wanted, samples, strict=True)]
+    return _agreed(result(hits, samples), result(hits, wanted), result(most, wanted))
 
 
-def _latency(target: float, head: Sequence[Outcome], lost: int, confidence: float) -> SloResult:
-    known = latencies(head)
+def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
+    known, lost = latencies(drawn.outcomes), drawn.lost
+    target, q = objective.target, objective.measure.quantile or 0.95
 
     def result(values: list[float]) -> SloResult:
-        observed = quantile(values, P95)
+        observed = quantile(values, q)
         # One end alone can decide: a miss is proven long before the upper end is known.
-        low, high = quantile_bounds(values, P95, confidence) if values else (None, None)
+        low, high = quantile_bounds(values, q, drawn.confidence) if values else (None, None)
         interval = None if low is None or high is None else ConfidenceInterval(low, high)
         met = decide(observed, low, high, target, "lower")
-        return SloResult("latency_p95_ms", target, observed, interval, met)
+        return SloResult(objective.name, target, observed, interval, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.
     slowest = 2 * max([*known, target])
@@ -129,39 +200,93 @@ def _latency(target: float, head: Sequence[Outcome], lost: int, confidence: floa
     )
 
 
-def _cost(target: float, head: Sequence[Outcome], seed: int, confidence: float) -> SloResult:
-    import numpy as np
+def _score(objective: Objective, drawn: _Drawn) -> SloResult:
+    """Scores lie from 0 to 1, and so would those that could not be had."""
+    inputs = drawn.inputs(_given_score)
 
-    costs = [o.sample.completion.cost_usd for o in head if o.sample.completion is not None]
-    known = [cost for cost in costs if cost is not None]
+    def result(filled: float | None) -> SloResult:
+        if filled is None:
+            rows = [(total, known) for total, known, _ in inputs]
+        else:
+            rows = [(t + filled * (wanted - known), wanted) for t, known, wanted in inputs]
+        return _mean_result(objective, rows, drawn.confidence)
+
+    return _agreed(result(None), result(0.0), result(1.0))
+
+
+def _mean(
+    objective: Objective, drawn: _Drawn, amount: Callable[[Outcome], float | None]
+) -> SloResult:
+    answered = sum(o.sample.completion is not None for o in drawn.outcomes)
+    rows = [(total, known) for total, known, _ in drawn.inputs(amount)]
     # A mean over the calls whose price happens to be known would be a mean of something else.
-    if not known or len(known) < len(costs):
-        return SloResult("cost_per_call_usd", target, None, None, None)
-    observed = math.fsum(known) / len(known)
-    interval = mean_interval(known, confidence, np.random.default_rng(seed))
-    met = _decide(observed, interval, target, "lower")
-    return SloResult("cost_per_call_usd", target, observed, interval, met)
+    if sum(known for _, known in rows) < answered:
+        rows = []
+    return _mean_result(objective, rows, drawn.confidence)
+
+
+def _mean_result(
+    objective: Objective, rows: Sequence[tuple[float, int]], confidence: float
+) -> SloResult:
+    totals, samples = [total for total, _ in rows], [known for _, known in rows]
+    n = sum(samples)
+    observed = math.fsum(totals) / n if n else None
+    interval = clustered_mean_interval(totals, samples, confidence)
+    met = _decide(objective, observed, interval)
+    return SloResult(objective.name, objective.target, observed, interval, met)
+
+
+def _flag(objective: Objective) -> Callable[[Outcome], bool | None]:
+    """What a rate counts of an outcome; None where it is not known."""
+    if objective.check is not None:
+        return lambda outcome: _check_passed(outcome, objective.check)
+    return _repaired if objective.measure.better == "lower" else _passed
+
+
+def _passed(outcome: Outcome) -> bool | None:
+    return outcome.passed
+
+
+def _repaired(outcome: Outcome) -> bool | None:
+    return None if outcome.sample.completion is None else bool(outcome.sample.repairs)
+
+
+def _check_passed(outcome: Outcome, check: str | None) -> bool | None:
+    return next((j.passed for j in outcome.judgements if j.check == check), None)
+
+
+def _given_score(outcome: Outcome) -> float | None:
+    """The mean of the scores that the checks gave; None where one of them could not."""
+    scores = [j.score for j in outcome.judgements if j.score is not None]
+    return math.fsum(scores) / len(scores) if scores else None
+
+
+def _cost(outcome: Outcome) -> float | None:
+    return outcome.sample.completion.cost_usd if outcome.sample.completion else None
+
+
+def _tokens(outcome: Outcome) -> float | None:
+    completion = outcome.sample.completion
+    if completion is None or completion.prompt_tokens is None:
+        return None
+    if completion.completion_tokens is None:
+        return None
+    return completion.prompt_tokens + completion.completion_tokens
 
 
 def _decide(
-    observed: float | None, interval: ConfidenceInterval | None, target: float, better: Better
+    objective: Objective, observed: float | None, interval: ConfidenceInterval | None
 ) -> bool | None:
     if observed is None or interval is None:
         return None
-    return decide(observed, interval.low, interval.high, target, better)
+    better = objective.measure.better
+    return decide(observed, interval.low, interval.high, objective.target, better)
 
 
-def _agreed(measured: SloResult, worst: SloResult, best: SloResult) -> SloResult:
-    """What was measured, unless the unmeasured samples could have changed what it calls for."""
+def _agreed(measured: SloResult, one: SloResult, other: SloResult) -> SloResult:
+    """What was measured, unless the unmeasured samples could have changed what it calls for:
+    had all of them gone the `one` way, or the `other`."""
     calls_for = {"met": 0, "likely": 0, "unlikely": 1, "missed": 2, "unknown": 3}
-    if calls_for[standing(worst)] == calls_for[standing(best)]:
-        return SloResult(
-            measured.objective,
-            measured.target,
-            measured.observed,
-            measured.interval,
-            worst.met if worst.met == best.met else None,
-        )
-    return SloResult(
-        measured.objective, measured.target, measured.observed, measured.interval, None, True
-    )
+    if calls_for[standing(one)] != calls_for[standing(other)]:
+        return replace(measured, met=None, unmeasured=True)
+    return replace(measured, met=one.met if one.met == other.met else None)

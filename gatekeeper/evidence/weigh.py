@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Outcome
@@ -13,6 +13,7 @@ from gatekeeper.evidence.job import Judging
 from gatekeeper.evidence.objectives import slo_results, undecided
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.evidence.pairs import Pairs, count_pairs
+from gatekeeper.evidence.spending import Burn, burns
 from gatekeeper.result import ArmResult, FixtureResult, SloResult
 
 
@@ -26,6 +27,7 @@ class Evidence:
     pairs: Pairs | None
     slo: tuple[SloResult, ...]
     fixtures: tuple[FixtureResult, ...]
+    burns: Mapping[str, Burn] = field(default_factory=dict)
 
 
 def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
@@ -50,6 +52,7 @@ def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
         pairs=count_pairs(comparable) if judging.base else None,
         slo=_objectives(watch, stopped=stopped),
         fixtures=tuple(fixtures),
+        burns=burns(judging, outcomes),
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gatekeeper.contract.objectives import label_of
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.paired import decided_by
-from gatekeeper.reports.table import OBJECTIVES, objective_value, standing
+from gatekeeper.reports.table import objective_value, standing
 from gatekeeper.result import ArmResult, ContractResult
 
 
@@ -80,7 +81,7 @@ def _arm(arm: ArmResult) -> str:
 
 def _slo_row(contract: ContractResult, name: str) -> str:
     shown = [
-        f"{OBJECTIVES[slo.objective]} {objective_value(slo, slo.observed)} "
+        f"{prose(label_of(slo.objective), 100)} {objective_value(slo, slo.observed)} "
         f"against {objective_value(slo, slo.target)} ({standing(slo, contract)})"
         for slo in contract.slo
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatekeeper.contract.objectives import label_of
 from gatekeeper.reports import figures
 from gatekeeper.reports.decision import as_base_judges
 from gatekeeper.reports.harmless import block, code, prose
@@ -17,7 +18,7 @@ from gatekeeper.reports.paired import (
     is_significant,
     p_value,
 )
-from gatekeeper.reports.table import OBJECTIVES, objective_value, standing
+from gatekeeper.reports.table import objective_value, standing
 from gatekeeper.result import (
     ContractResult,
     FixtureResult,
@@ -115,7 +116,7 @@ def _objective(slo: SloResult, contract: ContractResult) -> str:
         low, high = (objective_value(slo, v) for v in (slo.interval.low, slo.interval.high))
         interval = f", interval {low} to {high}"
     return (
-        f"{OBJECTIVES[slo.objective]}: {observed} against {target}{interval}: "
+        f"{prose(label_of(slo.objective), 100)}: {observed} against {target}{interval}: "
         f"**{standing(slo, contract)}**"
     )
 

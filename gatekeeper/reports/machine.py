@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from gatekeeper import __version__
@@ -110,6 +110,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "paired": _paired(contract.paired),
         "slo": [_slo(slo) for slo in contract.slo],
         "error_budget": _budget(contract.error_budget),
+        "error_budgets": [_budget(budget) for budget in contract.error_budgets],
         "fixtures": [_fixture(fixture) for fixture in contract.fixtures],
         "weakened": list(contract.weakened),
         "warnings": list(contract.warnings),
@@ -202,6 +203,7 @@ def _budget(budget: ErrorBudget | None) -> dict[str, Any] | None:
         return None
     projected = budget.projected_burn_rate
     return {
+        "objective": budget.objective,
         "window": budget.window,
         "events": budget.events,
         "budget": budget.budget,
@@ -209,7 +211,14 @@ def _budget(budget: ErrorBudget | None) -> dict[str, Any] | None:
         "left": budget.left,
         "burn_rate": dict(budget.burn_rate),
         "projected_burn_rate": None if projected is None else list(projected),
+        "burning": list(budget.burning),
+        "exhausted_at": _moment(budget.exhausted_at),
+        "frozen_until": _moment(budget.frozen_until),
     }
+
+
+def _moment(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).isoformat()
 
 
 @dataclass(slots=True)

@@ -11,13 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gatekeeper.contract.objectives import label_of
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import clip, plain, visible
 from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.order import by_loss, by_severity
 from gatekeeper.reports.order import worst_reasons as reasons_of
 from gatekeeper.reports.paired import deciding_test, ended_early, fixtures_wanted
-from gatekeeper.reports.table import OBJECTIVES, Column, columns, standing
+from gatekeeper.reports.table import Column, columns, standing
 from gatekeeper.result import (
     ContractResult,
     FixtureResult,
@@ -64,6 +65,8 @@ def show_forecast(forecast: Forecast, console: Console) -> None:
         console.print(_text(f"{path} changed and has no contract.", "yellow"))
     for notice in forecast.notices:
         console.print(_text(notice, "dim"))
+    for warning in forecast.warnings:
+        console.print(Text("⚠️ ").append(_text(f"{warning}.", "yellow")))
     untouched = figures.count(forecast.unaffected, "contract")
     if not forecast.contracts:
         console.print(Text(f"No contract is affected; {untouched} unaffected. No model is called."))
@@ -171,7 +174,10 @@ def _print_contract_forecast(console: Console, contract: ContractForecast) -> No
         console.print(Text("  removed at head: nothing to sample", "yellow"))
         return
     seen = contract.minimum_detectable_effect
-    sees = f", sees a drop of {figures.size_in_points(seen)} at best" if seen is not None else ""
+    # The warning says it with what to do.
+    sees = ""
+    if seen is not None and not contract.warning:
+        sees = f", can show a drop of {figures.size_in_points(seen)} at best"
     sooner = " (fewer where it is sure sooner)" if contract.may_stop_early else ""
     console.print(
         Text("  ")
@@ -196,7 +202,7 @@ def _objectives(contract: ContractResult) -> Text:
         return Text(figures.NONE)
     # The figures stand in the reasons below the table; a narrow terminal has no room for them.
     shown = [
-        f"{OBJECTIVES[slo.objective]} {standing(slo, contract)}"
+        f"{visible(label_of(slo.objective))} {standing(slo, contract)}"
         for slo in contract.slo
         if slo.met is not True
     ]

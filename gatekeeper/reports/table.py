@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.reports import figures
 from gatekeeper.reports.paired import (
     difference,
@@ -19,12 +20,6 @@ from gatekeeper.reports.paired import (
     seeable_effect,
 )
 from gatekeeper.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
-
-OBJECTIVES = {
-    "success_rate": "success rate",
-    "latency_p95_ms": "latency p95",
-    "cost_per_call_usd": "cost per call",
-}
 
 _UNKNOWN = (figures.NONE,)
 
@@ -65,11 +60,18 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
 
 
 def objective_value(slo: SloResult, value: float | None) -> str:
-    if slo.objective == "success_rate":
-        return figures.percent(value)
-    if slo.objective == "latency_p95_ms":
-        return figures.milliseconds(value)
-    return figures.dollars(value)
+    """An amount of what the objective measures, in its unit."""
+    match measure_of(slo.objective).unit:
+        case "share":
+            return figures.percent(value)
+        case "ms":
+            return figures.milliseconds(value)
+        case "usd":
+            return figures.dollars(value)
+        case "tokens":
+            return figures.NONE if value is None else f"{value:,.0f}"
+        case "score":
+            return figures.NONE if value is None else f"{value:.3f}"
 
 
 def standing(slo: SloResult, contract: ContractResult) -> str:
@@ -119,7 +121,7 @@ def _chance(paired: PairedResult | None) -> Cell:
         return Cell(_UNKNOWN)
     p = p_value(paired).removeprefix("= ")
     effect = seeable_effect(paired)
-    seen = [] if effect is None else [f"sees ≥\u00a0{figures.size_in_points(effect)}"]
+    seen = [] if effect is None else [f"shows ≥\u00a0{figures.size_in_points(effect)}"]
     return Cell((p, *seen))
 
 
@@ -132,8 +134,8 @@ def _objectives(contract: ContractResult) -> tuple[str, ...]:
 
 
 def _objective(slo: SloResult, contract: ContractResult) -> tuple[str, ...]:
-    sign = "≥" if slo.objective == "success_rate" else "≤"
-    observed = f"{OBJECTIVES[slo.objective]} {objective_value(slo, slo.observed)}"
+    sign = "≥" if measure_of(slo.objective).better == "higher" else "≤"
+    observed = f"{label_of(slo.objective)} {objective_value(slo, slo.observed)}"
     wanted = f"wanted {sign} {objective_value(slo, slo.target)}"
     if slo.met is False:
         return f"❌ {observed}", wanted

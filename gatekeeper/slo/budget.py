@@ -21,18 +21,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
-from types import MappingProxyType
+from typing import TypeAlias
 
 from gatekeeper.slo.objectives import parse_window
 
 BURN_WINDOWS = ("1d", "7d")
 """Shown beside the objective's own window, where they are shorter than it."""
-
-BURN_THRESHOLDS: Mapping[str, float] = MappingProxyType({"1d": 2.8, "7d": 1.0, "window": 1.0})
-"""The burn rate from which a window is marked. The workbook's rule (chapter 5, "Alerting on burn
-rate") is the share of the budget that may go, times the objective's window, divided by the
-window looked at: 2.8 is a tenth of the budget of 28 days in one day, and 1 the workbook's slowest
-alert: at that rate the budget ends with its window."""
 
 CLOCK_SKEW = timedelta(days=1)
 """An event up to this far ahead happened now, by a clock that is fast; a later one is wrong."""
@@ -55,6 +49,10 @@ class Event:
             raise ValueError(
                 f"failed: must lie from 0 to events = {self.events}, got {self.failed}"
             )
+
+
+Spending: TypeAlias = Mapping[str, Mapping[str, Sequence[Event]]]
+"""The events of the default branch, by contract and by objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +96,14 @@ def error_budget(
     head_interval: tuple[float, float] | None = None,
     *,
     name: str = "success_rate",
-    thresholds: Mapping[str, float] = BURN_THRESHOLDS,
+    thresholds: Mapping[str, float] | None = None,
 ) -> ErrorBudget:
     """The budget over the `window` that ends at `now`: after its start, up to and with `now`.
     An event later than that by no more than `CLOCK_SKEW` counts as one of now.
 
     `objective` is the share of events that must be good; `head_interval` the interval of that
-    share on head, `(low, high)`. `thresholds` is by window, the objective's own as `window`.
+    share on head, `(low, high)`. `thresholds` holds the burn rate from which a window is burning,
+    the objective's own as `window`; nothing is burning at a window without one.
     """
     if now.tzinfo is None:
         raise ValueError(f"now: must have a time zone, got {now.isoformat()}")
@@ -128,7 +127,7 @@ def error_budget(
         burn_rate=burn_rate,
         projected_burn_rate=_projected(head_interval, allowed),
         objective=name,
-        burning=_burning(burn_rate, window, thresholds),
+        burning=_burning(burn_rate, window, thresholds or {}),
         exhausted_at=_exhausted_at(kept, Fraction(allowed), length, recent, now),
         frozen_until=_frozen_until(kept, allowed, length),
     )
@@ -217,8 +216,10 @@ def _burn(events: int, failed: int, allowed: Decimal) -> float | None:
 def _burning(
     burn_rate: Mapping[str, float | None], window: str, thresholds: Mapping[str, float]
 ) -> tuple[str, ...]:
-    limits = {**thresholds, window: thresholds["window"]}
-    return tuple(name for name, rate in burn_rate.items() if rate and rate >= limits[name])
+    def limit(name: str) -> float:
+        return thresholds.get("window" if name == window else name, math.inf)
+
+    return tuple(n for n, rate in burn_rate.items() if rate is not None and rate >= limit(n))
 
 
 def _projected(

@@ -96,6 +96,31 @@ def clustered_rate_interval(
     return _clopper_pearson(good * share, (total - good) * share, confidence)
 
 
+def clustered_mean_interval(
+    totals: Sequence[float], samples: Sequence[int], confidence: float = 0.95
+) -> ConfidenceInterval | None:
+    """The interval of a mean over samples drawn in clusters: each cluster's total and how many
+    samples it has. None below two clusters.
+
+    Student's t on the ratio of the two sums, its variance that between clusters: Cochran, W. G.
+    (1977), Sampling Techniques, 3rd ed., chapter 9A, ratio-to-size estimate. With one sample a
+    cluster it is the t interval itself. Skewed values make the end on their long side too low.
+    """
+    require_inside("confidence", confidence)
+    require_numbers("totals", totals)
+    clusters = [(t, n) for t, n in zip(totals, samples, strict=True) if n]
+    m, n = len(clusters), sum(size for _, size in clusters)
+    if m < 2:
+        return None
+    from scipy.special import stdtrit
+
+    mean = math.fsum(t for t, _ in clusters) / n
+    squares = math.fsum((t - mean * size) ** 2 for t, size in clusters)
+    error = math.sqrt(m / (m - 1) * squares) / n
+    half = float(stdtrit(m - 1, (1 + confidence) / 2)) * error
+    return ConfidenceInterval(mean - half, mean + half)
+
+
 def quantile_bounds(
     values: Sequence[float], q: float, confidence: float = 0.95
 ) -> tuple[float | None, float | None]:

@@ -239,8 +239,8 @@ def test_the_budget_is_spent_by_contract() -> None:
     first, second = records_of(run(contract("a"), contract("b", arm(4, 4))), "push")
     later = replace(first, time=STARTED + timedelta(days=1), failed=0)
     assert events_of([first, second, later]) == {
-        "a": (Event(STARTED, 4, 1), Event(later.time, 4, 0)),
-        "b": (Event(STARTED, 4, 0),),
+        "a": {"success_rate": [Event(STARTED, 4, 1), Event(later.time, 4, 0)]},
+        "b": {"success_rate": [Event(STARTED, 4, 0)]},
     }
 
 

@@ -227,7 +227,8 @@ SPENT = ErrorBudget("28d", 100, 5.0, 9, -4.0)
     ],
 )
 def test_a_spent_budget_lets_only_better_changes_through(budget, found, freeze, fails):
-    reasons = budget_reasons(budget, [weighed(compared(found))], Policy(freeze=freeze))
+    budgets = [budget] if budget else []
+    reasons = budget_reasons(budgets, [weighed(compared(found))], Policy(freeze=freeze))
 
     assert [reason.code for reason in reasons] == (["budget"] if fails else [])
 
@@ -263,7 +264,7 @@ def test_a_contract_that_turns_from_a_prompt_which_stays(allowed, verdict):
 
 def test_better_must_hold_for_every_contract_that_judges():
     both = [weighed(compared(once(fixed=9))), weighed(compared(once(fixed=1)))]
-    reasons = budget_reasons(SPENT, both, Policy())
+    reasons = budget_reasons([SPENT], both, Policy())
 
     assert [reason.code for reason in reasons] == ["budget"]
 
@@ -279,4 +280,4 @@ def test_unknown_fixtures_may_all_have_broken():
 def test_nothing_compared_is_not_better():
     alone = Weighed(None, None, None, None, True)
 
-    assert [r.code for r in budget_reasons(SPENT, [alone], Policy())] == ["budget"]
+    assert [r.code for r in budget_reasons([SPENT], [alone], Policy())] == ["budget"]

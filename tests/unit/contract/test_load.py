@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.load import load_contract, load_text
 from gatekeeper.contract.model import CheckShape, Contract
+from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.published import contract_schema, policy_schema, published_schema
 from gatekeeper.errors import ContractError
 
@@ -107,7 +108,8 @@ def test_policies_are_read_and_whole_numbers_are_whole() -> None:
     assert isinstance(contract.sampling.samples, int)
     assert (contract.sampling.samples, contract.sampling.seed) == (5, None)
     assert (contract.repair.steps, contract.repair.max_steps) == (("lowercase",), 1)
-    assert (contract.slo.window, contract.gate.tolerance) == ("24h", 1)
+    assert contract.slo == (Objective("success_rate", 0.9, "24h"),)
+    assert contract.gate.tolerance == 1
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,20 @@ from gatekeeper.contract.model import (
     Contract,
     Fixture,
     GatePolicy,
-    Objectives,
     Prompt,
     RepairMode,
     RepairPolicy,
     SamplingPolicy,
     Target,
 )
+from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.weakening import loosenings
+
+
+def objectives(rate: float, latency: float, cost: float | None, window: str = "28d"):
+    written = {"success_rate": rate, "latency_p95_ms": latency, "cost_per_call_usd": cost}
+    return read_objectives({**written, "window": window})
+
 
 LENGTH = CheckSpec("length", "short", {"max": 10, "min": 2})
 FIELDS = CheckSpec("json_required", "fields", {"fields": ["a", "b"]})
@@ -35,7 +41,7 @@ BASE = Contract(
     checks=(LENGTH, FIELDS, SCHEMA),
     repair=RepairPolicy(("strip",), 2),
     sampling=SamplingPolicy(5, "adaptive", "majority"),
-    slo=Objectives(0.9, 1000, 0.01),
+    slo=objectives(0.9, 1000, 0.01),
     gate=GatePolicy(0.05, 0.05, 0.8),
 )
 
@@ -83,12 +89,13 @@ def length(**params: object) -> Contract:
             ["check `schema`: a file that its schema refers to changed"],
         ),
         (
-            replace(BASE, slo=Objectives(0.8, 2000, None, "1d")),
+            replace(BASE, slo=objectives(0.8, 2000, None, "1d")),
             [
                 "slo.success_rate lowered from 0.9 to 0.8",
+                "slo.success_rate: window changed from 28d to 1d",
                 "slo.latency_p95_ms raised from 1000 to 2000",
+                "slo.latency_p95_ms: window changed from 28d to 1d",
                 "slo.cost_per_call_usd removed, was 0.01",
-                "slo.window changed from 28d to 1d",
             ],
         ),
         (
@@ -147,7 +154,7 @@ def test_loosenings(head: Contract, told: list[str]) -> None:
             FIELDS,
             replace(SCHEMA, params={"schema": "z.json"}, files={"z.json": "{ }", "y.json": "{}"}),
         ),
-        replace(BASE, slo=Objectives(0.95, 900, 0.001)),
+        replace(BASE, slo=objectives(0.95, 900, 0.001)),
         replace(BASE, gate=GatePolicy(0.1, 0, 0.9)),
         replace(BASE, sampling=SamplingPolicy(9, "fixed", "all")),
         replace(BASE, repair=RepairPolicy((), 9), mode="assist"),
@@ -197,4 +204,54 @@ def test_the_order_of_repairs_counts(
 
 
 def test_a_new_objective_is_no_loosening() -> None:
-    assert loosenings(replace(BASE, slo=Objectives(), gate=GatePolicy()), BASE) == ()
+    assert loosenings(replace(BASE, slo=(), gate=GatePolicy()), BASE) == ()
+
+
+EVERY_OBJECTIVE = {
+    "success_rate": (0.9, 0.8, 0.95),
+    "latency_p50_ms": (100, 200, 50),
+    "latency_p90_ms": (100, 200, 50),
+    "latency_p95_ms": (100, 200, 50),
+    "latency_p99_ms": (100, 200, 50),
+    "cost_per_call_usd": (0.1, 0.2, 0.05),
+    "tokens_per_call": (100, 200, 50),
+    "repair_rate": (0.1, 0.2, 0.05),
+    "judge_score": (0.9, 0.8, 0.95),
+}
+
+
+@pytest.mark.parametrize("place", ["slo", "category"])
+@pytest.mark.parametrize("name", [*EVERY_OBJECTIVE, "checks"])
+def test_each_objective_loosened_removed_or_over_another_window_is_told(place, name):
+    own, looser, stricter = EVERY_OBJECTIVE.get(name, (0.9, 0.8, 0.95))
+    shown = "checks.short" if name == "checks" else name
+    shown = shown if place == "slo" else f"categories.x.{shown}"
+
+    def contract(value):
+        written = {name: {"short": value} if name == "checks" else value}
+        written = written if place == "slo" else {"categories": {"x": written}}
+        return replace(BASE, slo=read_objectives(written))
+
+    def told(value):
+        return loosenings(contract(own), contract(value))
+
+    way = "lowered" if looser < own else "raised"
+    assert told(looser) == (f"slo.{shown} {way} from {own:g} to {looser:g}",)
+    assert told(None) == (f"slo.{shown} removed, was {own:g}",)
+    changed = f"slo.{shown}: window changed from 28d to 1d"
+    assert told({"target": own, "window": "1d"}) == (changed,)
+    assert told(stricter) == told(own) == ()
+
+
+@pytest.mark.parametrize(("before", "now"), [("x", "other"), ("other", "x"), ("x", None)])
+def test_a_fixture_that_leaves_or_joins_a_category_with_an_objective_is_told(before, now):
+    def contract(category, slo):
+        fixture = Fixture("a", {"x": 1}, category=category)
+        return replace(BASE, fixtures=(fixture,), slo=read_objectives(slo))
+
+    judged = {"categories": {"x": {"success_rate": 0.9}}}
+    change = f"from {before} to {now or 'none'}"
+    assert loosenings(contract(before, judged), contract(now, judged)) == (
+        f"fixture `a`: category changed {change}",
+    )
+    assert loosenings(contract(before, {}), contract(now, {})) == ()

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -323,9 +324,11 @@ def test_one_more_failure_never_leaves_more(history, objective, data):
 
 
 class TestBurning:
+    LIMITS: ClassVar = {"1d": 2.8, "7d": 1.0, "window": 1.0}
+
     def test_a_window_at_its_threshold_is_marked(self):
         history = [ago(100, 14, hours=1), ago(900, 0, days=3)]
-        found = error_budget(history, 0.95, "28d", NOW)
+        found = error_budget(history, 0.95, "28d", NOW, thresholds=self.LIMITS)
         assert found.burn_rate["1d"] == pytest.approx(2.8)
         assert found.burning == ("1d",)
 
@@ -335,8 +338,11 @@ class TestBurning:
         assert error_budget(history, 0.95, "28d", NOW, thresholds=strict).burning == ("1d", "28d")
 
     def test_an_unknown_rate_is_no_burn(self):
-        assert error_budget([], 0.95, "28d", NOW).burning == ()
+        assert error_budget([], 0.95, "28d", NOW, thresholds=self.LIMITS).burning == ()
+        certain = [ago(100, 1, hours=1)]
+        assert error_budget(certain, 1.0, "28d", NOW, thresholds=self.LIMITS).burning == ()
 
     def test_the_objectives_own_window_goes_by_its_own_threshold(self):
         history = [ago(100, 6, hours=1)]
-        assert error_budget(history, 0.95, "1d", NOW).burning == ("1d",)
+        assert error_budget(history, 0.95, "1d", NOW, thresholds=self.LIMITS).burning == ("1d",)
+        assert error_budget(history, 0.95, "1d", NOW).burning == ()

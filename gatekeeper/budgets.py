@@ -1,0 +1,67 @@
+"""The error budgets of a contract: its objectives, what happened on the default branch, the policy.
+
+Who shows or enforces a budget asks here, so that the terminal and a verdict never disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+
+from gatekeeper.contract.globs import matching
+from gatekeeper.contract.model import Contract
+from gatekeeper.contract.policy import Policy
+from gatekeeper.slo.budget import ErrorBudget, Spending, error_budget
+
+Shares = Mapping[str, tuple[float, float]]
+"""The interval of the share of good events, `(low, high)`, by objective."""
+
+_NONE: Shares = MappingProxyType({})
+
+
+def error_budgets(
+    contract: Contract, spending: Spending, policy: Policy, now: datetime, on_head: Shares = _NONE
+) -> tuple[ErrorBudget, ...]:
+    """The budget of each objective that counts events, in the contract's order; those of a mean
+    (cost, tokens, score) have none. `on_head` is what merging would bring."""
+    events = spending.get(contract.name, {})
+    return tuple(
+        error_budget(
+            events.get(objective.name, ()),
+            objective.good_share,
+            objective.window,
+            now,
+            on_head.get(objective.name),
+            name=objective.name,
+            thresholds=policy.burn_rate,
+        )
+        for objective in contract.slo
+        if objective.good_share is not None
+    )
+
+
+def most_pressing(budgets: Sequence[ErrorBudget]) -> ErrorBudget | None:
+    """The one with the smallest share left; one without an event only where there is no other."""
+    return min(budgets, key=_share_left, default=None)
+
+
+def is_frozen(budgets: Sequence[ErrorBudget], contract: Contract, policy: Policy) -> bool:
+    """Whether only what is significantly better may merge."""
+    spent = any(budget.spent_up for budget in budgets)
+    return policy.freeze and spent and not is_exempt(contract, policy)
+
+
+def is_exempt(contract: Contract, policy: Policy) -> bool:
+    """Whether the policy lets the contract's changes through a spent budget."""
+    names = (contract.name, contract.path, contract.target.prompt.path)
+    return any(any(matching(names, pattern)) for pattern in policy.freeze_exempt)
+
+
+def _share_left(budget: ErrorBudget) -> float:
+    if budget.events == 0:
+        return math.inf
+    if budget.budget == 0:
+        return -math.inf if budget.spent else 1.0
+    return budget.left / budget.budget

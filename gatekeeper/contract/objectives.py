@@ -1,0 +1,128 @@
+"""Objectives: what a contract promises of its samples, of all of them or of a category's.
+
+An objective goes by its name everywhere: `success_rate`, `latency_p95_ms`, `checks.NAME`,
+`categories.CATEGORY.repair_rate`, `categories.CATEGORY.checks.NAME`. A category in a name has no
+dot, so that a name can be taken apart; the name of a check may have any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, Literal
+
+DEFAULT_WINDOW = "28d"
+
+Unit = Literal["share", "ms", "usd", "tokens", "score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is measured of samples, in which unit, and which way is better.
+
+    `quantile` is the one that a latency is held to.
+    """
+
+    label: str
+    unit: Unit
+    better: Literal["higher", "lower"]
+    quantile: float | None = None
+
+
+CHECKS, CATEGORIES = "checks", "categories"
+
+MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {
+        "success_rate": Measure("success rate", "share", "higher"),
+        CHECKS: Measure("pass rate", "share", "higher"),
+        "latency_p50_ms": Measure("latency p50", "ms", "lower", 0.5),
+        "latency_p90_ms": Measure("latency p90", "ms", "lower", 0.9),
+        "latency_p95_ms": Measure("latency p95", "ms", "lower", 0.95),
+        "latency_p99_ms": Measure("latency p99", "ms", "lower", 0.99),
+        "cost_per_call_usd": Measure("cost per call", "usd", "lower"),
+        "tokens_per_call": Measure("tokens per call", "tokens", "lower"),
+        "repair_rate": Measure("repair rate", "share", "lower"),
+        "judge_score": Measure("judge score", "score", "higher"),
+    }
+)
+"""By the key of the contract format, in the order in which objectives are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """One promise: the measure that `name` names shall not be worse than `target`, and its error
+    budget is counted over `window`."""
+
+    name: str
+    target: float
+    window: str = DEFAULT_WINDOW
+
+    @property
+    def measure(self) -> Measure:
+        return measure_of(self.name)
+
+    @property
+    def check(self) -> str | None:
+        """The check whose pass rate it is."""
+        own = _own_part(self.name)
+        return own.removeprefix(f"{CHECKS}.") if own.startswith(f"{CHECKS}.") else None
+
+    @property
+    def category(self) -> str | None:
+        """The category of the fixtures it is about; None where it is about all."""
+        if not self.name.startswith(f"{CATEGORIES}."):
+            return None
+        return self.name.split(".", 2)[1]
+
+    @property
+    def good_share(self) -> Decimal | None:
+        """The share of events that must be good: samples that pass, that need no repair, calls no
+        slower than a latency. None where nothing is counted, as for a mean: it has no budget.
+        As the author wrote it: in binary 1 - 0.95 is more than 0.05."""
+        measure = self.measure
+        if measure.quantile is not None:
+            return Decimal(str(measure.quantile))
+        if measure.unit != "share":
+            return None
+        target = Decimal(str(self.target))
+        return target if measure.better == "higher" else 1 - target
+
+
+def measure_of(name: str) -> Measure:
+    """What the objective of that name measures. Raises KeyError for a name that is none."""
+    return MEASURES[_own_part(name).split(".", 1)[0]]
+
+
+def label_of(name: str) -> str:
+    """What people call the objective, as plain text: what it names is not escaped."""
+    objective = Objective(name, 0)
+    label = f"{objective.check} {objective.measure.label}" if objective.check else ""
+    where = f"{objective.category}: " if objective.category else ""
+    return f"{where}{label or objective.measure.label}"
+
+
+def read_objectives(written: Mapping[str, Any]) -> tuple[Objective, ...]:
+    """The `slo` of a contract that conforms to the schema, in the order of `MEASURES`, those of
+    categories last; the order in which they are written says nothing."""
+    window = written.get("window") or DEFAULT_WINDOW
+    found = list(_objectives("", written, window))
+    for category, own in sorted((written.get(CATEGORIES) or {}).items()):
+        found += _objectives(f"{CATEGORIES}.{category}.", own, window)
+    return tuple(found)
+
+
+def _objectives(where: str, written: Mapping[str, Any], window: str) -> Iterator[Objective]:
+    for key in MEASURES:
+        value = written.get(key)
+        named = {f"{key}.{n}": v for n, v in sorted((value or {}).items())} if key == CHECKS else {}
+        for name, target in (named or {key: value if key != CHECKS else None}).items():
+            if isinstance(target, Mapping):
+                yield Objective(where + name, target["target"], target.get("window") or window)
+            elif target is not None:
+                yield Objective(where + name, target, window)
+
+
+def _own_part(name: str) -> str:
+    return name.split(".", 2)[2] if name.startswith(f"{CATEGORIES}.") else name
