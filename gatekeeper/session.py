@@ -6,11 +6,10 @@ What the command line and the action share. Work that calls no model starts none
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
@@ -20,15 +19,27 @@ from gatekeeper.gate import measure as measure_work
 from gatekeeper.result import GateResult, Waiver
 
 if TYPE_CHECKING:
-    from gatekeeper.providers import ModelRouter
+    import asyncio
+
+    from gatekeeper.contract.model import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.reports.progress import TerminalProgress
+    from gatekeeper.sampling.client import ModelClient
+    from gatekeeper.sweep.grid import Setting
+    from gatekeeper.sweep.measure import Measured
+    from gatekeeper.sweep.weigh import SweepResult
+
+T = TypeVar("T")
 
 
 def measure(
     work: Work,
     revisions: tuple[Revision, ...],
     *,
-    history: Path | None = None,
+    history: HistoryStore | None = None,
     replay: Path | None = None,
+    cache: Path | None = None,
     waivers: tuple[Waiver, ...] = (),
     notices: tuple[str, ...] = (),
     trusted: bool = True,
@@ -38,6 +49,7 @@ def measure(
     `revisions`, base first, are where `recorded/` models are read from: what base has
     recorded stands, and head can only add to it. `replay` answers every model from a
     samples.jsonl of this machine instead.
+    `cache` is the file of what earlier checks measured: read before, added to after.
     `waivers` are those that count for the commit judged, `notices` what else is to be said.
     `trusted` is False for a fork's head: what could spend more than the base policy allows is
     then refused before any call, with a MeasurementError.
@@ -50,14 +62,50 @@ def measure(
     gc.enable()  # the action turns it off until here
     import asyncio
 
-    from gatekeeper.history.file import read_history
+    from gatekeeper.cache import SampleCache
     from gatekeeper.providers import ModelRouter
+    from gatekeeper.record import events_of
 
-    events, found = read_history(history, datetime.now(UTC)) if history else (None, ())
+    records, found = history.read() if history else ((), ())
     client = ModelRouter(_reader(revisions), replay=replay)
-    # A history without a single event says nothing yet: the budget is then this run's own.
-    around = Surroundings(client, events or None, (*notices, *found), waivers=waivers)
-    return asyncio.run(_measure(work, client, around))
+    # A history without a single event says nothing yet.
+    around = Surroundings(client, events_of(records) or None, (*notices, *found), waivers=waivers)
+    remembered = SampleCache.open(None if replay else cache, work)
+    around = replace(
+        around,
+        notices=(*around.notices, *remembered.notices),
+        remembered=remembered.pairs,
+    )
+
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> GateResult:
+        return await measure_work(work, replace(around, progress=progress, stop=stop))
+
+    result = asyncio.run(_with_signals(client, within))
+    return replace(result, notices=(*result.notices, *remembered.keep(work, result)))
+
+
+def sweep(
+    contract: Contract,
+    settings: Sequence[Setting],
+    policy: Policy,
+    revision: Revision,
+    replay: Path | None = None,
+) -> SweepResult:
+    """Try a contract under each of the settings. SIGINT and SIGTERM end it."""
+    import asyncio
+
+    from gatekeeper.providers import ModelRouter
+    from gatekeeper.sweep.measure import measure_sweep
+    from gatekeeper.sweep.weigh import weigh_sweep
+
+    client = ModelRouter(_reader((revision,)), replay=replay)
+
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measured:
+        return await measure_sweep(
+            contract, settings, client, policy.limits, progress=progress, stop=stop
+        )
+
+    return weigh_sweep(contract, settings, asyncio.run(_with_signals(client, within)))
 
 
 def _require_within_limits(work: Work) -> None:
@@ -67,7 +115,10 @@ def _require_within_limits(work: Work) -> None:
     require_within_limits(work, estimated_cost)
 
 
-async def _measure(work: Work, client: ModelRouter, around: Surroundings) -> GateResult:
+async def _with_signals(
+    client: ModelClient, within: Callable[[TerminalProgress, asyncio.Event], Awaitable[T]]
+) -> T:
+    """Run it with its progress shown, and with an event that a signal sets."""
     import asyncio
     import signal
 
@@ -81,7 +132,7 @@ async def _measure(work: Work, client: ModelRouter, around: Surroundings) -> Gat
         loop.add_signal_handler(number, stop.set)
     try:
         with TerminalProgress() as progress:
-            return await measure_work(work, replace(around, progress=progress, stop=stop))
+            return await within(progress, stop)
     finally:
         await client.aclose()
 

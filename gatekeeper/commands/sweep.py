@@ -1,0 +1,112 @@
+"""`gatekeeper sweep`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.model import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.sweep.grid import Axis
+    from gatekeeper.sweep.weigh import SweepResult
+
+DEFAULT_OUT = Path(".gatekeeper/sweep")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--contract", required=True, metavar="NAME", help="the contract to try")
+    parser.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE,…",
+        help="values of a parameter, such as temperature=0,0.7; may be given again",
+    )
+    parser.add_argument("--model", metavar="MODEL,…", help="models to try")
+    parser.add_argument("--prompt", metavar="PATH,…", help="prompt files to try in its place")
+    parser.add_argument(
+        "--samples", type=int, metavar="N", help="of each fixture (default: the contract's)"
+    )
+    parser.add_argument("--ref", help="the revision (default: the work tree as it stands)")
+    parser.add_argument(
+        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help=f"(default: {DEFAULT_OUT})"
+    )
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="answer every model from this samples.jsonl and call none",
+    )
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """One contract under many models, parameters and prompts: which serves it best?
+
+    Every two settings are compared on the same fixtures. Judges nothing: the exit code is 0
+    where a setting can be recommended and 3 where too little could be measured.
+    """
+    from gatekeeper.session import sweep as measure
+    from gatekeeper.sweep.grid import settings_of
+
+    axes = _axes(arguments)
+    if arguments.samples is not None and arguments.samples < 1:
+        raise UsageError(f"--samples {arguments.samples}: at least 1 is needed")
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
+        policy = load_policy(revision)
+        contract = _contract(revision, policy, arguments.contract, arguments.samples)
+        settings = settings_of(contract, axes, revision)
+        result = measure(contract, settings, policy, revision, replay=arguments.replay)
+    return _report(result, arguments.out)
+
+
+def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
+    from gatekeeper.sweep.grid import Axis, read_axis
+
+    named = [
+        Axis(name, tuple(part.strip() for part in text.split(",") if part.strip()))
+        for name, text in (("model", arguments.model), ("prompt", arguments.prompt))
+        if text is not None
+    ]
+    empty = next((axis.name for axis in named if not axis.values), None)
+    if empty:
+        raise UsageError(f"--{empty}: give at least one value")
+    return [*named, *map(read_axis, arguments.param)]
+
+
+def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract
+    from gatekeeper.contract.affected import named as narrowed
+
+    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
+    contract = found.head
+    assert contract is not None  # noqa: S101  (every contract of a revision is there)
+    sampling = contract.sampling
+    return replace(
+        contract,
+        sampling=replace(sampling, mode="fixed", samples=samples or sampling.samples),
+    )
+
+
+def _report(result: SweepResult, out: Path) -> int:
+    from gatekeeper.reports.sweep import render_sweep, sweep_document
+    from gatekeeper.reports.sweep_screen import show_sweep
+    from gatekeeper.reports.write import write_files
+
+    document = json.dumps(sweep_document(result), indent=2, ensure_ascii=False)
+    files = write_files({"sweep.md": render_sweep(result), "sweep.json": f"{document}\n"}, out)
+    with readers_may_leave():
+        show_sweep(result, files)
+    return 3 if result.recommendation.setting is None else 0

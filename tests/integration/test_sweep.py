@@ -1,0 +1,136 @@
+"""`gatekeeper sweep` as its user runs it: real git, a model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openai_server as faults
+import pytest
+from git_repository import GitRepository
+from openai_server import OpenAIServer
+from samples import GOOD, csv
+
+from gatekeeper.cli import main
+
+MANY = tuple(f"word{number:02}" for number in range(24))
+
+
+@pytest.fixture
+def repository(
+    git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
+) -> GitRepository:
+    made = git_repository("sweep")
+    contract = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
+    made.write("contracts/words.yaml", contract)
+    made.write("contracts/words.csv", csv(MANY))
+    made.write("prompts/words.txt", "Say {{ word }}")
+    made.write("prompts/polite.txt", "Please say {{ word }}")
+    made.commit("sound")
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    return made
+
+
+def sweep(made: GitRepository, out: Path, *flags: str) -> tuple[int, dict[str, Any]]:
+    arguments = ["sweep", "--repo", str(made.path), "--contract", "words", "--out", str(out)]
+    code = main([*arguments, *flags])
+    file = out / "sweep.json"
+    return code, json.loads(file.read_text()) if file.exists() else {}
+
+
+def test_models_temperatures_and_prompts_are_tried_side_by_side(
+    repository, tmp_path, monkeypatch, capsys
+):
+    """The larger model answers well whatever is asked, the smaller only when asked politely."""
+
+    def answer(body: dict[str, Any]) -> str:
+        said = body["messages"][0]["content"]
+        return "ok" if body["model"] == "gpt-4o" or said.startswith("Please") else "no"
+
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, found = sweep(
+            repository,
+            tmp_path,
+            "--model=openai/gpt-4o-mini,openai/gpt-4o",
+            "--prompt=prompts/words.txt,prompts/polite.txt",
+            "--param=temperature=0,0.7",
+        )
+    assert code == 0
+    # Eight settings, and the contract's own, which sets no temperature.
+    assert len(found["settings"]) == 9
+    assert found["calls"]["made"] == 9 * len(MANY) == len(server.requests)
+    best = found["settings"][found["recommended"]]
+    assert (best["model"], best["prompt"]) == ("openai/gpt-4o-mini", "prompts/polite.txt")
+    assert "costs least" in found["reason"]
+    assert len(found["pairs"]) == 9 * 8 / 2
+    for pair in found["pairs"]:
+        rates = [found["settings"][pair[k]]["success_rate"] for k in ("first", "second")]
+        assert pair["difference"] == pytest.approx(rates[1] - rates[0])
+    markdown = (tmp_path / "sweep.md").read_text()
+    assert "**Recommended:** `openai/gpt-4o-mini, prompts/polite.txt, temperature 0" in markdown
+    screen = capsys.readouterr().out
+    assert "Take openai/gpt-4o-mini, prompts/polite.txt" in screen
+    assert "differ surely" in screen
+
+
+def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path, monkeypatch):
+    repository.write("prompts/words.txt", "Tell {{ word }}")
+    asked: list[str] = []
+
+    def answer(body: dict[str, Any]) -> str:
+        asked.append(body["messages"][0]["content"])
+        return "ok"
+
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert sweep(repository, tmp_path, "--param=temperature=0")[0] == 0
+        assert all(said.startswith("Tell ") for said in asked)
+        asked.clear()
+        assert sweep(repository, tmp_path, "--param=temperature=0", "--ref=main")[0] == 0
+        assert all(said.startswith("Say ") for said in asked)
+
+
+def test_samples_are_drawn_as_often_as_asked(repository, tmp_path, monkeypatch):
+    with OpenAIServer(lambda _: "ok") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, found = sweep(repository, tmp_path, "--param=temperature=0", "--samples=3")
+    assert code == 0
+    assert found["samples"] == 3
+    assert [s["samples"] for s in found["settings"]] == [3 * len(MANY)] * 2
+
+
+def test_an_outage_recommends_nothing(repository, tmp_path, monkeypatch, capsys):
+    with OpenAIServer(lambda _: faults.unauthorized()) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, found = sweep(repository, tmp_path, "--param=temperature=0")
+    assert code in (2, 3)
+    assert not found or found["recommended"] is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ((), "nothing to vary"),
+        (("--param=temperature",), "--param temperature: write NAME=VALUE"),
+        (("--model=,",), "--model: give at least one value"),
+        (("--param=temperature=0", "--samples=0"), "--samples 0: at least 1"),
+        (("--prompt=prompts/none.txt",), "prompts/none.txt"),
+        (("--param=temperature=0", "--samples=100"), "limits.calls"),
+    ],
+)
+def test_bad_input_is_explained_before_any_call(
+    repository, tmp_path, monkeypatch, capsys, flags, says
+):
+    with OpenAIServer(lambda _: "ok") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, found = sweep(repository, tmp_path, *flags)
+    assert (code, found, server.requests) == (2, {}, [])
+    assert says in capsys.readouterr().err
+
+
+def test_an_unknown_contract_is_explained(repository, capsys):
+    assert main(["sweep", "--repo", str(repository.path), "--contract=wrods", "--model=a"]) == 2
+    assert "did you mean 'words'?" in capsys.readouterr().err
