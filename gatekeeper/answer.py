@@ -73,7 +73,7 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
     result = redactor(settings.secrets).value(result)
     newsworthy = bool(result.contracts or result.uncovered or result.verdict != "pass")
     comment = clean(render_comment(result, marker_id=settings.id), settings)
-    files = write_reports(result, out, settings.formats)
+    files = write_reports(result, out, settings.formats, clean=redactor(settings.secrets).text)
     sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
     for path in files.values():
         _redact_file(path, settings)
@@ -95,6 +95,7 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
             "out": folder,
             "result-path": f"{folder}/result.json",
             "comment-file": f"{folder}/comment.md",
+            "report-path": f"{folder}/report.html",
             "junit-path": f"{folder}/junit.xml",
             "calls": str(result.calls.made),
             "cost-usd": "" if result.cost_usd is None else f"{result.cost_usd:.6f}",

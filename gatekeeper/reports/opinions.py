@@ -59,7 +59,7 @@ def add_opinions(page: Page, contracts: Sequence[ContractResult], most: int) -> 
     several = len(contracts) > 1
     adjusted = comparisons(contracts) > 1
     for contract in contracts[:most]:
-        rows = _rows(contract, adjusted=adjusted)
+        rows = opinion_rows(contract, adjusted=adjusted)
         if not rows or page.full:
             continue
         of = f" of {html_code(contract.name, 60)}" if several else ""
@@ -69,7 +69,8 @@ def add_opinions(page: Page, contracts: Sequence[ContractResult], most: int) -> 
         page.add_rows(opening + text + _COLUMNS, rows, closing=closing)
 
 
-def _rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
+def opinion_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
+    """Rows of a Markdown table: a method, and what it makes of the samples."""
     found: list[tuple[str, str]] = []
     paired = contract.paired
     if paired:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from gatekeeper.errors import UsageError
+from gatekeeper.record import Record
 from gatekeeper.reports.badge import render_badge
 from gatekeeper.reports.comment import render_comment
+from gatekeeper.reports.html import render_html
 from gatekeeper.reports.junit import render_junit
 from gatekeeper.reports.machine import render_result
 from gatekeeper.reports.prometheus import render_prometheus
@@ -37,6 +39,7 @@ _OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed
 _FORMATS: Mapping[str, _Render] = {
     "comment.md": render_comment,
     "summary.md": render_summary,
+    "report.html": render_html,
     "junit.xml": render_junit,
     "samples.csv": partial(render_csv, SAMPLES),
     "fixtures.csv": partial(render_csv, FIXTURES),
@@ -73,14 +76,22 @@ def forget_reports(out: Path) -> None:
 
 
 def write_reports(
-    result: GateResult, out: Path, formats: Collection[Format] = ()
+    result: GateResult,
+    out: Path,
+    formats: Collection[Format] = (),
+    *,
+    records: Sequence[Record] = (),
+    clean: Callable[[str], str] = str,
 ) -> dict[str, Path]:
     """File name -> path: what every run leaves, and the files of `formats` beside it.
 
+    `records` are past runs, for trends. `clean` takes secrets out of what was asked of the models,
+    which is compressed in the page and cannot be searched there any more.
     Raises OSError where the folder cannot be written.
     """
     asked = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
     renders = {name: render for files in (*asked, _FORMATS) for name, render in files.items()}
+    renders["report.html"] = partial(render_html, records=records, clean=clean)
     return write_files({name: render(result) for name, render in renders.items()}, out)
 
 

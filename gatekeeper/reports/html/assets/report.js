@@ -1,0 +1,368 @@
+// The page's only script: sorts and filters, unpacks the samples and shows them page by page.
+// Every text goes into the page as text, never as HTML.
+"use strict";
+(() => {
+  const FIXTURES_A_PAGE = 25;
+  const REPETITIONS_A_STEP = 5;
+  const LONGEST_COMPARED = 60_000; // characters of two texts; beyond, words are not compared
+  const COMPARE_MS = 1500;
+  const PLACES = { fixture: { id: 0, category: 1, change: 2, base: 3, head: 4, basePassed: 5, headPassed: 6, notes: 7, baseInput: 8, headInput: 9, errors: 10, samples: 11 },
+    sample: { arm: 0, repetition: 1, passed: 2, output: 3, raw: 4, facts: 5, error: 6, repairs: 7, judgements: 8 } };
+  const named = (places) => (row) => Object.fromEntries(Object.entries(places).map(([name, at]) => [name, row[at]]));
+  const asSample = named(PLACES.sample);
+  const asFixture = named(PLACES.fixture);
+
+  const byId = (id) => document.getElementById(id);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  const later = (wait, run) => { let timer; return () => { clearTimeout(timer); timer = setTimeout(run, wait); }; };
+
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name === "on") for (const [event, run] of Object.entries(value)) made.addEventListener(event, run);
+      else if (value === true) made.setAttribute(name, "");
+      else if (value !== false && value != null) made.setAttribute(name, value);
+    }
+    made.append(...children.filter((child) => child != null && child !== false));
+    return made;
+  }
+
+  function icon(name, label) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("class", `icon ${name}`);
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", label);
+    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+    use.setAttribute("href", `#i-${name}`);
+    svg.append(use);
+    return svg;
+  }
+
+  // The table of contracts
+
+  function compare(a, b) {
+    if (a === "" || b === "") return (a === "") - (b === ""); // not known: last in both directions
+    const [x, y] = [Number(a), Number(b)];
+    return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b) : x - y;
+  }
+
+  function sortBy(heading, table) {
+    const column = [...heading.parentNode.children].indexOf(heading);
+    const down = heading.getAttribute("aria-sort") === "ascending";
+    const rows = [...table.tBodies[0].rows];
+    const key = (row) => row.cells[column].dataset.key;
+    rows.sort((a, b) => {
+      const unknown = key(a) === "" || key(b) === "";
+      return compare(key(a), key(b)) * (down && !unknown ? -1 : 1);
+    });
+    table.tBodies[0].append(...rows);
+    all("th[aria-sort]", table).forEach((other) => other.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+  }
+
+  function makeSortable(table) {
+    for (const heading of all("th[data-sort]", table)) {
+      const button = element("button", { type: "button", on: { click: () => sortBy(heading, table) } }, heading.textContent);
+      heading.replaceChildren(button);
+    }
+  }
+
+  function filterContracts() {
+    const wanted = byId("contract-search").value.trim().toLowerCase();
+    const verdict = byId("contract-verdict").value;
+    const rows = [...byId("contract-table").tBodies[0].rows];
+    let shown = 0;
+    for (const row of rows) {
+      const name = row.cells[0].dataset.key.toLowerCase();
+      row.hidden = !(name.includes(wanted) && (!verdict || row.dataset.verdict === verdict));
+      shown += !row.hidden;
+    }
+    byId("contract-count").textContent = shown === rows.length ? many(shown, "contract") : `${shown} of ${many(rows.length, "contract")}`;
+  }
+
+  // Words that differ
+
+  const segments = typeof Intl.Segmenter === "function" ? new Intl.Segmenter("en", { granularity: "word" }) : undefined;
+
+  /** Both texts with what differs in <del> and <ins>, or null where that would take too long. */
+  function differing(before, after) {
+    if (before.length + after.length > LONGEST_COMPARED) return null;
+    const parts = Diff.diffWordsWithSpace(before, after, { timeout: COMPARE_MS, intlSegmenter: undefined });
+    if (!parts) return null;
+    const [left, right] = [document.createDocumentFragment(), document.createDocumentFragment()];
+    for (const { value, added, removed } of parts) {
+      if (!added) left.append(removed ? element("del", {}, value) : value);
+      if (!removed) right.append(added ? element("ins", {}, value) : value);
+    }
+    return [left, right];
+  }
+
+  function sideBySide(before, after, mark) {
+    const marked = mark && before != null && after != null && before !== after ? differing(before, after) : null;
+    const skipped = mark && !marked && before != null && after != null && before !== after;
+    return { left: marked ? marked[0] : before, right: marked ? marked[1] : after, skipped };
+  }
+
+  // The samples
+
+  let data;
+  let texts;
+  let chosen = [];
+  let page = 0;
+
+  async function unpack() {
+    const bytes = Uint8Array.from(atob(byId("packed").textContent.trim()), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    data = await new Response(stream).json();
+    texts = data.texts;
+    for (const judging of data.judgings) judging.fixtures = judging.fixtures.map(asFixture);
+  }
+
+  const text = (at) => (at < 0 ? null : texts[at]);
+  const samplesOf = (fixture) => fixture.samples.map(asSample);
+  const failedChecks = (fixture) => new Set(fixture.samples.flatMap((row) => (row[PLACES.sample.arm] ? row[PLACES.sample.judgements].filter(([, passed]) => passed === false).map(([check]) => check) : [])));
+
+  const STATES = {
+    broke: (fixture) => fixture.change === "broke",
+    fixed: (fixture) => fixture.change === "fixed",
+    failing: (fixture) => fixture.headPassed === false,
+    differs: (fixture) => {
+      const outputs = new Map();
+      for (const sample of samplesOf(fixture)) outputs.set(sample.repetition, (outputs.get(sample.repetition) ?? new Set()).add(sample.output));
+      return [...outputs.values()].some((set) => set.size > 1);
+    },
+    lost: (fixture) => fixture.errors.length > 0 || fixture.samples.some((row) => row[PLACES.sample.error] >= 0),
+    repaired: (fixture) => fixture.samples.some((row) => row[PLACES.sample.repairs].length > 0),
+  };
+
+  function fill(select, entries, first) {
+    select.replaceChildren(element("option", { value: "" }, first), ...entries.map(([value, label]) => element("option", { value }, label)));
+    select.closest("label").hidden = entries.length === 0;
+  }
+
+  function chooseJudging(at) {
+    byId("judging").value = at;
+    const { fixtures } = data.judgings[at];
+    const categories = [...new Set(fixtures.map((fixture) => fixture.category))].filter((at_) => at_ >= 0);
+    const checks = [...new Set(fixtures.flatMap((fixture) => [...failedChecks(fixture)]))];
+    const byText = ([, a], [, b]) => a.localeCompare(b);
+    fill(byId("category"), categories.map((c) => [c, text(c)]).sort(byText), "all");
+    fill(byId("check"), checks.map((c) => [c, text(c)]).sort(byText), "any");
+  }
+
+  function matches(fixture, wanted) {
+    if (!wanted) return true;
+    const has = (at) => at >= 0 && texts[at].toLowerCase().includes(wanted);
+    return has(fixture.id) || has(fixture.category) || has(fixture.baseInput) || has(fixture.headInput)
+      || fixture.samples.some((row) => has(row[PLACES.sample.output]) || row[PLACES.sample.judgements].some(([, , message]) => has(message)));
+  }
+
+  function choose() {
+    const { fixtures } = data.judgings[byId("judging").value];
+    const wanted = byId("text").value.trim().toLowerCase();
+    const state = STATES[byId("state").value];
+    const category = byId("category").value;
+    const check = byId("check").value;
+    chosen = fixtures.filter((fixture) => (!state || state(fixture)) && (!category || fixture.category === Number(category))
+      && (!check || failedChecks(fixture).has(Number(check))) && matches(fixture, wanted));
+    page = 0;
+    const of = chosen.length === fixtures.length ? "" : ` of ${fixtures.length.toLocaleString("en")}`;
+    byId("found").textContent = `${chosen.length.toLocaleString("en")}${of} ${fixtures.length === 1 ? "fixture" : "fixtures"}`;
+    showPage();
+  }
+
+  function showPage() {
+    const pages = Math.max(1, Math.ceil(chosen.length / FIXTURES_A_PAGE));
+    const from = page * FIXTURES_A_PAGE;
+    byId("fixtures").replaceChildren(...chosen.slice(from, from + FIXTURES_A_PAGE).map(fixtureRow));
+    byId("fixtures").start = from + 1;
+    byId("page").textContent = `Page ${page + 1} of ${pages}`;
+    byId("previous").disabled = page === 0;
+    byId("next").disabled = page + 1 >= pages;
+  }
+
+  const CHANGES = { broke: ["fail", "broke"], fixed: ["pass", "fixed"], same: null };
+
+  function standing(fixture) {
+    if (fixture.change && CHANGES[fixture.change]) return CHANGES[fixture.change];
+    if (fixture.headPassed === null) return ["error", "not known"];
+    return fixture.headPassed ? ["pass", "passes"] : ["fail", "fails"];
+  }
+
+  function fixtureRow(fixture) {
+    const [name, label] = standing(fixture);
+    const body = element("div", { class: "samples", hidden: true });
+    const button = element("button", { type: "button", class: "fixture", "aria-expanded": "false" },
+      icon(name, label), element("b", {}, text(fixture.id)),
+      fixture.category >= 0 && element("span", { class: "tag" }, text(fixture.category)),
+      element("span", { class: "tally" }, `base ${fixture.base} · head ${fixture.head}`),
+      element("span", { class: `state ${name}` }, label));
+    button.addEventListener("click", () => {
+      const open = button.getAttribute("aria-expanded") === "true";
+      button.setAttribute("aria-expanded", String(!open));
+      body.hidden = open;
+      if (!open && !body.firstChild) fillFixture(body, fixture);
+    });
+    return element("li", {}, button, body);
+  }
+
+  function fillFixture(body, fixture) {
+    const input = text(fixture.headInput) ?? text(fixture.baseInput);
+    const other = text(fixture.baseInput);
+    if (input != null) body.append(block("Input", input, fixture.headInput >= 0 ? fixture.headInput : fixture.baseInput));
+    if (other != null && other !== input) body.append(block("Input on base", other, fixture.baseInput));
+    const notes = text(fixture.notes);
+    if (notes) body.append(element("p", { class: "quiet" }, notes));
+    for (const error of fixture.errors) body.append(element("p", { class: "message error" }, icon("error", "error"), element("span", {}, text(error))));
+    const repetitions = new Map();
+    for (const sample of samplesOf(fixture)) repetitions.set(sample.repetition, [...(repetitions.get(sample.repetition) ?? []), sample]);
+    const rows = [...repetitions.entries()].sort(([a], [b]) => a - b);
+    if (!rows.length) body.append(element("p", { class: "quiet" }, "No sample of this fixture is in this file."));
+    showRepetitions(body, rows, 0);
+  }
+
+  function showRepetitions(body, rows, from) {
+    const to = from + REPETITIONS_A_STEP;
+    for (const [repetition, samples] of rows.slice(from, to)) body.append(pair(repetition, samples, rows.length));
+    if (rows.length <= to) return;
+    const more = element("button", { type: "button" }, `Show ${Math.min(REPETITIONS_A_STEP, rows.length - to)} more of ${rows.length} repetitions`);
+    more.addEventListener("click", () => {
+      const last = body.lastElementChild === more ? null : body.lastElementChild;
+      more.remove();
+      showRepetitions(body, rows, to);
+      (body.children[body.children.length - 1] ?? last)?.querySelector("button, summary")?.focus();
+    });
+    body.append(more);
+  }
+
+  function pair(repetition, samples, of) {
+    const base = samples.find((sample) => !sample.arm);
+    const head = samples.find((sample) => sample.arm);
+    const shown = sideBySide(base && text(base.output), head && text(head.output), byId("words").checked);
+    return element("div", { class: "pair" },
+      of > 1 && element("h4", {}, `Repetition ${repetition + 1}`),
+      element("div", { class: "columns" }, base && sampleCard("base", base, shown.left), head && sampleCard("head", head, shown.right)),
+      shown.skipped && element("p", { class: "quiet" }, "These are too long to be compared word by word."));
+  }
+
+  function sampleCard(arm, sample, output) {
+    const state = sample.passed === null ? ["error", "not measured"] : sample.passed ? ["pass", "passed"] : ["fail", "failed"];
+    const facts = text(sample.facts);
+    const card = element("div", { class: "card" },
+      element("p", { class: "card-head" }, icon(state[0], state[1]), element("b", {}, arm), facts && element("span", { class: "quiet" }, facts)));
+    if (sample.error >= 0) card.append(element("p", { class: "message error" }, icon("error", "call failed"), element("span", {}, text(sample.error))));
+    if (sample.output >= 0) card.append(output === "" ? element("p", { class: "quiet" }, "(empty answer)") : element("pre", { tabindex: "0", "aria-label": `${arm} said` }, output), cutNote(sample.output));
+    const good = sample.judgements.filter(([, passed]) => passed === true).map(([check]) => text(check));
+    for (const [check, passed, message, severity] of sample.judgements) if (passed !== true) card.append(judgement(text(check), passed, text(message), severity));
+    if (good.length) card.append(element("p", { class: "message pass" }, icon("pass", "passed"), element("span", {}, good.join(", "))));
+    if (sample.repairs.length) card.append(repairs(sample));
+    return card;
+  }
+
+  function judgement(check, passed, message, severity) {
+    const [name, label] = passed === null ? ["error", "not applicable"] : passed ? ["pass", "passed"] : severity === "warn" ? ["inconclusive", "warning"] : ["fail", "failed"];
+    return element("p", { class: `message ${name}` }, icon(name, label), element("span", {}, element("b", {}, check), message ? `: ${message}` : ""));
+  }
+
+  function repairs(sample) {
+    const steps = sample.repairs.map(text).join(", ");
+    const raw = text(sample.raw);
+    return element("details", {}, element("summary", {}, `Repaired before the checks: ${steps}`), raw != null ? block("As the model said it", raw, sample.raw) : "");
+  }
+
+  function cutNote(at) {
+    const missing = data.cut[at];
+    return missing ? element("p", { class: "quiet" }, `${missing.toLocaleString("en")} more characters are in samples.jsonl.`) : "";
+  }
+
+  function block(label, content, at) {
+    return element("div", { class: "block" }, element("h4", {}, label), element("pre", { tabindex: "0", "aria-label": label }, content), cutNote(at));
+  }
+
+  function comparePrompts(button) {
+    const old = button.parentNode.nextElementSibling;
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (old?.classList.contains("prompts")) { old.hidden = open; return; }
+    const [base, head] = data.judgings[button.dataset.prompts].prompts;
+    const shown = sideBySide(text(base), text(head), true);
+    const column = (label, content, at) => element("div", { class: "card" }, element("p", { class: "card-head" }, element("b", {}, label)), element("pre", { tabindex: "0", "aria-label": `${label} prompt` }, content), cutNote(at));
+    button.parentNode.after(element("div", { class: "prompts columns" }, column("base", shown.left, base), column("head", shown.right, head),
+      shown.skipped && element("p", { class: "quiet" }, "These are too long to be compared word by word.")));
+  }
+
+  function reset() {
+    for (const id of ["text", "state", "category", "check"]) byId(id).value = "";
+  }
+
+  function show(judging, choice = {}) {
+    reset();
+    chooseJudging(judging);
+    for (const [id, value] of Object.entries(choice)) {
+      const option = [...byId(id).options].find((each) => each.textContent === value);
+      if (option) byId(id).value = option.value;
+    }
+    choose();
+    byId("samples").scrollIntoView();
+    byId("samples-title").focus({ preventScroll: true });
+  }
+
+  /** A cell of the map of failures leads to its fixtures. */
+  function linkClusters() {
+    for (const cell of all("[data-judging] td[data-row]")) {
+      if (cell.classList.contains("h0") && cell.textContent.startsWith("0")) continue;
+      const { row, column } = cell.dataset;
+      const go = () => show(cell.closest("[data-judging]").dataset.judging, { category: row, check: column });
+      cell.replaceChildren(element("button", { type: "button", title: `Show the fixtures of ${row} that fail ${column}`, on: { click: go } }, ...cell.childNodes));
+    }
+  }
+
+  async function startSamples() {
+    byId("unpacking").hidden = false;
+    try {
+      await unpack();
+    } catch (error) {
+      byId("unpacking").textContent = "This browser cannot unpack the samples; they are in samples.jsonl as well.";
+      return;
+    }
+    byId("unpacking").hidden = true;
+    byId("explorer").hidden = false;
+    chooseJudging(0);
+    choose();
+    byId("judging").addEventListener("change", () => { reset(); chooseJudging(byId("judging").value); choose(); });
+    for (const id of ["state", "category", "check"]) byId(id).addEventListener("change", choose);
+    byId("text").addEventListener("input", later(150, choose));
+    byId("words").addEventListener("change", showPage);
+    byId("reset").addEventListener("click", () => { reset(); choose(); });
+    const turn = (by) => () => { page += by; showPage(); byId("samples").scrollIntoView(); byId("samples-title").focus({ preventScroll: true }); };
+    byId("previous").addEventListener("click", turn(-1));
+    byId("next").addEventListener("click", turn(1));
+    linkClusters();
+    for (const button of all("[data-show]")) button.addEventListener("click", () => show(button.dataset.show));
+    for (const button of all("[data-prompts]")) button.addEventListener("click", () => comparePrompts(button));
+    all("[data-needs-script]:has([data-show], [data-prompts])").forEach((part) => { part.hidden = false; });
+  }
+
+  function openTarget() {
+    const target = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
+    if (target instanceof HTMLDetailsElement) target.open = true;
+  }
+
+  function start() {
+    const table = byId("contract-table");
+    if (table) {
+      makeSortable(table);
+      filterContracts();
+      byId("contract-search").addEventListener("input", filterContracts);
+      byId("contract-verdict").addEventListener("change", filterContracts);
+      table.closest("section").querySelector(".controls").hidden = false;
+    }
+    addEventListener("hashchange", openTarget);
+    addEventListener("beforeprint", () => all("details").forEach((part) => { part.open = true; }));
+    openTarget();
+    if (byId("packed")) startSamples();
+  }
+
+  start();
+})();

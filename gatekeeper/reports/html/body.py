@@ -1,0 +1,273 @@
+"""What the page says without any script: verdict, contracts, reasons, charts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from gatekeeper import __version__
+from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.record import Record
+from gatekeeper.reports import figures
+from gatekeeper.reports.decision import as_base_judges, decision_rows
+from gatekeeper.reports.harmless import clip, plain, visible
+from gatekeeper.reports.headline import headline, lead, what_happened
+from gatekeeper.reports.html import charts, markup
+from gatekeeper.reports.html.heat import failure_clusters
+from gatekeeper.reports.html.samples import Judging, Packed
+from gatekeeper.reports.opinions import opinion_rows
+from gatekeeper.reports.order import by_severity, worst_reasons
+from gatekeeper.reports.page import Page
+from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.sections import add_notes, add_reasons, footer
+from gatekeeper.reports.table import columns
+from gatekeeper.result import ArmResult, ContractResult, GateResult
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_MOST_ROWS = 2_000
+"""Contracts in the table."""
+_WORDS = 60_000
+"""Characters of reasons and notes."""
+_DIFF = 8_000
+"""Characters of a section's difference; samples hold the whole prompts."""
+_SECTIONS = 20
+_VERDICTS = ("fail", "error", "inconclusive", "pass")
+_OPINIONS = (
+    "None of these decides. p-values are one-sided unless they say otherwise, intervals 95 %."
+)
+
+
+def render_body(
+    result: GateResult, records: Sequence[Record], judged: Sequence[Judging], detailed: int
+) -> str:
+    """Everything above the samples; the worst `detailed` contracts are shown in full."""
+    ranked = by_severity(result.contracts)
+    of_contract = _by_contract(records)
+    sections = [
+        _section(contract, number, of_contract.get(contract.name, ()), judged)
+        for number, contract in enumerate(ranked[:detailed])
+    ]
+    reasons, notes = Page(_WORDS), Page(_WORDS)
+    add_reasons(reasons, result)
+    add_notes(notes, result)
+    return (
+        _templates()
+        .get_template("body.html.j2")
+        .render(
+            verdict=result.verdict,
+            headline=markup.inline(_without_icon(headline(result))),
+            lead=[markup.inline(paragraph) for paragraph in lead(result)],
+            footer=markup.inline(
+                footer(result, __version__).removeprefix("<sub>").removesuffix("</sub>")
+            ),
+            table=_table(result, ranked[:_MOST_ROWS], len(sections)),
+            more_rows=max(0, len(ranked) - _MOST_ROWS),
+            reasons=markup.blocks(reasons.text()),
+            notes=markup.blocks(notes.text()),
+            contracts=sections,
+            more_contracts=len(ranked) - len(sections),
+            verdicts=[v for v in _VERDICTS if any(c.verdict == v for c in ranked)],
+            samples=any(judging.fixtures for judging in judged),
+        )
+    )
+
+
+def render_samples(judged: Sequence[Judging], packed: Packed) -> str:
+    """The place where the script shows the samples, and the samples themselves."""
+    if not judged:
+        return ""
+    labels = [clip(plain(judging.label), 120) for judging in judged]
+    return _templates().get_template("samples.html.j2").render(labels=labels, packed=packed)
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("gatekeeper.reports.html", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"icon_of": markup.icon, "count": figures.count}
+    return made
+
+
+def _without_icon(heading: str) -> str:
+    """The comment's heading; the page has an icon of its own in front of it."""
+    return heading.removeprefix("## ").partition(" ")[2]
+
+
+def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) -> dict[str, Any]:
+    """Titles and cells of the comment's table, with what each column is sorted by."""
+    shown = columns(result, ranked)
+    rows = [
+        {
+            "name": clip(plain(contract.name), 80),
+            "link": f"#contract-{row}" if row < linked else "",
+            "verdict": contract.verdict,
+            "rank": _VERDICTS.index(contract.verdict),
+            "cells": [
+                {
+                    "lines": [markup.with_icons(escape(line)) for line in column.cells[row].lines],
+                    "strong": column.cells[row].strong,
+                    "right": column.justify == "right",
+                    "key": _sort_key(column.title, contract),
+                }
+                for column in shown
+            ],
+        }
+        for row, contract in enumerate(ranked)
+    ]
+    return {"titles": [(c.title, c.justify == "right") for c in shown], "rows": rows}
+
+
+def _sort_key(title: str, contract: ContractResult) -> float | str:
+    """What a column is sorted by; empty where it is not known, which sorts last."""
+    base, head, paired = contract.base, contract.head, contract.paired
+    budget = contract.error_budget
+    found: float | None = None
+    match title:
+        case "Base":
+            found = base.success_rate if base else None
+        case "Head" | "Passed":
+            found = head.success_rate if head else None
+        case "Difference":
+            found = paired.difference if paired else None
+        case "p":
+            found = paired.p_value if paired else None
+        case "SLO" if contract.slo:
+            missed = sum(slo.met is False for slo in contract.slo)
+            # A missed objective is worse than any number of open ones.
+            found = missed + 0.01 * sum(slo.met is None for slo in contract.slo)
+        case "Budget left" if budget and budget.budget > 0:
+            found = budget.left / budget.budget
+    return "" if found is None else found
+
+
+def _section(
+    contract: ContractResult, number: int, records: Sequence[Record], judged: Sequence[Judging]
+) -> dict[str, Any]:
+    mine = [j for j in judged if j.contract == contract.name]
+    own = mine[0] if mine else None
+    before = as_base_judges(contract)
+    decided = [*decision_rows(contract), *(decision_rows(before) if before else [])]
+    changes = _prompt_changes(contract)
+    return {
+        "id": f"contract-{number}",
+        "name": clip(plain(contract.name), 120),
+        "path": clip(visible(contract.path), 200),
+        "verdict": contract.verdict,
+        "open": contract.verdict != "pass" or number == 0,
+        "finding": markup.inline(what_happened(contract)),
+        "reasons": [
+            (markup.icon(reason.verdict, reason.verdict), plain(reason.text))
+            for reason in worst_reasons(contract)
+        ],
+        "arms": [_arm(label, arm) for label, arm in _arms(contract) if arm],
+        "strip": Markup(charts.interval_strip(contract)),  # noqa: S704
+        "models": _model_change(contract),
+        "changes": [_change(change) for change in changes[:_SECTIONS]],
+        "more_changes": max(0, len(changes) - _SECTIONS),
+        "charts": _charts(contract, records, own),
+        "clusters": _clusters(own) if own else "",
+        "decided": markup.blocks("\n".join(decided)),
+        "opinions": _opinions(contract),
+        "judgings": [(judged.index(j), clip(plain(j.label), 120), len(j.fixtures)) for j in mine],
+    }
+
+
+def _charts(
+    contract: ContractResult, records: Sequence[Record], own: Judging | None
+) -> list[Markup]:
+    budget = contract.error_budget
+    target = next((s.target for s in contract.slo if s.objective == "success_rate"), None)
+    arms: Mapping[Arm, ArmResult | None] = {"base": contract.base, "head": contract.head}
+    found = [
+        charts.success_trend(records, contract.head, target),
+        charts.budget_trend(records, target, budget.window if budget else None),
+    ]
+    if own:
+        outcomes = _by_arm(own)
+        found += [charts.latency_chart(outcomes, arms), charts.token_chart(outcomes, arms)]
+    return [Markup(chart) for chart in found if chart]  # noqa: S704
+
+
+def _clusters(judging: Judging) -> Markup:
+    return Markup(failure_clusters(judging.fixtures, judging.outcomes))  # noqa: S704
+
+
+def _by_arm(judging: Judging) -> Mapping[Arm, list[Outcome]]:
+    arms: dict[Arm, list[Outcome]] = {"base": [], "head": []}
+    for outcomes in judging.outcomes.values():
+        for outcome in outcomes:
+            arms[outcome.sample.trial.arm].append(outcome)
+    return arms
+
+
+def _by_contract(records: Sequence[Record]) -> Mapping[str, list[Record]]:
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        groups[record.contract].append(record)
+    return groups
+
+
+def _arms(contract: ContractResult) -> list[tuple[str, ArmResult | None]]:
+    return [("base", contract.base), ("head", contract.head)]
+
+
+def _arm(label: str, arm: ArmResult) -> dict[str, str]:
+    between = ""
+    if arm.interval:
+        between = f"{figures.percent(arm.interval.low)} to {figures.percent(arm.interval.high)}"
+    return {
+        "label": label,
+        "model": clip(visible(arm.model), 80),
+        "rate": figures.percent(arm.success_rate),
+        "interval": between,
+        "samples": f"{arm.passed:,} of {arm.samples:,}",
+        "fixtures": f"{arm.fixtures_passed:,} of {arm.fixtures:,}",
+        "latency": figures.milliseconds(arm.latency_p95_ms),
+        "cost": figures.dollars(arm.cost_per_call_usd),
+        "failed": f"{arm.failed_calls:,}",
+    }
+
+
+def _model_change(contract: ContractResult) -> str:
+    base, head = contract.base, contract.head
+    if base is None or head is None or base.model == head.model:
+        return ""
+    return f"{clip(visible(base.model), 80)} → {clip(visible(head.model), 80)}"
+
+
+def _prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
+    if contract.base is None or contract.head is None:
+        return ()
+    return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+
+
+def _change(change: SectionChange) -> dict[str, Any]:
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    lines = clip(visible(change.diff), _DIFF).split("\n")
+    return {
+        "title": clip(plain(change.title), 120),
+        "change": change.change,
+        "lines": [(kinds.get(line[:1], ""), line) for line in lines],
+    }
+
+
+def _opinions(contract: ContractResult) -> str:
+    rows = opinion_rows(contract, adjusted=True)
+    if not rows:
+        return ""
+    table = "\n".join(["| By | Value |", "| --- | --- |", *rows])
+    return markup.blocks(f"{_OPINIONS}\n\n{table}")

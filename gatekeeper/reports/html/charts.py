@@ -1,0 +1,349 @@
+"""The charts, drawn by pygal as SVG that carries neither script nor style of its own.
+
+Colours come from the page, so that they follow its theme and pass its security policy. Each is a
+figure with a title, a sentence that says what it shows, and the same numbers as a table.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from html import escape
+from statistics import fmean
+from typing import Any
+
+from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.evidence.outcomes import latencies, quantile
+from gatekeeper.record import Record
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import plain
+from gatekeeper.result import ArmResult, ContractResult
+from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
+
+MOST_RUNS = 60
+"""Runs in a trend; what is older tells little of today."""
+_MOST_LABELS = 6
+_LATENCY_SHARES = (0.0, *(step / 40 for step in range(2, 40)), 0.99, 1.0)
+_TABLE_SHARES = (0.5, 0.9, 0.95, 0.99)
+_DIGITS = re.compile(r"-?\d+\.\d{2,}")
+_ARMS: tuple[Arm, Arm] = ("base", "head")
+
+Row = Sequence[str]
+ByArm = Mapping[Arm, Sequence[Outcome]]
+
+
+def success_trend(records: Sequence[Record], head: ArmResult | None, target: float | None) -> str:
+    """The share of samples that passed on the default branch, run by run, and now on head."""
+    runs = _latest(records)
+    points = [(_day(r), r.success_rate, r.interval, r.samples, r.sha) for r in runs]
+    if head is not None:
+        points.append(("this change", head.success_rate, head.interval, head.samples, ""))
+    points = [point for point in points if point[1] is not None]
+    if len(points) < 2 or not runs:
+        return ""
+    rates = [_with_interval(rate, interval) for _, rate, interval, _, _ in points]
+    shown = [rate for _, rate, *_ in points if rate is not None]
+    shown += [interval.low for _, _, interval, *_ in points if interval]
+    bottom = max(0.0, min([*shown, *([] if target is None else [target])]) - 0.03)
+    chart = _pygal("Line", range=(bottom, 1), value_formatter=_percent, x_labels=_sparse(points))
+    now = len(points) - len(runs)
+    chart.add("default branch", [*rates[: len(runs)], *[None] * now])
+    if target is not None:
+        chart.add("objective", [target] * len(points), show_dots=False)
+    if now:
+        chart.add("this change", [*[None] * len(runs), rates[-1]], dots_size=5)
+    table = [
+        (when, figures.percent(rate), _between(interval), f"{samples:,}", sha[:10])
+        for when, rate, interval, samples, sha in points
+    ]
+    last = f"It was {figures.percent(runs[-1].success_rate)} in the latest run"
+    here = f" and is {figures.percent(head.success_rate)} with this change" if now and head else ""
+    return _figure(
+        "Success rate over runs",
+        f"{figures.count(len(runs), 'run')} of the default branch, with 95 % intervals. "
+        f"{last}{here}.",
+        chart,
+        ("Run", "Success rate", "Interval", "Samples", "Commit"),
+        table,
+    )
+
+
+def budget_trend(records: Sequence[Record], objective: float | None, window: str | None) -> str:
+    """What was left of the error budget after each run."""
+    runs = _latest(records)
+    if objective is None or window is None or len(runs) < 2:
+        return ""
+    every = [Event(r.time, r.samples, r.failed) for r in records]
+    found = [error_budget(every_until(every, r), objective, window, r.time) for r in runs]
+    shares = [_share_left(budget) for budget in found]
+    if not any(share is not None for share in shares):
+        return ""
+    known = [share for share in shares if share is not None]
+    lowest = min(0.0, *known)
+    points = [(_day(r),) for r in runs]
+    chart = _pygal("Line", range=(lowest, 1), value_formatter=_percent, x_labels=_sparse(points))
+    chart.add("budget left", shares)
+    table = [
+        (_day(r), figures.percent(share), figures.number(b.left), figures.number(b.budget))
+        for r, share, b in zip(runs, shares, found, strict=True)
+    ]
+    return _figure(
+        "Error budget left over runs",
+        f"Of the failures that the objective of {figures.percent(objective)} allows in {window}; "
+        f"{figures.percent(known[-1])} of them were left after the latest run.",
+        chart,
+        ("Run", "Left", "Failures left", "Failures allowed"),
+        table,
+    )
+
+
+def every_until(events: Sequence[Event], record: Record) -> list[Event]:
+    return [event for event in events if event.time <= record.time]
+
+
+def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
+    """How large a share of calls was answered within which time, by arm."""
+    known = {arm: sorted(latencies(outcomes[arm])) for arm in _ARMS}
+    known = {arm: values for arm, values in known.items() if len(values) > 1}
+    if not known:
+        return ""
+    chart = _pygal(
+        "XY",
+        show_dots=False,
+        range=(0, 1),
+        value_formatter=_percent,
+        x_value_formatter=figures.milliseconds,
+    )
+    for arm in _ARMS:
+        values = known.get(arm, [])
+        chart.add(arm, [(quantile(values, share), share) for share in _LATENCY_SHARES if values])
+    table = [
+        (
+            arm,
+            *(figures.milliseconds(quantile(values, share)) for share in _TABLE_SHARES),
+            f"{len(values):,}",
+        )
+        for arm, values in known.items()
+    ]
+    said = ", ".join(
+        f"{arm} {figures.milliseconds(found.latency_p95_ms)}"
+        for arm in known
+        if (found := arms.get(arm)) is not None
+    )
+    return _figure(
+        "Latency by arm",
+        f"Share of calls answered within a time. Latency p95: {said}.",
+        chart,
+        ("Arm", *(f"{figures.percent(share)} within" for share in _TABLE_SHARES), "Calls"),
+        table,
+    )
+
+
+def token_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
+    """Mean tokens a call, asked and answered, by arm; cost beside them."""
+    rows = {arm: _tokens(outcomes[arm]) for arm in _ARMS}
+    known = {arm: found for arm, found in rows.items() if found is not None}
+    if not known:
+        return ""
+    chart = _pygal("HorizontalStackedBar", x_labels=list(known), value_formatter=_whole, height=190)
+    chart.add("prompt", [found[0] for found in known.values()])
+    chart.add("answer", [found[1] for found in known.values()])
+    table = [
+        (arm, _whole(asked), _whole(said), _cost(arms.get(arm)))
+        for arm, (asked, said) in known.items()
+    ]
+    costs = ", ".join(f"{arm} {_cost(arms.get(arm))}" for arm in known)
+    return _figure(
+        "Tokens and cost of a call",
+        f"Mean tokens of the prompt and of the answer. Cost of a call: {costs}.",
+        chart,
+        ("Arm", "Prompt tokens", "Answer tokens", "Cost of a call"),
+        table,
+    )
+
+
+def interval_strip(contract: ContractResult) -> str:
+    """Both arms' success rates with their intervals, and the objective, on one line each."""
+    arms = {"base": contract.base, "head": contract.head}
+    known = {
+        label: (arm.success_rate, arm.interval)
+        for label, arm in arms.items()
+        if arm and arm.success_rate is not None and arm.interval
+    }
+    if not known:
+        return ""
+    target = next((s.target for s in contract.slo if s.objective == "success_rate"), None)
+    ends = [interval.low for _, interval in known.values() if interval]
+    low = min([*ends, *([] if target is None else [target])])
+    start = max(0.0, int(low * 20 - 0.5) / 20)
+
+    def at(share: float) -> float:
+        return round(60 + 480 * (share - start) / (1 - start or 1), 1)
+
+    said = "; ".join(
+        f"{label} {figures.percent(rate)}, interval {_between(interval)}"
+        for label, (rate, interval) in known.items()
+    )
+    parts = []
+    for row, (label, (rate, interval)) in enumerate(known.items()):
+        y = 18 + 26 * row
+        parts.append(
+            f'<g class="{label}"><text x="50" y="{y + 4}">{label}</text>'
+            f'<line x1="{at(interval.low)}" x2="{at(interval.high)}" y1="{y}" y2="{y}"/>'
+            f'<circle cx="{at(rate)}" cy="{y}" r="6"/></g>'
+        )
+    bottom = 22 + 26 * len(known)
+    for share in (start, (start + 1) / 2, 1.0):
+        shown = escape(figures.percent(share))
+        parts.append(f'<text class="tick" x="{at(share)}" y="{bottom + 12}">{shown}</text>')
+    if target is not None:
+        x = at(target)
+        parts.append(f'<line class="target" x1="{x}" x2="{x}" y1="4" y2="{bottom - 6}"/>')
+        said += f"; objective {figures.percent(target)}"
+    parts.append(f'<line class="scale" x1="60" x2="540" y1="{bottom - 6}" y2="{bottom - 6}"/>')
+    return (
+        f'<svg class="strip" viewBox="0 0 560 {bottom + 18}" role="img" '
+        f'aria-label="Success rate: {escape(said)}">{"".join(parts)}</svg>'
+    )
+
+
+@lru_cache(maxsize=1)
+def _imported() -> Any:
+    """Pygal without the finder that it leaves behind for plug-ins: every later import of the
+    process would ask it, and Python 3.11 warns of its old interface."""
+    before = list(sys.meta_path)
+    import pygal
+
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder in before]
+    return pygal
+
+
+def _pygal(kind: str, **options: Any) -> Any:
+    pygal = _imported()
+    chosen = {
+        "js": (),
+        "width": 560,
+        "height": 250,
+        "margin": 8,
+        "margin_right": 36,
+        "legend_at_bottom": True,
+        "legend_at_bottom_columns": 3,
+        "show_x_guides": False,
+        "dots_size": 3,
+        "max_scale": 6,
+        "pretty_print": False,
+        "truncate_label": -1,
+        "truncate_legend": -1,
+    }
+    return getattr(pygal, kind)(**(chosen | options))
+
+
+def _figure(title: str, says: str, chart: Any, columns: Row, rows: Sequence[Row]) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(plain(value))}</td>' for value in row)}</tr>" for row in rows
+    )
+    return (
+        f'<figure class="chart"><figcaption><b>{escape(title)}</b> {escape(says)}</figcaption>'
+        f"{_svg(chart, f'{title}. {says}')}"
+        f"<details><summary>{escape(title)} as a table</summary>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(title)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        "</details></figure>"
+    )
+
+
+def _svg(chart: Any, says: str) -> str:
+    """Pygal's drawing alone: its script, style and tool tips are taken out; the page styles the
+    classes that are left."""
+    from pygal.etree import etree
+
+    root = chart.render_tree()
+    _strip(root)
+    root.attrib.pop("id", None)
+    root.set("role", "img")
+    root.set("aria-label", says)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _strip(element: Any) -> None:
+    for child in list(element):
+        tag = child.tag if isinstance(child.tag, str) else "comment"
+        name = tag.rpartition("}")[2]
+        classes = child.get("class", "")
+        if name in ("defs", "desc", "title", "comment") or "tooltip-overlay" in classes:
+            element.remove(child)
+        else:
+            child.attrib.pop("style", None)
+            child.attrib.pop("id", None)
+            for key, value in child.attrib.items():
+                child.set(key, _DIGITS.sub(_short, value))
+            _strip(child)
+
+
+def _short(number: re.Match[str]) -> str:
+    """A tenth of a pixel is exact enough."""
+    return f"{float(number[0]):.1f}"
+
+
+def _with_interval(rate: float | None, interval: Any) -> Any:
+    if rate is None or interval is None:
+        return rate
+    return {"value": rate, "ci": {"low": interval.low, "high": interval.high}}
+
+
+def _latest(records: Sequence[Record]) -> list[Record]:
+    measured = [record for record in records if record.samples]
+    return sorted(measured, key=lambda record: record.time)[-MOST_RUNS:]
+
+
+def _sparse(points: Sequence[tuple[Any, ...]]) -> list[str]:
+    """A label for some of the points, the last among them; the others are in the table."""
+    step = max(1, -(-len(points) // _MOST_LABELS))
+    last = len(points) - 1
+    return [
+        str(point[0]) if at == last or (at % step == 0 and last - at >= step) else ""
+        for at, point in enumerate(points)
+    ]
+
+
+def _tokens(outcomes: Sequence[Outcome]) -> tuple[float, float] | None:
+    known = [
+        (c.prompt_tokens, c.completion_tokens)
+        for outcome in outcomes
+        if (c := outcome.sample.completion) is not None
+        and c.prompt_tokens is not None
+        and c.completion_tokens is not None
+    ]
+    if not known:
+        return None
+    asked, said = zip(*known, strict=True)
+    return fmean(asked), fmean(said)
+
+
+def _share_left(budget: ErrorBudget) -> float | None:
+    return budget.left / budget.budget if budget.budget > 0 else None
+
+
+def _day(record: Record) -> str:
+    return f"{record.time:%Y-%m-%d}"
+
+
+def _percent(share: float) -> str:
+    return figures.percent(share)
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _cost(arm: ArmResult | None) -> str:
+    return figures.dollars(arm.cost_per_call_usd if arm else None)
+
+
+def _between(interval: Any) -> str:
+    if interval is None:
+        return figures.NONE
+    return f"{figures.percent(interval.low)} to {figures.percent(interval.high)}"

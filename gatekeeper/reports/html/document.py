@@ -1,0 +1,113 @@
+"""The result as one HTML page of bounded size."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from gatekeeper import __version__
+from gatekeeper.record import Record
+from gatekeeper.reports import figures
+from gatekeeper.reports.headline import lead, title
+from gatekeeper.reports.page import byte_length
+from gatekeeper.result import GateResult
+
+LIMIT = 2_000_000
+"""Bytes of the whole file."""
+_BODY_SHARE = 0.5
+"""Of the limit; beyond it fewer contracts are shown in full, and samples have their room."""
+_DETAILED = (40, 15, 5, 1, 0)
+_SAMPLES_ROOM = 20_000
+"""Bytes of what stands around the packed samples, such as the names to choose from."""
+
+_SHELL = Template("""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="$policy">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>$title</title>
+<style>$style</style>
+</head>
+<body>
+$body
+$script</body>
+</html>
+""")
+
+
+def render_html(
+    result: GateResult,
+    records: Sequence[Record] = (),
+    *,
+    limit: int = LIMIT,
+    clean: Callable[[str], str] = str,
+) -> str:
+    """HTML of at most `limit` bytes of UTF-8; the limit must leave room for a page at all.
+
+    `records` are past runs on the default branch, for the trends. `clean` takes secrets out of
+    the inputs of the samples, which no other report shows; the rest of `result` comes clean.
+    """
+    heading = f"{title(result)} · gatekeeper"
+    if not (result.contracts or result.uncovered or result.notices):
+        return _page(heading, _quiet(result))
+    # Heavy, and of no use where there is nothing to lay out.
+    from gatekeeper.reports.html.body import render_body, render_samples
+    from gatekeeper.reports.html.samples import judgings, pack
+
+    judged = judgings(result)
+    body = ""
+    for detailed in _DETAILED:
+        body = render_body(result, records, judged, detailed)
+        if byte_length(body) <= limit * _BODY_SHARE:
+            break
+    script = f"{_asset('jsdiff/diff.min.js')}\n{_asset('report.js')}"
+    taken = byte_length(_page(heading, body, script))
+    packed = pack(judged, limit - taken - _SAMPLES_ROOM, clean)
+    return _page(heading, body + render_samples(judged, packed), script)
+
+
+def _quiet(result: GateResult) -> str:
+    """Where nothing is affected: the verdict, and that no model was called."""
+    text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in lead(result))
+    when = escape(f"{figures.moment(result.started)} · gatekeeper {__version__}")
+    return (
+        f'<main><header class="verdict {result.verdict}"><h1>{escape(title(result))}</h1>'
+        f'{text}<p class="quiet">{when}</p></header></main>'
+    )
+
+
+def _page(heading: str, body: str, script: str = "") -> str:
+    style = _asset("style.css")
+    policy = [
+        "default-src 'none'",
+        f"style-src '{_digest(style)}'",
+        f"script-src '{_digest(script)}'" if script else "script-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return _SHELL.substitute(
+        policy="; ".join(policy),
+        title=escape(heading),
+        style=style,
+        body=body,
+        script=f"<script>{script}</script>\n" if script else "",
+    )
+
+
+def _digest(text: str) -> str:
+    """The hash by which the security policy knows the page's own style and script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@lru_cache
+def _asset(name: str) -> str:
+    return files("gatekeeper.reports.html").joinpath("assets", name).read_text(encoding="utf-8")

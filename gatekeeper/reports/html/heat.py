@@ -1,0 +1,122 @@
+"""Tables whose cells are coloured by their value: readable as a table, seen as a map.
+
+The colour only repeats what the cell says in digits, and goes from pale to dark in one hue, so
+that nobody needs to tell hues apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import clip, plain
+from gatekeeper.result import FixtureResult
+
+STEPS = 9
+_NAME_LIMIT = 60
+_MOST_ROWS, _MOST_COLUMNS = 24, 12
+_UNNAMED = "(no category)"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`text` is shown, `level` in [0, 1] colours it (None: not known), `note` is the small print
+    below it, `marked` sets it apart from the others, such as a recommended setting."""
+
+    text: str
+    level: float | None = None
+    note: str = ""
+    marked: bool = False
+
+
+def heatmap(
+    caption: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Mapping[tuple[str, str], Cell],
+    *,
+    corner: str = "",
+    kind: str = "heat",
+) -> str:
+    """HTML of a table with a cell for each `(row, column)`; those that are missing are empty.
+
+    `corner` names what the rows are. All texts may be hostile. `kind` becomes its class.
+    """
+    head = "".join(f'<th scope="col">{_name(column)}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row">{_name(row)}</th>'
+        + "".join(_cell(cells.get((row, column)), row, column) for column in columns)
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(plain(caption))}">'
+        f'<table class="{escape(kind)}"><caption>{escape(plain(caption))}</caption>'
+        f'<thead><tr><th scope="col">{_name(corner)}</th>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def failure_clusters(
+    fixtures: Sequence[FixtureResult], outcomes: Mapping[str, Sequence[Outcome]]
+) -> str:
+    """Where head fails: a row for each category, a column for each check, the worst first.
+
+    Empty where no check fails on head. A cell is the share of head's judged samples that fail.
+    """
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for fixture in fixtures:
+        category = fixture.category or _UNNAMED
+        for outcome in outcomes.get(fixture.id, ()):
+            if outcome.sample.trial.arm == "head":
+                for judgement in outcome.judgements:
+                    if judgement.passed is not None:
+                        tally = counts[category, judgement.check]
+                        tally[0] += not judgement.passed
+                        tally[1] += 1
+    rows = _worst((category, failed) for (category, _), (failed, _) in counts.items())
+    columns = _worst((check, failed) for (_, check), (failed, _) in counts.items())
+    if not columns:
+        return ""
+    cells = {
+        key: Cell(figures.percent(failed / judged), failed / judged, f"{failed:,} of {judged:,}")
+        for key, (failed, judged) in counts.items()
+    }
+    caption = "Share of head's samples that fail, by category and check"
+    shown = heatmap(
+        caption, rows[:_MOST_ROWS], columns[:_MOST_COLUMNS], cells, corner="Category", kind="heat"
+    )
+    rest = max(0, len(rows) - _MOST_ROWS), max(0, len(columns) - _MOST_COLUMNS)
+    if not any(rest):
+        return shown
+    categories = figures.count(rest[0], "category", "categories")
+    left = f"{categories} and {figures.count(rest[1], 'check')} with fewer failures are not shown."
+    return f'{shown}<p class="quiet">{left}</p>'
+
+
+def _worst(failures: object) -> list[str]:
+    """The names with failures, those with the most first."""
+    totals: dict[str, int] = defaultdict(int)
+    for name, failed in failures:  # type: ignore[attr-defined]
+        totals[name] += failed
+    return sorted((n for n in totals if totals[n]), key=lambda name: (-totals[name], name))
+
+
+def _cell(cell: Cell | None, row: str, column: str) -> str:
+    if cell is None:
+        return '<td class="none">–</td>'
+    level = "none" if cell.level is None else f"h{round(min(1, max(0, cell.level)) * STEPS)}"
+    marked = " marked" if cell.marked else ""
+    note = f"<small>{escape(plain(cell.note))}</small>" if cell.note else ""
+    return (
+        f'<td class="{level}{marked}" data-row="{escape(plain(row))}" '
+        f'data-column="{escape(plain(column))}">{escape(plain(cell.text))}{note}</td>'
+    )
+
+
+def _name(text: str) -> str:
+    return escape(clip(plain(text), _NAME_LIMIT))

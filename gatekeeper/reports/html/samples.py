@@ -1,0 +1,306 @@
+"""Every sample, packed for the browser: JSON, gzip, base64. Texts are kept once.
+
+Base64 has no character that means anything in HTML, whatever a model wrote. What does not fit
+is left out from the end of an order that begins with what failed or changed.
+
+The document is made of tables, because ten thousand objects repeat their keys ten thousand times:
+
+| key | holds |
+| --- | --- |
+| `texts` | every text once; the others are indices into it, -1 for none |
+| `cut` | index of a text that was too long -> how many characters are missing |
+| `judgings` | one for each contract that judged: `name`, `prompts` (base, head), `fixtures` |
+
+A fixture is `[id, category, change, base tally, head tally, base passed, head passed, notes,
+input of base, input of head, errors, samples]`, a sample `[arm, repetition, passed, output, raw
+output, facts, error, repairs, judgements]`, a judgement `[check, passed, message, severity]`.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import clip, visible
+from gatekeeper.reports.html.inputs import distinct_parts
+from gatekeeper.reports.order import by_loss, by_severity
+from gatekeeper.result import ArmResult, ContractResult, FixtureResult, GateResult
+
+TEXT_LIMIT = 20_000
+"""Characters of an output or a message; the rest is in samples.jsonl."""
+PROMPT_LIMIT = 100_000
+_NAME_LIMIT = 200
+# A first guess that is too large is made smaller until it fits, never by less than this.
+_SMALLER = 0.97
+
+Clean = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """`text` is what the browser unpacks; `shown` of `total` samples are in it."""
+
+    text: str
+    shown: int
+    total: int
+
+    @property
+    def left_out(self) -> int:
+        return self.total - self.shown
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One contract's or its base's eyes on the change: a list of fixtures to choose from."""
+
+    contract: str
+    label: str
+    base: ArmResult | None
+    head: ArmResult | None
+    fixtures: tuple[FixtureResult, ...]
+    outcomes: Mapping[str, Sequence[Outcome]]
+    """By fixture, in the order drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """What is kept or left out as one: a fixture's samples of one repetition on both arms."""
+
+    judging: int
+    fixture: int
+    outcomes: tuple[Outcome, ...]
+    rank: int
+
+
+def judgings(result: GateResult) -> tuple[Judging, ...]:
+    """In the order of the report: the worst contract first, then what its base contract saw."""
+    groups: dict[tuple[str, Arm], dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in result.outcomes:
+        trial = outcome.sample.trial
+        groups[trial.contract, trial.judged_by][trial.fixture].append(outcome)
+    each = (_judgings_of(contract, groups) for contract in by_severity(result.contracts))
+    return tuple(judging for found in each for judging in found if judging.fixtures)
+
+
+def worst_first(fixtures: Sequence[FixtureResult]) -> tuple[FixtureResult, ...]:
+    """What broke, what fails, what is not known, what was fixed, and the rest."""
+    return tuple(sorted(by_loss(fixtures), key=_place))
+
+
+def _place(fixture: FixtureResult) -> int:
+    if fixture.change == "broke":
+        return 0
+    if fixture.head_passed is not True:
+        return 1 if fixture.head_passed is False else 2
+    return 3 if fixture.change == "fixed" else 4
+
+
+def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
+    """As much as fits into `room` bytes. `clean` is applied to what only this report shows of a
+    sample: its input."""
+    items = sorted(_items(judged), key=lambda item: item.rank)
+    total = sum(len(item.outcomes) for item in items)
+    inputs = [_inputs(judging, clean) for judging in judged]
+    kept = len(items)
+    while True:
+        text = _encode(_document(judged, items[:kept], inputs))
+        if len(text) <= room or not kept:
+            shown = sum(len(item.outcomes) for item in items[:kept])
+            return Packed(text if len(text) <= room else "", shown, total)
+        kept = int(kept * min(_SMALLER, room / len(text)))
+
+
+def _judgings_of(
+    contract: ContractResult, groups: Mapping[tuple[str, Arm], Mapping[str, Sequence[Outcome]]]
+) -> list[Judging]:
+    own = groups.get((contract.name, "head"), {})
+    found = [
+        Judging(
+            contract.name,
+            contract.name,
+            contract.base,
+            contract.head,
+            worst_first(contract.fixtures),
+            own,
+        )
+    ]
+    before = contract.under_base
+    if before is not None:
+        label = f"{contract.name}, judged by the base contract"
+        others = groups.get((contract.name, "base"), {})
+        found.append(
+            Judging(
+                contract.name, label, before.base, before.head, worst_first(before.fixtures), others
+            )
+        )
+    return found
+
+
+def _items(judged: Sequence[Judging]) -> list[_Item]:
+    return [
+        _Item(at, number, tuple(pair), _rank(fixture, pair))
+        for at, judging in enumerate(judged)
+        for number, fixture in enumerate(judging.fixtures)
+        for pair in _pairs(judging.outcomes.get(fixture.id, ()))
+    ]
+
+
+def _pairs(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
+    pairs: dict[int, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        pairs[outcome.sample.trial.repetition].append(outcome)
+    return list(pairs.values()) or [[]]
+
+
+def _rank(fixture: FixtureResult, pair: Sequence[Outcome]) -> int:
+    """0 what changed or failed or has no answer, 1 what was answered differently, 2 the rest."""
+    if fixture.change in ("broke", "fixed") or not all(outcome.passed for outcome in pair):
+        return 0
+    return 1 if len({outcome.sample.output for outcome in pair}) > 1 else 2
+
+
+@dataclass(slots=True)
+class _Texts:
+    """Each text once, safe to look at, and how much of it is missing."""
+
+    index: dict[tuple[str, int], int] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    cut: dict[int, int] = field(default_factory=dict)
+
+    def at(self, text: str | None, limit: int = TEXT_LIMIT) -> int:
+        if text is None:
+            return -1
+        known = self.index.get((text, limit))
+        if known is not None:
+            return known
+        place = self.index[text, limit] = len(self.texts)
+        self.texts.append(visible(text[:limit]))
+        if len(text) > limit:
+            self.cut[place] = len(text) - limit
+        return place
+
+
+def _document(
+    judged: Sequence[Judging],
+    items: Sequence[_Item],
+    inputs: Sequence[Mapping[Arm, Mapping[str, str]]],
+) -> dict[str, Any]:
+    texts = _Texts()
+    samples: dict[tuple[int, int], list[Outcome]] = defaultdict(list)
+    for item in items:
+        samples[item.judging, item.fixture] += item.outcomes
+    return {
+        "judgings": [
+            {
+                "name": clip(visible(judging.label), _NAME_LIMIT),
+                "prompts": [
+                    texts.at(arm.prompt_text if arm else None, PROMPT_LIMIT)
+                    for arm in (judging.base, judging.head)
+                ],
+                "fixtures": [
+                    _fixture(fixture, samples[at, number], inputs[at], texts)
+                    for number, fixture in enumerate(judging.fixtures)
+                    if (at, number) in samples
+                ],
+            }
+            for at, judging in enumerate(judged)
+        ],
+        "texts": texts.texts,
+        "cut": texts.cut,
+    }
+
+
+def _fixture(
+    fixture: FixtureResult,
+    outcomes: Sequence[Outcome],
+    inputs: Mapping[Arm, Mapping[str, str]],
+    texts: _Texts,
+) -> list[Any]:
+    before, after = (inputs[arm].get(fixture.id) for arm in ("base", "head"))
+    return [
+        texts.at(fixture.id, _NAME_LIMIT),
+        texts.at(fixture.category, _NAME_LIMIT),
+        fixture.change,
+        str(fixture.base or figures.NONE),
+        str(fixture.head or figures.NONE),
+        fixture.base_passed,
+        fixture.head_passed,
+        texts.at(_notes(fixture)),
+        texts.at(before),
+        texts.at(after),
+        [texts.at(error) for error in fixture.errors],
+        [_sample(outcome, texts) for outcome in outcomes],
+    ]
+
+
+def _notes(fixture: FixtureResult) -> str:
+    notes = []
+    if fixture.p_value is not None:
+        notes.append(f"its own test, adjusted: p {figures.p_value(fixture.p_value)}")
+    if fixture.duplicate_of is not None:
+        notes.append(f"the same input as {fixture.duplicate_of}")
+    return " · ".join(notes)
+
+
+def _sample(outcome: Outcome, texts: _Texts) -> list[Any]:
+    sample = outcome.sample
+    said = sample.completion.text if sample.completion else None
+    return [
+        int(sample.trial.arm == "head"),
+        sample.trial.repetition,
+        outcome.passed,
+        texts.at(sample.output if sample.completion else None),
+        texts.at(said if said != sample.output else None),
+        texts.at(_facts(outcome)),
+        texts.at(sample.error),
+        [texts.at(repair) for repair in sample.repairs],
+        [
+            [texts.at(j.check, _NAME_LIMIT), j.passed, texts.at(j.message or None), j.severity]
+            for j in outcome.judgements
+        ],
+    ]
+
+
+def _facts(outcome: Outcome) -> str:
+    """What a sample took, as far as it is known."""
+    completion = outcome.sample.completion
+    facts = []
+    if completion:
+        if completion.latency_ms is not None:
+            facts.append(figures.milliseconds(completion.latency_ms))
+        if completion.prompt_tokens is not None and completion.completion_tokens is not None:
+            tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
+            facts.append(f"{tokens} tokens")
+        if completion.cost_usd is not None:
+            facts.append(figures.dollars(completion.cost_usd))
+        if completion.replayed:
+            facts.append("from a recording")
+    if outcome.sample.shared:
+        facts.append("the other arm asked the same, so its answer counts for both")
+    return " · ".join(facts)
+
+
+def _inputs(judging: Judging, clean: Clean) -> dict[Arm, dict[str, str]]:
+    """What tells the fixtures apart, by arm."""
+    found: dict[Arm, dict[str, str]] = {}
+    for arm in ("base", "head"):
+        asked = {
+            name: outcome.sample.trial.request.messages
+            for name, outcomes in judging.outcomes.items()
+            for outcome in outcomes
+            if outcome.sample.trial.arm == arm
+        }
+        found[arm] = {name: clean(text) for name, text in distinct_parts(asked).items()}
+    return found
+
+
+def _encode(document: Mapping[str, Any]) -> str:
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
