@@ -109,6 +109,28 @@ class Comparison:
         return found
 
     @property
+    def pairs(self) -> int:
+        """How many pairs were drawn so far, of all rounds."""
+        return sum(self._drawn)
+
+    @property
+    def changed(self) -> tuple[int, int]:
+        """How many inputs broke and how many were fixed, over the pairs measured so far."""
+        import numpy as np
+
+        measured = self._kindest == self._harshest
+        drops = np.where(measured, self._kindest, 0).sum(axis=1, dtype=int)
+        return int((drops > 0).sum()), int((drops < 0).sum())
+
+    @property
+    def nearness(self) -> tuple[float, float] | None:
+        """How near "regressed" and "not_worse" are, from 0 to 1, while inputs are drawn for the
+        first time; later they are only looked at where rounds end, and it is None."""
+        if not self.test.early or self.stopped is not None or self.rounds:
+            return None
+        return self.test.nearness(self._first(self._kindest), self._first(self._harshest))
+
+    @property
     def unmeasured(self) -> int:
         """How many pairs drawn could have been different, because an outcome is not known."""
         open_ones = int((self._kindest != self._harshest).sum())

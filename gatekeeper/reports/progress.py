@@ -1,20 +1,42 @@
-"""Progress while sampling, on standard error: a bar on a terminal, a few plain lines elsewhere."""
+"""Progress while sampling, on standard error.
+
+On a terminal a few lines that are drawn anew: calls, rate, cost, time left, and how far each
+contract is. Anywhere else a plain line every so often, without control codes.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from gatekeeper.evidence.standing import Standing
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.table import Table
 
 _SECONDS_BETWEEN_LINES = 15.0
+_SECONDS_BETWEEN_DRAWINGS = 0.2
+_SHARE_OF_TIME = 0.05
+"""Of the run's own time, the most that showing its progress may take."""
+_MOST_CONTRACTS = 12
+_ENOUGH_OF_A_NAME = 12
+_BAR = 12
+_GAP = 2
+_LAYOUTS = (
+    ("drawn", "bar", "changed", "near"),
+    ("drawn", "changed", "near"),
+    ("changed", "near"),
+    ("near",),
+    (),
+)
+_ANSWERS = {"regressed": "is worse", "not_worse": "is not worse", "exhausted": "all drawn"}
+_STYLES = {"regressed": "red", "not_worse": "green"}
 
 
 class TerminalProgress:
@@ -25,12 +47,11 @@ class TerminalProgress:
     ) -> None:
         self._given = console
         self._clock = clock
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._live: Live | None = None
+        self._standings: Callable[[], Sequence[Standing]] = tuple
         self._total = self._done = self._failed = 0
         self._cost: float | None = None
-        self._began = self._last_line = 0.0
-        self._label = ""
+        self._began = self._next = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -43,56 +64,114 @@ class TerminalProgress:
     ) -> None:
         self.finished()
 
-    def started(self, total: int, label: str = "sampling") -> None:
-        """`total` calls are planned; fewer may be made."""
+    def started(self, total: int, standings: Callable[[], Sequence[Standing]] = tuple) -> None:
+        """`total` calls are planned; fewer may be made. `standings` is asked now and then."""
         self._total, self._done, self._failed, self._cost = total, 0, 0, None
-        self._label = plain(label)
-        self._began = self._last_line = self._clock()
+        self._standings = standings
+        self._began = self._clock()
         if not total:
             return
-        if not self._console().is_terminal:
-            self._line(f"{self._label}: at most {figures.count(total, 'call')}")
+        if not _can_draw(self._console()):
+            self._line(f"sampling: at most {figures.count(total, 'call')}")
+            self._next = self._began + _SECONDS_BETWEEN_LINES
             return
-        self._bar = _bar(self._console())
-        self._task = self._bar.add_task(self._label, total=total, state="")
-        self._bar.start()
+        from rich.live import Live
 
-    def advanced(
-        self, calls: int = 1, *, cost_usd: float | None = None, failed: bool = False
-    ) -> None:
-        """So many more calls are done. The cost shown is the sum of what is known."""
-        self._done += calls
-        self._failed += calls if failed else 0
+        # Standard output may be a pipe that somebody reads: nothing of it is to be drawn here.
+        self._live = Live(
+            console=self._console(), auto_refresh=False, transient=True, redirect_stdout=False
+        )
+        self._live.start()
+        self._draw()
+
+    def advanced(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
+        """One more call is done. The cost shown is the sum of what is known."""
+        self._done += 1
+        self._failed += failed
         if cost_usd is not None:
             self._cost = (self._cost or 0.0) + cost_usd
-        if self._bar and self._task is not None:
-            self._bar.update(self._task, completed=self._done, state=self._state())
-        elif self._clock() - self._last_line >= _SECONDS_BETWEEN_LINES:
-            self._last_line = self._clock()
-            self._line(f"{self._label}: {self._done:,} of {self._total:,}, {self._state()}")
+        if self._clock() < self._next:
+            return
+        if self._live:
+            self._draw()
+        else:
+            self._next = self._clock() + _SECONDS_BETWEEN_LINES
+            self._line(
+                "; ".join([f"sampling: {self._calls()}, {self._state()}", *self._evidence()])
+            )
 
     def finished(self) -> None:
-        """The bar goes away and one line stays. Safe to call twice."""
-        if self._bar:
-            self._bar.stop()
-            self._bar = None
+        """What was drawn goes away and one line stays. Safe to call twice."""
+        if self._live:
+            self._live.stop()
+            self._live = None
         if self._total:
             took = figures.duration(self._clock() - self._began)
-            self._line(
-                f"{self._label}: {self._done:,} of {self._total:,} in {took}, {self._state()}"
-            )
+            self._line(f"sampling: {self._calls()} in {took}, {self._state(ended=True)}")
             self._total = 0
 
-    def _state(self) -> str:
+    def _draw(self) -> None:
+        assert self._live is not None  # noqa: S101
+        began = self._clock()
+        self._live.update(self._picture(self._standings()), refresh=True)
+        now = self._clock()
+        self._next = now + max(_SECONDS_BETWEEN_DRAWINGS, (now - began) / _SHARE_OF_TIME)
+
+    def _picture(self, standings: Sequence[Standing]) -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        console = self._console()
+        head = Text(f"sampling: {self._calls()}, {self._state(standings)}", overflow="ellipsis")
+        head.no_wrap = True
+        # Two lines for the head and for what is left out, one for the cursor.
+        room = max(0, min(_MOST_CONTRACTS, console.height - 3))
+        shown = sorted(standings, key=_nearest_first)[:room]
+        parts: list[RenderableType] = [head, _table(shown, console.width)]
+        hidden = len(standings) - len(shown)
+        if shown and hidden:
+            answered = sum(s.answer is not None for s in standings)
+            more = f"and {hidden:,} more; {answered:,} of {len(standings):,} answered"
+            parts.append(Text(more, style="dim", no_wrap=True, overflow="ellipsis"))
+        return Group(*parts)
+
+    def _evidence(self) -> Iterator[str]:
+        """How many contracts have an answer, and how far the nearest other one is."""
+        standings = self._standings()
+        if len(standings) > 1:
+            answered = sum(s.answer is not None for s in standings)
+            yield f"{answered:,} of {len(standings):,} contracts answered"
+        nearest = min((s for s in standings if s.answer is None), key=_nearest_first, default=None)
+        if nearest is not None:
+            yield f"{plain(nearest.contract)}: {', '.join(filter(None, _cells(nearest)))}"
+
+    def _calls(self) -> str:
+        return f"{self._done:,} of {self._total:,}"
+
+    def _state(self, standings: Sequence[Standing] | None = None, *, ended: bool = False) -> str:
         seconds = self._clock() - self._began
-        rate = f"{self._done / seconds:.1f}/s, " if seconds > 0 and self._done else ""
-        failed = f", {self._failed:,} failed" if self._failed else ""
-        return f"{rate}cost {figures.dollars(self._cost)}{failed}"
+        said = [f"cost {figures.dollars(self._cost)}"]
+        if seconds > 0 and self._done:
+            said.insert(0, f"{self._done / seconds:.1f}/s")
+            left = 0 if ended else self._calls_left(standings)
+            if left:
+                said.append(f"at most {figures.duration(left * seconds / self._done)} left")
+        if self._failed:
+            said.append(f"{self._failed:,} failed")
+        return ", ".join(said)
+
+    def _calls_left(self, standings: Sequence[Standing] | None) -> int:
+        """At most: a contract that has its answer needs no more, and others may soon have."""
+        planned = self._total - self._done
+        every = self._standings() if standings is None else standings
+        if not every:
+            return planned
+        return min(planned, sum(s.planned - s.drawn for s in every if s.answer is None))
 
     def _line(self, text: str) -> None:
         from rich.text import Text
 
-        self._console().print(Text(text))
+        self._console().print(Text(text), soft_wrap=True)
 
     def _console(self) -> Console:
         from rich.console import Console
@@ -101,15 +180,59 @@ class TerminalProgress:
         return self._given
 
 
-def _bar(console: Console) -> Progress:
-    from rich import progress
+def _can_draw(console: Console) -> bool:
+    """FORCE_COLOR makes rich take a log for a terminal: only the file itself knows."""
+    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
-    return progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[state]}", markup=False),
-        progress.TimeRemainingColumn(),
-        console=console,
-        transient=True,
+
+def _nearest_first(standing: Standing) -> tuple[bool, float, str]:
+    near = max(standing.worse or 0.0, standing.not_worse or 0.0)
+    near = near or standing.drawn / max(1, standing.planned)
+    return standing.answer is not None, -near, standing.contract
+
+
+def _table(standings: Sequence[Standing], width: int) -> Table:
+    """A row a contract, never wider than `width`: what matters least is left out first."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [(standing, plain(standing.contract), _cells(standing)) for standing in standings]
+    widest = [max((len(cells[column]) for _, _, cells in rows), default=0) for column in range(3)]
+    sizes = dict(zip(("drawn", "changed", "near"), widest, strict=True), bar=_BAR)
+    name = min(_ENOUGH_OF_A_NAME, max((len(name) for _, name, _ in rows), default=0))
+    taken = {layout: sum(sizes[column] + _GAP for column in layout) for layout in _LAYOUTS}
+    columns = next((layout for layout in _LAYOUTS if name + taken[layout] < width), ())
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    table.add_column(
+        no_wrap=True, overflow="ellipsis", max_width=max(1, width - 1 - taken[columns])
     )
+    for _ in columns:
+        table.add_column(no_wrap=True)
+    for standing, name_of_it, (drawn, changed, near) in rows:
+        bar = ProgressBar(total=standing.planned, completed=standing.drawn, width=_BAR)
+        style = _STYLES.get(standing.answer or "", "")
+        cells: dict[str, RenderableType] = {
+            "drawn": Text(drawn),
+            "bar": bar,
+            "changed": Text(changed),
+            "near": Text(near, style=style),
+        }
+        table.add_row(Text(name_of_it), *(cells[column] for column in columns))
+    return table
+
+
+def _cells(standing: Standing) -> tuple[str, str, str]:
+    """What was drawn, what changed, and the answer or how near it is."""
+    if standing.pairs is None:
+        drawn, changed = f"{standing.drawn:,} of {standing.planned:,} samples", ""
+    else:
+        drawn = figures.count(standing.pairs, "pair")
+        changed = f"{standing.broke:,} broke, {standing.fixed:,} fixed"
+    if standing.answer is not None:
+        return drawn, changed, _ANSWERS[standing.answer]
+    worse, not_worse = standing.worse or 0.0, standing.not_worse or 0.0
+    if not worse and not not_worse:
+        return drawn, changed, ""
+    name, near = ("worse", worse) if worse >= not_worse else ("not worse", not_worse)
+    return drawn, changed, f"{near:.0%} to {name}"

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from gatekeeper import __version__
 from gatekeeper.reports.harmless import clip, visible
 from gatekeeper.reports.places import Place, failing_check, places
-from gatekeeper.result import ContractResult, GateResult, Reason, ReasonCode, Verdict
+from gatekeeper.result import ContractResult, GateResult, Reason, ReasonCode
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -28,9 +28,8 @@ MOST_RESULTS = 5_000
 _TEXT_LIMIT = 1_000
 
 Level = Literal["error", "warning"]
+"""A failure, and what could not be decided or measured: no fault of the prompt's."""
 
-# What could not be measured or decided is no fault of the prompt's, and blocks no merge here.
-_LEVELS: Mapping[Verdict, Level] = {"fail": "error", "error": "warning", "inconclusive": "warning"}
 
 _RULES: Mapping[ReasonCode, tuple[str, str]] = {
     "regression": (

@@ -189,6 +189,19 @@ class SequentialTest:
             p = self._joint_p_value(reached)
         return Evaluation(False, min(1.0, max(p / share, math.nextafter(level, 1))))
 
+    def nearness(self, kindest: Differences, harshest: Differences) -> tuple[float, float]:
+        """How near the pairs of the first round have come to "regressed" and to "not_worse",
+        from 0 to 1: the broken fixtures out of those that the boundary asks for by now, and the
+        capital on a logarithmic scale. For whoever waits; it decides nothing.
+        """
+        changed, broke = int((kindest != 0).sum()), int((kindest > 0).sum())
+        worse = min(1.0, broke / int(self.walk.fewest[changed]))
+        if not 0 < self.margin < 1 or not len(harshest):
+            return worse, 0.0
+        capital = float(not_worse_capital(harshest, self.margin)[-1])
+        won = math.log(max(1.0, capital)) / -math.log(BETTING_SHARE * self.alpha)
+        return worse, min(1.0, won)
+
     def _bet_won(self, harshest: Differences) -> int | None:
         """After how many pairs the e-process says that head is not worse by the margin."""
         if not 0 < self.margin < 1:

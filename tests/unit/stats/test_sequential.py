@@ -276,3 +276,27 @@ def test_a_level_of_zero_or_one_is_named(name, value):
     arguments = {"level": 0.05, "alpha": 0.05, name: value}
     with pytest.raises(ValueError, match=rf"^{name}: "):
         SequentialTest(fixtures=10, rounds=3, margin=0.05, **arguments)
+
+
+# --- how near an answer is, for whoever waits ---------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn(), LEVELS)
+def test_the_way_to_an_answer_is_at_its_end_exactly_where_there_is_one(differences, level):
+    """Pair by pair, until the first answer."""
+    test = plan(len(differences), differences.shape[1], level, margin=0.3)
+    first = differences[:, 0]
+    for pairs in range(len(first) + 1):
+        worse, not_worse = test.nearness(first[:pairs], first[:pairs])
+        stop = test.after_pairs(first[:pairs], first[:pairs])
+        assert 0 <= worse <= 1
+        assert 0 <= not_worse <= 1
+        assert (worse == 1 or not_worse >= 1 - 1e-12) == (stop is not None)
+        if stop:
+            break
+
+
+def test_a_margin_that_cannot_be_bet_on_is_never_near():
+    first = np.zeros(50, dtype=np.int8)
+    assert plan(50, 1, margin=0.0).nearness(first, first) == (0.0, 0.0)
