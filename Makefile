@@ -42,6 +42,7 @@ bench: setup
 # Simulates the decisions and writes the tables of docs/statistics.md.
 bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.decisions --write docs/statistics.md
+	$(BIN)/python -m benchmarks.drift --write docs/statistics.md
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/bench.lock
@@ -54,6 +55,7 @@ bench-smoke: setup
 	$(BIN)/python benchmarks/ahead.py --runs 1 --calls 100
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
+	$(BIN)/python -m benchmarks.drift --runs 2
 
 schema: setup
 	$(BIN)/python scripts/publish_schema.py

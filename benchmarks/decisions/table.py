@@ -35,12 +35,12 @@ def tables(results: Results, runs: int, seed: int) -> str:
     )
 
 
-def write_between_markers(page: Path, text: str) -> None:
-    before, found_begin, rest = page.read_text("utf-8").partition(BEGIN)
-    _, found_end, after = rest.partition(END)
+def write_between_markers(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
+    before, found_begin, rest = page.read_text("utf-8").partition(begin)
+    _, found_end, after = rest.partition(end)
     if not (found_begin and found_end):
-        raise ValueError(f"page: {page} has no {BEGIN} followed by {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        raise ValueError(f"page: {page} has no {begin} followed by {end}")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
 def _rates(results: Results, truth: Truth) -> str:

@@ -13,13 +13,13 @@ on that it is one of the k = s - j + 1 worst of the s nights so far, which is a 
 stake a part of their money and get s/k times the stake back if they win. So the game is fair if
 nothing changed. The test shares one unit of money out among those who believe in each night, in
 worse and in better: if nothing changed, the chance that all of them together *ever* own 1/alpha is
-at most alpha. Ties count as lost unless the night wins all of them.
+at most alpha. Of nights that tie, the one that bets takes the last place.
 
 Ranks of exchangeable scores are independent, and their bets a martingale: Vovk, V., Gammerman, A.
 and Shafer, G. (2022), Algorithmic Learning in a Random World, 2nd ed., chapter 8 (conformal test
-martingales); Ville (1939). Counting ties as lost makes no bet better than with ties broken at
-random. Sharing out over nights: the mixture of Shiryaev, A. N. (1963), On optimum methods in
-quickest detection problems, Theory of Probability and its Applications 8:22-46.
+martingales); Ville (1939). The last place makes no bet better than a tie broken at random would.
+Sharing out over nights: the mixture of Shiryaev, A. N. (1963), On optimum methods in quickest
+detection problems, Theory of Probability and its Applications 8:22-46.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ ALPHA = 0.01
 _STAKE = 0.6
 """The part of their money that each believer stakes."""
 _HALF = 30
-"""Half of the money is on the first so many nights, half of the rest on as many after them …"""
+"""Half of the money is on a change in the first so many nights, half of the rest on one in the
+twice as many after them, and so on."""
 _TIED = 1e-9
 """Scores as near as this are the same score but for rounding."""
 _MOST = 690.0
@@ -98,28 +99,27 @@ def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
     import numpy as np
 
     passed, samples = _counts(nights)
-    known = np.flatnonzero(samples.any(axis=1)) if len(nights) else np.arange(0)
-    models = _new_models(nights)
-    if not len(known):
+    measured, models = samples.any(axis=1), _new_models(nights)
+    if not measured.any():
         nothing = (None,) * len(nights)
         return Drift(nothing, nothing, (1.0,) * len(nights), models, None)
 
-    passed, samples = passed[known], samples[known]
+    known, passed, samples = np.flatnonzero(measured), passed[measured], samples[measured]
     scores = _scores(passed, samples)
     latest, spread = scores[:, -1], np.sqrt((samples > 0).sum(axis=1))
-    rates = _mean_rate(passed, samples) + latest / spread
-    chart = ewma_chart(latest.tolist(), float(np.median(spread / samples.sum(axis=1))))
+    rates = (_mean_rate(passed, samples) + latest / spread).tolist()
+    one_sample = float(np.median(spread / samples.sum(axis=1)))
+    chart = ewma_chart(latest.tolist(), one_sample)
     money = _money(scores)
     owned = np.logaddexp.reduce(money, axis=0)
 
-    place = {int(night): i for i, night in enumerate(known)}
-    so_far = (np.searchsorted(known, np.arange(len(nights)), side="right") - 1).tolist()
+    nightly = list(zip((np.cumsum(measured) - 1).tolist(), measured.tolist(), strict=True))
     return Drift(
-        rates=tuple(float(rates[place[i]]) if i in place else None for i in range(len(nights))),
-        chart=tuple(chart[place[i]] if i in place else None for i in range(len(nights))),
-        e_values=tuple(math.exp(min(_MOST, owned[i])) if i >= 0 else 1.0 for i in so_far),
+        rates=tuple(rates[i] if now else None for i, now in nightly),
+        chart=tuple(chart[i] if now else None for i, now in nightly),
+        e_values=tuple(math.exp(min(_MOST, owned[i])) if i >= 0 else 1.0 for i, _ in nightly),
         new_models=models,
-        change=_change(money, owned, rates, known, alpha),
+        change=_change(money, owned, np.array(rates), known, alpha),
     )
 
 
@@ -127,15 +127,17 @@ def _counts(nights: Sequence[Night]) -> tuple[Ints, Ints]:
     """What passed and what was sampled, of shape (nights, fixtures)."""
     import numpy as np
 
+    fixtures = len(nights[0].samples) if nights else 0
     for i, night in enumerate(nights):
         for name, counts in (("passed", night.passed), ("samples", night.samples)):
-            if len(counts) != len(nights[0].samples):
+            if len(counts) != fixtures:
                 raise ValueError(
-                    f"{name}: night {i} must have the {len(nights[0].samples)} fixtures of the "
-                    f"first, got {len(counts)}"
+                    f"{name}: night {i} must have the {fixtures} fixtures of the first, "
+                    f"got {len(counts)}"
                 )
-    passed = np.array([night.passed for night in nights], dtype=np.int64)
-    samples = np.array([night.samples for night in nights], dtype=np.int64)
+    shape = (len(nights), fixtures)
+    passed = np.array([night.passed for night in nights], dtype=np.int64).reshape(shape)
+    samples = np.array([night.samples for night in nights], dtype=np.int64).reshape(shape)
     wrong = np.argwhere((passed < 0) | (passed > samples))
     if len(wrong):
         i, f = wrong[0]
