@@ -6,6 +6,7 @@
     │   └── UsageError         a bad flag, an unknown ref, not a git repository
     └── MeasurementError       exit 3: the gate could not measure
         ├── CallFailed         one model call failed; may be worth another try
+        │   └── NotRecorded    a recording has no answer: no model was called
         └── PublishError       an answer could not be delivered to GitHub
 
 A check that fails on a model's output is not an error: it is evidence, and ends in exit 1.
@@ -91,6 +92,14 @@ class CallFailed(MeasurementError):
         self.retry_after = retry_after
         self.fatal = fatal
         self.author = author
+
+
+class NotRecorded(CallFailed):
+    """The recording at `path` has no answer to the request. No model was called for it."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class PublishError(MeasurementError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.change import AffectedBy, Change
@@ -54,6 +54,8 @@ class Forecast:
     uncovered: tuple[str, ...]
     unaffected: int
     notices: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    """Where the most that may be spent is more than the base policy allows."""
 
     @property
     def calls(self) -> int:
@@ -77,7 +79,7 @@ def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price)
     """
     work = plan_check(change, policy, names)
     strictest = levels(work.jobs)
-    return Forecast(
+    found = Forecast(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
         contracts=(
@@ -90,6 +92,22 @@ def forecast(change: Change, policy: Policy, names: Sequence[str], price: Price)
         uncovered=work.affected.uncovered,
         unaffected=work.affected.unaffected,
         notices=work.affected.notices,
+    )
+    return replace(found, warnings=_beyond_limits(found, policy))
+
+
+def _beyond_limits(found: Forecast, policy: Policy) -> tuple[str, ...]:
+    limits = policy.limits
+    known = sum(contract.cost_usd or 0.0 for contract in found.contracts)
+    beyond = []
+    if limits.calls is not None and found.calls > limits.calls:
+        beyond.append((f"{found.calls:,} calls", f"limits.calls is {limits.calls:,}"))
+    if limits.cost_usd is not None and known > limits.cost_usd:
+        beyond.append((f"${known:.4g}", f"limits.cost_usd is {limits.cost_usd:.4g}"))
+    return tuple(
+        f"It may take {forecast}, and {limit} in {POLICY_PATH}: a check that is not sure before "
+        "ends there, and could not measure. Use fewer fixtures or samples, or raise the limit"
+        for forecast, limit in beyond
     )
 
 
@@ -125,7 +143,7 @@ def _forecast_job(
     requests = distinct_requests(job.trials)
     contract = job.contract
     level = strictest.get((contract.name, job.judgings[0].by))
-    seen = None if level is None else foresee(job.judgings[0], level)
+    seen = None if level is None else foresee(job.judgings[0], round(contract.gate.alpha / level))
     return ContractForecast(
         name=contract.name,
         path=contract.path,
@@ -151,7 +169,7 @@ def _may_stop_early(job: Job) -> bool:
         return False
     if job.paired:
         return contract.sampling.aggregate not in ("all", "any")
-    return contract.slo.any and contract.gate.tolerance is None and contract.sampling.samples > 1
+    return bool(contract.slo) and contract.gate.tolerance is None and contract.sampling.samples > 1
 
 
 def _sum(costs: Sequence[float | None]) -> float | None:

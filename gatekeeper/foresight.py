@@ -11,7 +11,8 @@ from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """`inputs` distinct inputs are compared at `level`. Shares in [0, 1].
+    """`inputs` distinct inputs are compared at `level`, which `together` comparisons share: 1 is
+    the contract alone. Shares in [0, 1].
 
     `minimum_detectable_effect` is the smallest drop found with probability 0.8 where fixtures do
     not flicker, which no number of samples betters; None where none is. `fixtures_needed` is how
@@ -24,6 +25,7 @@ class Foresight:
     margin: float
     minimum_detectable_effect: float | None
     fixtures_needed: int | None
+    together: int = 1
 
     @property
     def warning(self) -> str | None:
@@ -33,25 +35,32 @@ class Foresight:
             return None
         # Rounded up: what is advised must be enough.
         percent = None if seen is None else math.ceil(round(seen * 100, 6))
-        shown = "no drop at all" if percent is None else f"a drop of {_points(percent)} at best"
+        shown = "no drop" if percent is None else f"a drop of {_points(percent)} at best"
         advice = []
         if self.fixtures_needed is not None:
-            advice.append(f"{self.fixtures_needed:,} fixtures would do")
+            advice.append(f"use {self.fixtures_needed:,} fixtures")
         if percent is not None and percent < 100:
             advice.append(f"set gate.margin to {percent / 100:.2g}")
         noun = "distinct fixture" if self.inputs == 1 else "distinct fixtures"
         return (
-            f"{self.name}: {self.inputs:,} {noun} can show {shown}, "
-            f"its margin is {self.margin * 100:.3g}; {', or '.join(advice) or 'add fixtures'}"
+            f"{self.name}, {self.judged}: {self.inputs:,} {noun} can show {shown}, gate.margin "
+            f"is {_points(self.margin * 100)}; {', or '.join(advice) or 'add fixtures'}"
         )
 
+    @property
+    def judged(self) -> str:
+        """With how many others: the more there are, the less each can show."""
+        if self.together == 1:
+            return "judged alone"
+        others = self.together - 1
+        return f"judged together with {others:,} other{'s' * (others > 1)}"
 
-def foresee(judging: Judging, level: float | None = None) -> Foresight:
-    """What the judging could see, were its arms compared at `level`: alpha, unless other
-    comparisons of the run share it."""
+
+def foresee(judging: Judging, together: int = 1) -> Foresight:
+    """What the judging could see, were so many comparisons to share alpha."""
     gate = judging.contract.gate
     inputs = len(judging.inputs())
-    level = gate.alpha if level is None else level
+    level = gate.alpha / together
     return Foresight(
         name=judging.contract.name,
         inputs=inputs,
@@ -59,8 +68,9 @@ def foresee(judging: Judging, level: float | None = None) -> Foresight:
         margin=gate.margin,
         minimum_detectable_effect=minimum_detectable_effect(inputs, level),
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
+        together=together,
     )
 
 
-def _points(percent: int) -> str:
-    return "1 point" if percent == 1 else f"{percent} points"
+def _points(percent: float) -> str:
+    return f"{percent:.3g} percentage point{'' if percent == 1 else 's'}"

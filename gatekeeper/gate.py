@@ -6,7 +6,7 @@ Read this file first. Nothing is printed or written on the way; the edges are pa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -28,12 +28,13 @@ from gatekeeper.evidence.job import Job, plan_job
 from gatekeeper.reasons import uncovered_reasons
 from gatekeeper.result import Calls, ContractResult, GateResult, Waiver
 from gatekeeper.sampling.client import ModelClient
-from gatekeeper.slo.budget import Event
+from gatekeeper.slo.budget import Spending
 from gatekeeper.verdict import conclude, exit_code, frozen, removed, waived, worst
 
 if TYPE_CHECKING:
     import asyncio
 
+    from gatekeeper.sampling.cache import Pair
     from gatekeeper.sampling.retry import RetryPolicy
     from gatekeeper.sampling.run import Run
 
@@ -63,18 +64,20 @@ class Work:
 class Surroundings:
     """What a run is given from outside: the model, the past, and how to follow or end it.
 
-    `history` maps a contract's name to its events on the default branch; None where no
+    `history` holds the events of the default branch, by contract and objective; None where no
     history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
-    that count for the commit judged.
+    that count for the commit judged. `remembered` are pairs that earlier runs measured, by key:
+    what they answer is not asked again.
     """
 
     client: ModelClient
-    history: Mapping[str, Sequence[Event]] | None = None
+    history: Spending | None = None
     notices: tuple[str, ...] = ()
     progress: Progress | None = None
     stop: asyncio.Event | None = None
     retry: RetryPolicy | None = None
     waivers: tuple[Waiver, ...] = ()
+    remembered: Mapping[str, Pair] = field(default_factory=dict)
 
 
 def plan_check(
@@ -125,18 +128,20 @@ def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work
 async def measure(work: Work, around: Surroundings) -> GateResult:
     """Sample the models, weigh the evidence, decide. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
+    from gatekeeper.sampling.cache import recall
     from gatekeeper.sampling.run import distinct_requests, run_trials
 
     started = datetime.now(UTC)
     work = _sampled_whole(work, around, started)
     watches = Watches(work.jobs, around.progress)
     if around.progress:
-        around.progress.started(len(distinct_requests(work.trials)))
+        around.progress.started(len(distinct_requests(work.trials)), watches.standings)
     sampled = await run_trials(
         work.trials,
         around.client,
         watches,
         work.policy.limits,
+        known=recall(work.trials, around.remembered),
         retry=around.retry,
         stop=around.stop,
     )
@@ -150,25 +155,35 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
         work,
         contracts,
         around.waivers,
-        around.notices,
+        (*around.notices, *_gaps(sampled)),
         started,
         calls,
-        sampled.cost_usd,
+        sampled.cost_usd if sampled.made else 0.0,
         watches.outcomes,
     )
 
 
 def _calls(sampled: Run) -> Calls:
-    """Replayed answers reached no model, so they are not calls."""
     replayed = sum(
         s.completion is not None and s.completion.replayed and not s.shared for s in sampled.samples
     )
     return Calls(
-        made=sampled.made - replayed,
+        made=sampled.made,
         cached=replayed,
         saved=sampled.saved,
         failed=sampled.failed,
         surplus=sampled.surplus,
+        unrecorded=sum(sampled.unrecorded.values()),
+    )
+
+
+def _gaps(sampled: Run) -> tuple[str, ...]:
+    """What recordings have no answer for, and how to record it."""
+    return tuple(
+        f"The recording {path} has no answer for {missing:,} request{'s' * (missing > 1)}. Record "
+        "it again: run the model itself with `sampling: {mode: fixed}`, and keep the samples.jsonl "
+        "that the run leaves."
+        for path, missing in sampled.unrecorded.items()
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.identity import request_digest
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, NotRecorded
 
 PREFIX = "recorded/"
 
@@ -51,7 +51,7 @@ class ReplayClient:
         key = request_digest(request.messages, request.params), request.repetition
         by_model = self._recordings[path].get(key)
         if by_model is None:
-            raise CallFailed(_not_recorded(self._recordings[path], key, path))
+            raise NotRecorded(_not_recorded(self._recordings[path], key, path), path)
         recorded = self._choose(by_model, request.model, path)
         if recorded.completion is None:
             raise CallFailed(f"recorded in {path} as failed: {recorded.error or 'no reason given'}")
@@ -64,10 +64,8 @@ class ReplayClient:
         if model in by_model:
             return by_model[model]
         if self._path is not None:
-            raise CallFailed(
-                f"not recorded in {path} for {model}, only for {', '.join(sorted(by_model))}; "
-                "record it with a run without --replay"
-            )
+            others = ", ".join(sorted(by_model))
+            raise NotRecorded(f"not recorded in {path} for {model}, only for {others}", path)
         if len(by_model) > 1:
             raise CallFailed(
                 f"{path} has answers of several models ({', '.join(sorted(by_model))}) to the "
@@ -96,7 +94,7 @@ def _not_recorded(recording: _Recording, key: tuple[str, int], path: str) -> str
         found = f"{repetitions} samples of this request are, number {repetition + 1} is not"
     else:
         found = "no sample has these messages and parameters"
-    return f"not recorded in {path}: {found}; record it with a run on the model itself"
+    return f"not recorded in {path}: {found}"
 
 
 def _parse(path: str, content: str) -> _Recording:

@@ -62,6 +62,12 @@ def title(result: GateResult) -> str:
             "fail": "A contract does not hold",
             "inconclusive": "Not enough evidence",
         }[result.verdict]
+    if result.kind == "diff":
+        return {
+            "pass": "No regression",
+            "fail": "A regression",
+            "inconclusive": "Not enough evidence",
+        }[result.verdict]
     if result.verdict == "fail":
         return "Do not merge"
     if result.verdict == "inconclusive":
@@ -136,7 +142,7 @@ def _seeable(paired: PairedResult) -> str:
     effect = seeable_effect(paired)
     if effect is None:
         return ""
-    return f" This run could only have seen a drop of {figures.size_in_points(effect)} or more."
+    return f" This run could only have shown a drop of {figures.size_in_points(effect)} or more."
 
 
 def _comparison(contract: ContractResult, paired: PairedResult) -> str:
@@ -246,7 +252,7 @@ def _without_contract(result: GateResult) -> str:
 
 
 def _action(result: GateResult, contract: ContractResult) -> str:
-    if result.verdict == "pass":
+    if result.verdict == "pass" or result.kind == "diff":
         return ""
     codes = [r.code for r in worst_reasons(contract) if r.verdict == result.verdict]
     found = next((code for code in codes if code in _ACTIONS), None)

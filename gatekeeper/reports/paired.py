@@ -77,7 +77,9 @@ def fixtures_wanted(paired: PairedResult) -> str:
     margin = "the contract's margin"
     if paired.margin is not None:
         margin = figures.size_in_points(paired.margin)
-    return f"{figures.count(needed, 'fixture')} would show a drop of {margin}"
+    others = paired.family - 1
+    together = f", judged together with {figures.count(others, 'other')}" if others else ""
+    return f"{figures.count(needed, 'fixture')} would show a drop of {margin}{together}"
 
 
 def counts(paired: PairedResult) -> str:

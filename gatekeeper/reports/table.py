@@ -43,7 +43,7 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     """The columns between the contract's name and its verdict; those in which no contract has
     anything are left out."""
     found: list[Column] = []
-    if result.kind == "check":
+    if result.kind != "run":
         found += [
             Column("Base", "right", tuple(_rate(c.base, c.paired) for c in contracts)),
             Column("Head", "right", tuple(_rate(c.head, c.paired) for c in contracts)),

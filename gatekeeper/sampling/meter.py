@@ -63,9 +63,13 @@ class Meter:
         self.made += 1
         self._in_flight += 1
 
-    def finish(self, completion: Completion | None) -> None:
-        """Count a call that has ended, with its answer where it had one."""
+    def finish(self, completion: Completion | None, *, called: bool = True) -> None:
+        """Count a call that has ended, with its answer where it had one. Where no model was
+        `called`, because a recording stands for it, nothing was spent."""
         self._in_flight -= 1
+        if not called:
+            self.made -= 1
+            return
         if completion is not None and completion.cost_usd is not None:
             self._priced += 1
             self.cost_usd = (self.cost_usd or 0.0) + completion.cost_usd

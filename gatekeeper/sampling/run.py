@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from gatekeeper.contract.identity import request_digest
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.client import LimitedClient, ModelClient
 from gatekeeper.sampling.meter import Clock, LimitReached, Meter
 from gatekeeper.sampling.retry import RetryPolicy, Sleep, call_with_retries, within
@@ -52,8 +54,10 @@ class Run:
 
     `made` counts the requests sent, retries included. `saved` counts the planned trials
     that needed no call: shared by the other arm, or not wanted any more. `failed` counts
-    the samples without an answer. `surplus` counts the calls that were under way when
-    their contract was decided: paid for and in `made`, but not evidence.
+    the samples without an answer, `unrecorded`, by recording, the requests that it has none
+    for: no model was asked, and neither was it for what a recording answers. `surplus` counts
+    the calls that were under way when their contract was decided: paid for and in `made`, but
+    not evidence. `cached` counts the answers that were known before.
     `cost_usd` sums the known costs; None where none is known.
     `author` says that a fatal failure is the author's to fix (exit 2).
     """
@@ -67,6 +71,7 @@ class Run:
     ended: Ended
     detail: str | None = None
     author: bool = False
+    unrecorded: Mapping[str, int] = field(default_factory=dict)
 
 
 async def run_trials(
@@ -75,6 +80,7 @@ async def run_trials(
     watch: Watch,
     limits: Limits,
     *,
+    known: Mapping[int, Completion] | None = None,
     retry: RetryPolicy | None = None,
     stop: asyncio.Event | None = None,
     clock: Clock = time.monotonic,
@@ -82,11 +88,13 @@ async def run_trials(
 ) -> Run:
     """Run the trials, as many as are wanted and allowed.
 
+    `known` are the answers of trials, by their place, for which no model is asked.
     `stop` ends the run with what was gathered. Closing the client is left to its owner.
     """
     meter = Meter(limits, clock, sleep)
     width = max(1, limits.concurrency)
-    runner = _Runner(trials, client, watch, retry or RetryPolicy(), meter, sleep, width)
+    retry = retry or RetryPolicy()
+    runner = _Runner(trials, known or {}, client, watch, retry, meter, sleep, width)
     return await runner.run(stop or asyncio.Event())
 
 
@@ -98,7 +106,8 @@ class _Call:
     """One call to a model, for one trial or for the identical ones of both arms.
 
     `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and
-    ended by a limit. `used` says that at least one of its trials took the answer as evidence.
+    ended by a limit. `used` says that at least one of its trials took the answer as evidence,
+    `known` that no model is asked.
     """
 
     trials: list[int]
@@ -107,12 +116,21 @@ class _Call:
     completion: Completion | None = None
     error: str | None = None
     used: bool = False
+    known: bool = False
+    unrecorded: bool = False
+
+    @property
+    def free(self) -> bool:
+        """Whether no model was asked."""
+        replayed = self.completion is not None and self.completion.replayed
+        return self.known or self.unrecorded or replayed
 
 
 class _Runner:
     def __init__(
         self,
         trials: Sequence[Trial],
+        known: Mapping[int, Completion],
         client: ModelClient,
         watch: Watch,
         retry: RetryPolicy,
@@ -127,12 +145,14 @@ class _Runner:
         self._retry = retry
         self._meter = meter
         self._sleep = sleep
-        self._calls, self._call_of = _group(trials)
-        self._queue = iter(self._calls)
+        self._calls, self._call_of = _group(trials, known)
+        self._queue = iter([call for call in self._calls if not call.known])
         # Taken by each call before it starts, given back when its first sample is delivered.
         self._ahead = asyncio.Semaphore(width * CALLS_AHEAD)
         self._running: set[_Call] = set()
         self._slots: dict[str, asyncio.Semaphore | None] = {}
+        self._unrecorded: Counter[str] = Counter()
+        self._failed = 0
         self._samples: list[Sample] = []
         self._delivered = 0
         self._successes = 0
@@ -143,6 +163,7 @@ class _Runner:
         self._halt = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> Run:
+        self._deliver()
         work = asyncio.create_task(self._work_side_by_side())
         signals = [asyncio.create_task(event.wait()) for event in (self._halt, stop)]
         try:
@@ -225,11 +246,16 @@ class _Runner:
         self._meter.start()
         call.state = "running"
         request = self._trials[call.trials[0]].request
-        completion = None
+        completion, called = None, True
         try:
             completion = await within(self._retry.timeout_seconds, self._client.complete(request))
+            called = not completion.replayed
+        except NotRecorded as missing:
+            self._unrecorded[missing.path] += 1
+            call.unrecorded, called = True, False
+            raise
         finally:
-            self._meter.finish(completion)
+            self._meter.finish(completion, called=called)
         return completion
 
     def _slot(self, model: str) -> asyncio.Semaphore | None:
@@ -254,7 +280,7 @@ class _Runner:
             if call.state in ("waiting", "running", "lost") and not past_gaps:
                 break
             self._delivered += 1
-            if index == call.trials[0]:
+            if index == call.trials[0] and not call.known:
                 self._ahead.release()
             if call.state == "answered":
                 self._add(index, call)
@@ -266,6 +292,7 @@ class _Runner:
         if not self._watch.wants(trial):
             return
         call.used = True
+        self._failed += call.completion is None and not call.unrecorded
         sample = Sample(
             trial=trial,
             completion=call.completion,
@@ -284,6 +311,8 @@ class _Runner:
                 call.task.cancel()
 
     def _count_failure(self, failure: CallFailed) -> None:
+        if isinstance(failure, NotRecorded):
+            return  # says nothing of the next request, and costs nothing
         self._failures_in_a_row += 1
         if failure.fatal:
             self._author = failure.author
@@ -304,15 +333,21 @@ class _Runner:
 
     def _is_surplus(self, call: _Call) -> bool:
         """Paid for, and evidence for nobody: not for any of the trials that share the call."""
-        return call.state == "surplus" or (call.state == "answered" and not call.used)
+        answered = call.state == "answered" and not call.free
+        return call.state == "surplus" or (answered and not call.used)
 
     def _result(self) -> Run:
-        unwanted = sum(len(call.trials) for call in self._calls if call.state == "unwanted")
+        unwanted = sum(
+            len(call.trials)
+            for call in self._calls
+            if call.state == "unwanted" or (call.known and not call.used)
+        )
         return Run(
             samples=tuple(self._samples),
             made=self._meter.made,
             saved=unwanted + sum(sample.shared for sample in self._samples),
-            failed=sum(sample.completion is None for sample in self._samples),
+            failed=self._failed,
+            unrecorded=self._unrecorded,
             surplus=sum(self._is_surplus(call) for call in self._calls),
             cost_usd=self._meter.cost_usd,
             ended=self._ended,
@@ -327,19 +362,24 @@ def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
     return tuple(trials[call.trials[0]].request for call in calls)
 
 
-def _group(trials: Sequence[Trial]) -> tuple[list[_Call], list[_Call]]:
+def _group(
+    trials: Sequence[Trial], known: Mapping[int, Completion] = MappingProxyType({})
+) -> tuple[list[_Call], list[_Call]]:
     """The calls to make in plan order, and the call of each trial.
 
     Trials of one contract and repetition share a call where their requests are identical:
     asking twice would let chance alone tell arms, repeated fixtures or judges apart.
+    What is known is known by pairs, and not asked where another pair still is.
     """
-    calls: dict[tuple[str, str, str, int | None, int], _Call] = {}
+    calls: dict[tuple[object, ...], _Call] = {}
     call_of: list[_Call] = []
     for index, trial in enumerate(trials):
-        asked = trial.request
+        asked, answer = trial.request, known.get(index)
         digest = request_digest(asked.messages, asked.params)
-        key = (trial.contract, asked.model, digest, asked.seed, asked.repetition)
-        call = calls.setdefault(key, _Call([]))
-        call.trials.append(index)
-        call_of.append(call)
+        key = (trial.contract, asked.model, digest, asked.seed, asked.repetition, answer)
+        if key not in calls:
+            state: State = "waiting" if answer is None else "answered"
+            calls[key] = _Call([], state, completion=answer, known=answer is not None)
+        calls[key].trials.append(index)
+        call_of.append(calls[key])
     return list(calls.values()), call_of

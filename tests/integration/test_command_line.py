@@ -131,17 +131,45 @@ def _foretold(repository, capsys, *more: str) -> str:
 def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     text = " ".join(_foretold(repository, capsys).split())
     assert "6 fixtures, at most 12 calls (fewer where it is sure sooner)" in text
-    assert "sees a drop of 86 points at best" in text
     warning = (
-        "words: 6 distinct fixtures can show a drop of 87 points at best, its margin is 5; "
-        "134 fixtures would do, or set gate.margin to 0.87"
+        "words, judged alone: 6 distinct fixtures can show a drop of 87 percentage points at "
+        "best, gate.margin is 5 percentage points; use 134 fixtures, or set gate.margin to 0.87"
     )
+    assert text.count("can show a drop") == 1
     assert f"⚠️ {warning}" in text
 
     (contract,) = json.loads(_foretold(repository, capsys, "--json"))["contracts"]
     assert (contract["margin"], contract["level"], contract["fixtures_needed"]) == (0.05, 0.05, 134)
     assert contract["may_stop_early"] is True
     assert contract["warning"] == warning
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("{calls: 12}", ()),
+        ("{calls: null, cost_usd: null}", ()),
+        (
+            "{calls: 11}",
+            ("It may take 12 calls, and limits.calls is 11 in .github/gatekeeper.yml",),
+        ),
+    ],
+)
+def test_affected_warns_where_the_limits_may_end_the_check(limits, said, repository, capsys):
+    repository.switch("main")
+    repository.commit("policy", {".github/gatekeeper.yml": f"limits: {limits}\n"})
+    repository.switch("pr")
+    repository.git("rebase", "--quiet", "main")
+    foretold = json.loads(_foretold(repository, capsys, "--json"))["warnings"]
+    assert tuple(warning.split(":")[0] for warning in foretold) == said
+    text = " ".join(_foretold(repository, capsys).split())
+    assert all(f"⚠️ {warning}" in text for warning in foretold)
+
+
+def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch, capsys):
+    monkeypatch.setattr("gatekeeper.providers.prices.estimated_cost", lambda _: 0.5)
+    (warning,) = json.loads(_foretold(repository, capsys, "--json"))["warnings"]
+    assert warning.startswith("It may take $6, and limits.cost_usd is ")
 
 
 def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, capsys):
@@ -214,7 +242,7 @@ def test_a_terminal_of_few_characters_is_enough(repository, tmp_path):
 
 def test_an_unfinished_run_is_not_the_past(repository, tmp_path):
     repository.switch("main")
-    repository.commit("limit", {".github/gatekeeper.yml": "limits: {calls: 2}\n"})
+    repository.commit("limit", {".github/gatekeeper.yml": "limits: {minutes: 1.0e-9}\n"})
     past = tmp_path / "runs.jsonl"
     arguments = ["run", "--repo", str(repository.path), "--out", str(tmp_path / "out")]
 

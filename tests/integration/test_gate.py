@@ -257,12 +257,26 @@ def test_samples_that_were_not_recorded_are_not_failed_checks(repository, tmp_pa
     result = result_of(tmp_path)
     assert result["verdict"] == "error"
     assert result["contracts"][0]["head"]["samples"] == 0
-    assert result["calls"]["failed"] > 0
+    assert result["contracts"][0]["reasons"][0]["text"] == (
+        "No sample could be measured on head: not recorded in contracts/words.samples.jsonl: "
+        "no sample has these messages and parameters."
+    )
+    calls = result["calls"]
+    assert (calls["made"], calls["failed"], calls["unrecorded"]) == (0, 0, 40)
+    assert result["cost_usd"] == 0
+    (notice,) = result["notices"]
+    assert notice.startswith(
+        "The recording contracts/words.samples.jsonl has no answer for 40 requests. Record it "
+        "again: run the model itself with `sampling: {mode: fixed}`"
+    )
+    comment = (tmp_path / "comment.md").read_text("utf-8")
+    assert "0 calls made, 40 cached, 40 not recorded" in comment
+    assert "in a row" not in comment
 
 
 def test_a_reached_limit_could_not_measure(repository, tmp_path):
     repository.switch("main")
-    repository.commit("policy", {".github/gatekeeper.yml": "limits: {calls: 10}\n"})
+    repository.commit("policy", {".github/gatekeeper.yml": "limits: {minutes: 1.0e-9}\n"})
     repository.switch("pr")
     repository.git("rebase", "--quiet", "main")
     repository.commit("break", {"prompts/words.txt": OTHER})
@@ -271,7 +285,19 @@ def test_a_reached_limit_could_not_measure(repository, tmp_path):
 
     result = result_of(tmp_path)
     assert "limit" in [code for code, _ in codes(result)]
-    assert result["calls"]["cached"] == 10
+
+
+def test_a_recording_answers_beyond_the_limits(repository, tmp_path):
+    repository.switch("main")
+    repository.commit("policy", {".github/gatekeeper.yml": "limits: {calls: 1}\n"})
+    repository.switch("pr")
+    repository.git("rebase", "--quiet", "main")
+    repository.commit("break", {"prompts/words.txt": OTHER})
+
+    assert check(repository, tmp_path) == 1
+
+    calls = result_of(tmp_path)["calls"]
+    assert (calls["made"], calls["cached"] > 10) == (0, True)
 
 
 def history(path: Path, failed: int) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -29,32 +30,41 @@ def _foresight(
     [
         (
             _foresight(),
-            "words: 20 distinct fixtures can show a drop of 32 points at best, its margin is 5; "
-            "134 fixtures would do, or set gate.margin to 0.32",
+            "words, judged alone: 20 distinct fixtures can show a drop of 32 percentage points at "
+            "best, gate.margin is 5 percentage points; use 134 fixtures, or set gate.margin to "
+            "0.32",
         ),
         (
-            _foresight(inputs=1, seen=None),
-            "words: 1 distinct fixture can show no drop at all, its margin is 5; "
-            "134 fixtures would do",
-        ),
-        (
-            _foresight(margin=0.0, needed=None),
-            "words: 20 distinct fixtures can show a drop of 32 points at best, its margin is 0; "
+            replace(_foresight(), together=2),
+            "words, judged together with 1 other: 20 distinct fixtures can show a drop of 32 "
+            "percentage points at best, gate.margin is 5 percentage points; use 134 fixtures, or "
             "set gate.margin to 0.32",
         ),
         (
+            replace(_foresight(inputs=1, seen=None), together=4),
+            "words, judged together with 3 others: 1 distinct fixture can show no drop, "
+            "gate.margin is 5 percentage points; use 134 fixtures",
+        ),
+        (
+            _foresight(margin=0.0, needed=None),
+            "words, judged alone: 20 distinct fixtures can show a drop of 32 percentage points at "
+            "best, gate.margin is 0 percentage points; set gate.margin to 0.32",
+        ),
+        (
             _foresight(seen=0.0071, margin=0.005, inputs=900, needed=1342),
-            "words: 900 distinct fixtures can show a drop of 1 point at best, its margin is 0.5; "
-            "1,342 fixtures would do, or set gate.margin to 0.01",
+            "words, judged alone: 900 distinct fixtures can show a drop of 1 percentage point at "
+            "best, gate.margin is 0.5 percentage points; use 1,342 fixtures, or set gate.margin "
+            "to 0.01",
         ),
         (
             _foresight(inputs=0, seen=None, margin=0.0, needed=None),
-            "words: 0 distinct fixtures can show no drop at all, its margin is 0; add fixtures",
+            "words, judged alone: 0 distinct fixtures can show no drop, gate.margin is 0 "
+            "percentage points; add fixtures",
         ),
         (
             _foresight(seen=0.996, needed=6),
-            "words: 20 distinct fixtures can show a drop of 100 points at best, its margin is 5; "
-            "6 fixtures would do",
+            "words, judged alone: 20 distinct fixtures can show a drop of 100 percentage points at "
+            "best, gate.margin is 5 percentage points; use 6 fixtures",
         ),
     ],
 )
@@ -96,7 +106,9 @@ def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
     first, warning = _validated([*words, *words], "{margin: 0.05}").split("\n")
     assert first.startswith("contracts/words.yaml: words: 40 fixtures, 20 with a repeated input")
     # A repeated input shows nothing new.
-    assert warning.startswith("  warning: words: 20 distinct fixtures can show a drop of 32 points")
+    assert warning.startswith(
+        "  warning: words, judged alone: 20 distinct fixtures can show a drop of 32 percentage"
+    )
 
 
 def test_validate_has_nothing_to_say_of_one_that_can() -> None:

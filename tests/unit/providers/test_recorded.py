@@ -9,7 +9,7 @@ import pytest
 from gatekeeper.contract.identity import request_digest
 from gatekeeper.contract.model import Message
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.providers.recorded import ReplayClient
 
 MODEL = "recorded/past/samples.jsonl"
@@ -85,7 +85,9 @@ def test_a_changed_request_is_not_recorded() -> None:
     for changed in (request("Hello"), request(temperature=1)):
         failed = failure(changed, row())
         assert (failed.fatal, failed.retryable) == (False, False)
-        assert "no sample has these messages and parameters; record it" in str(failed)
+        assert str(failed).endswith("no sample has these messages and parameters")
+        assert isinstance(failed, NotRecorded)
+        assert failed.path == "past/samples.jsonl"
 
 
 def test_too_few_repetitions() -> None:

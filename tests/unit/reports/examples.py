@@ -184,7 +184,7 @@ def passing_contract(name: str = "order-id", fixtures: int = 60) -> ContractResu
             Reason(
                 "no_regression",
                 f"No regression found: 1 of {fixtures} fixtures broke, 2 were fixed; "
-                "this run could only have seen a drop of 12 points or more.",
+                "this run could only have shown a drop of 12 points or more.",
                 "pass",
             ),
         ),
@@ -211,7 +211,7 @@ def passing_contract(name: str = "order-id", fixtures: int = 60) -> ContractResu
 def undecided_contract(name: str = "support-answer") -> ContractResult:
     text = (
         "It looks 10 points worse (2 of 20 fixtures broke, 0 were fixed), but that can be chance "
-        "(p = 0.25); this run could only have seen a drop of 31 points."
+        "(p = 0.25); this run could only have shown a drop of 31 points."
     )
     return replace(
         passing_contract(name, 20),

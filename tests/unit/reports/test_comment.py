@@ -75,7 +75,7 @@ def test_one_row_a_contract_the_worst_first() -> None:
         "❌ fail",
     ]
     # What is not significant says what could have been seen.
-    assert _row(comment, "order-id")[4] == "0.88<br>sees ≥ 12 points"
+    assert _row(comment, "order-id")[4] == "0.88<br>shows ≥ 12 points"
 
 
 def test_the_details_show_the_failing_check_and_both_outputs() -> None:
@@ -203,7 +203,7 @@ def test_an_unknown_cost_is_unknown() -> None:
 def test_inconclusive_says_what_could_have_been_seen() -> None:
     comment = _read(examples.INCONCLUSIVE)
     assert "## ⚠️ Not enough evidence: the policy lets it merge" in comment
-    assert "This run could only have seen a drop of 31 points or more." in comment
+    assert "This run could only have shown a drop of 31 points or more." in comment
     assert (
         "Add fixtures to see smaller drops: 134 fixtures would show a drop of 5 points." in comment
     )

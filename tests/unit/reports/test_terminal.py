@@ -43,6 +43,7 @@ class _Forecast:
     notices: tuple[str, ...] = ()
     calls: int = 400
     cost_usd: float | None = 0.0084
+    warnings: tuple[str, ...] = ()
 
 
 def _console(*, terminal: bool = False, width: int = 160) -> Console:
@@ -205,11 +206,16 @@ def test_hostile_text_is_not_markup() -> None:
 
 
 def test_what_a_check_would_run() -> None:
-    text = _forecast(_Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",)))
+    limit = "It may take 400 calls, and limits.calls is 100"
+    text = _forecast(
+        _Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",), warnings=(limit,))
+    )
+    assert f"⚠️ {limit}.\n1 contract affected" in text
     assert "speech-tag  contracts/speech-tag.yaml" in text
     assert "  modified prompts/a.md" in text
     assert (
-        "40 fixtures, at most 400 calls, cost 0.0084 USD, sees a drop of 12 points at best" in text
+        "40 fixtures, at most 400 calls, cost 0.0084 USD, can show a drop of 12 points at best"
+        in text
     )
     assert "prompts/b.md changed and has no contract." in text
     assert "Shallow clone." in text
@@ -220,6 +226,7 @@ def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> No
     text = _forecast(_Forecast((_ContractForecast(may_stop_early=True, warning="Too few."),)))
     assert "at most 400 calls (fewer where it is sure sooner), cost" in text
     assert "\n  ⚠️ Too few.\n" in text
+    assert "can show" not in text  # the warning says it
     assert "⚠️" not in _forecast(_Forecast())
 
 

@@ -20,7 +20,7 @@ from fake_client import (
 
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.run import Run, run_trials
 
 
@@ -53,6 +53,28 @@ def test_the_cost_limit_counts_what_is_under_way() -> None:
 def test_unknown_costs_reach_no_limit_and_stay_unknown() -> None:
     result = run(heads(20), limits=Limits(cost_usd=0.0))
     assert (result.ended, result.cost_usd) == ("done", None)
+
+
+def test_what_a_recording_answers_is_no_call_and_costs_nothing() -> None:
+    recorded = Completion("ok", cost_usd=0.25, replayed=True)
+    limits = Limits(calls=1, cost_usd=0.1, concurrency=1)
+    result = run(heads(20), FakeClient(lambda _: recorded), limits=limits)
+    assert (result.ended, len(result.samples)) == ("done", 20)
+    assert (result.made, result.failed, result.cost_usd) == (0, 0, None)
+
+
+def test_what_a_recording_has_no_answer_for_is_counted_apart_and_ends_nothing() -> None:
+    def answer(request: Request) -> Completion | CallFailed:
+        if content(request) in ("head 3", "head 50"):
+            return Completion("ok", replayed=True)
+        path = "a.jsonl" if content(request) < "head 5" else "b.jsonl"
+        return NotRecorded(f"not recorded in {path}", path)
+
+    result = run(heads(60), FakeClient(answer), limits=Limits(calls=1, concurrency=1))
+    assert (result.ended, result.made, result.failed, result.surplus) == ("done", 0, 0, 0)
+    assert sum(result.unrecorded.values()) == 58
+    assert set(result.unrecorded) == {"a.jsonl", "b.jsonl"}
+    assert sum(sample.completion is None for sample in result.samples) == 58
 
 
 def test_a_run_out_of_time_starts_no_call() -> None:
