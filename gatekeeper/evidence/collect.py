@@ -7,7 +7,7 @@ more often, so evidence taken as it completes would lean towards what is quick.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -17,12 +17,13 @@ from gatekeeper.contract.trial import Arm, Outcome, Sample, Trial
 from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.job import Job, Judging, levels
 from gatekeeper.evidence.objectives import in_doubt, slo_results
+from gatekeeper.evidence.standing import Standing, standing
 from gatekeeper.result import SloResult, Stopped
 from gatekeeper.sampling.repair import repair
 from gatekeeper.stats.sequential import looks
 
 OBJECTIVE_ERROR = 0.05
-"""The chance that the interval of an objective misses the truth, all looks together."""
+"""The chance that any objective of a contract is called wrongly, all looks together."""
 
 
 def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
@@ -87,13 +88,17 @@ class JudgingWatch:
         if self.comparison.stopped is None:
             return False
         # An objective that looks met may stay open; one in doubt is worth more samples.
-        return not contract.slo.any or (
+        return not contract.slo or (
             self.slo is not None and not any(in_doubt(result) for result in self.slo)
         )
 
     def add(self, sample: Sample) -> None:
         """Judge the next sample in plan order."""
-        outcome = judged(sample, self.judging.contract, self.judging.judge)
+        self.take(judged(sample, self.judging.contract, self.judging.judge))
+
+    def take(self, outcome: Outcome) -> None:
+        """Weigh the next sample, which is judged already."""
+        sample = outcome.sample
         # What an interrupted run has beyond a gap came early, not next: it is told, not weighed.
         self._gap = self._gap or self.judging.trials[len(self.outcomes)] is not sample.trial
         self.outcomes.append(outcome)
@@ -130,8 +135,9 @@ class JudgingWatch:
 class Progress(Protocol):
     """Who shows a person how far the run is."""
 
-    def started(self, total: int) -> None:
-        """`total` calls will be made at most."""
+    def started(self, total: int, standings: Callable[[], Sequence[Standing]] = tuple) -> None:
+        """`total` calls will be made at most; `standings` says at any time how far each
+        contract is."""
         ...
 
     def advanced(self, *, cost_usd: float | None, failed: bool) -> None:
@@ -158,6 +164,10 @@ class Watches:
         """The watches of a job, head's first."""
         return tuple(self._watches[job.contract.name].values())
 
+    def standings(self) -> tuple[Standing, ...]:
+        """How far each contract is; nothing is evaluated anew, so one may ask often."""
+        return tuple(standing(name, by.values()) for name, by in self._watches.items())
+
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Every outcome of every judging."""
@@ -173,5 +183,6 @@ class Watches:
         """Hand the sample to who judges it."""
         self._watches[sample.trial.contract][sample.trial.judged_by].add(sample)
         if self._progress and not sample.shared:
-            cost = sample.completion.cost_usd if sample.completion else None
-            self._progress.advanced(cost_usd=cost, failed=sample.completion is None)
+            answer = sample.completion
+            cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd
+            self._progress.advanced(cost_usd=cost, failed=answer is None)

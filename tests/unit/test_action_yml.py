@@ -59,7 +59,7 @@ def test_the_defaults_of_action_yml_are_those_of_the_code() -> None:
 
 def test_the_workflow_to_paste_is_the_one_that_runs_here() -> None:
     pasted = yaml.safe_load(re.search(r"```yaml\n(.*?)```", DOCUMENT, re.DOTALL)[1])  # type: ignore[index]
-    pasted["jobs"]["gate"]["steps"][1]["uses"] = "./"
+    next(s for s in pasted["jobs"]["gate"]["steps"] if s.get("id") == "gate")["uses"] = "./"
     assert pasted == yaml.safe_load(WORKFLOW)
 
 
