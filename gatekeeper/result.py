@@ -265,9 +265,10 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The run. `kind` is `check` for base against head, `run` for one revision."""
+    """The run. `kind` is `check` for base against head, `run` for one revision, `diff` for any two
+    sides that nobody merges."""
 
-    kind: Literal["check", "run"]
+    kind: Literal["check", "run", "diff"]
     verdict: Verdict
     exit_code: int
     base_sha: str | None
