@@ -13,14 +13,22 @@ from gatekeeper.reports.harmless import clip, plain, xml_text
 from gatekeeper.result import ContractResult, FixtureResult, GateResult
 
 _MESSAGE_LIMIT = 1_000
-_OUTPUT_LIMIT = 10_000
+_LONGEST_OUTPUT, _SHORTEST_OUTPUT = 10_000, 200
+_OUTPUTS_IN_ALL = 6_000_000
+"""Characters of a whole file: readers hold it in memory, and some publish it as one comment."""
 
 
 class _Case(TestCase):  # type: ignore[misc]
     """A case with properties, which junit-xml only knows for suites."""
 
-    def __init__(self, name: str, classname: str, **properties: str) -> None:
-        super().__init__(xml_text(name), xml_text(classname), allow_multiple_subelements=True)
+    def __init__(self, name: str, contract: ContractResult, **properties: str) -> None:
+        super().__init__(
+            xml_text(name),
+            xml_text(contract.name),
+            # Where publish-unit-test-result puts its annotations.
+            file=xml_text(contract.path),
+            allow_multiple_subelements=True,
+        )
         self.properties = properties
 
 
@@ -40,16 +48,20 @@ class _Suite(TestSuite):  # type: ignore[misc]
 def render_junit(result: GateResult) -> str:
     """A failed check is a failure; a call that failed is an error; the unmeasured is skipped."""
     seconds = _seconds(result)
-    suites = [_suite(contract, result, seconds) for contract in result.contracts]
+    limit = _output_limit(sum(len(contract.fixtures) for contract in result.contracts))
+    suites = [_suite(contract, result, seconds, limit) for contract in result.contracts]
     # The package's own pretty printing takes seconds for a thousand cases.
     text: str = to_xml_report_string(suites, prettyprint=False, encoding="utf-8")
     return text + "\n"
 
 
 def _suite(
-    contract: ContractResult, result: GateResult, seconds: Mapping[tuple[str, str], float]
+    contract: ContractResult,
+    result: GateResult,
+    seconds: Mapping[tuple[str, str], float],
+    limit: int,
 ) -> _Suite:
-    cases = [_case(fixture, contract) for fixture in contract.fixtures]
+    cases = [_case(fixture, contract, limit) for fixture in contract.fixtures]
     for case, fixture in zip(cases, contract.fixtures, strict=True):
         case.elapsed_sec = seconds.get((contract.name, fixture.id))
     red = any(case.is_failure() or case.is_error() for case in cases)
@@ -84,20 +96,20 @@ def _properties(contract: ContractResult, result: GateResult) -> dict[str, str]:
     return properties
 
 
-def _case(fixture: FixtureResult, contract: ContractResult) -> _Case:
+def _case(fixture: FixtureResult, contract: ContractResult, limit: int) -> _Case:
     properties: dict[str, str] = {"change": fixture.change or "unknown"}
     for arm, tally in (("base", fixture.base), ("head", fixture.head)):
         if tally is not None:
             properties[arm] = str(tally)
     if fixture.duplicate_of is not None:
         properties["duplicate_of"] = fixture.duplicate_of
-    case = _Case(fixture.id, contract.name, **properties)
+    case = _Case(fixture.id, contract, **properties)
     if fixture.category:
         case.category = xml_text(fixture.category)
-    case.stdout = _both_outputs(fixture)
+    case.stdout = _both_outputs(fixture, limit)
     errors = "\n".join(xml_text(clip(error, _MESSAGE_LIMIT)) for error in fixture.errors)
     if fixture.head_passed is False:
-        _add_failures(case, fixture)
+        _add_failures(case, fixture, limit)
         case.stderr = errors or None
     elif fixture.head_passed is None and errors:
         case.add_error_info(_line(fixture.errors[0]), errors, "call")
@@ -108,7 +120,7 @@ def _case(fixture: FixtureResult, contract: ContractResult) -> _Case:
     return case
 
 
-def _add_failures(case: _Case, fixture: FixtureResult) -> None:
+def _add_failures(case: _Case, fixture: FixtureResult, limit: int) -> None:
     already = " (on base as well)" if fixture.base_passed is False else ""
     failures = [failure for failure in fixture.failures if failure.arm == "head"]
     seen: set[str] = set()
@@ -119,7 +131,7 @@ def _add_failures(case: _Case, fixture: FixtureResult) -> None:
         text = failure.message or "failed"
         case.add_failure_info(
             _line(f"{failure.check}{already}: {text}"),
-            xml_text(clip(f"{text}\n\noutput:\n{failure.output}", _OUTPUT_LIMIT)),
+            xml_text(clip(f"{text}\n\noutput:\n{failure.output}", limit)),
             "check",
         )
     if not failures:
@@ -127,7 +139,7 @@ def _add_failures(case: _Case, fixture: FixtureResult) -> None:
 
 
 def _verdict_case(contract: ContractResult) -> _Case:
-    case = _Case("verdict", contract.name)
+    case = _Case("verdict", contract)
     reasons = [reason for reason in contract.reasons if reason.verdict == contract.verdict]
     text = _line("; ".join(reason.text for reason in reasons)) or contract.verdict
     if contract.verdict == "error":
@@ -137,10 +149,15 @@ def _verdict_case(contract: ContractResult) -> _Case:
     return case
 
 
-def _both_outputs(fixture: FixtureResult) -> str | None:
+def _both_outputs(fixture: FixtureResult, limit: int) -> str | None:
     outputs = (("base", fixture.base_output), ("head", fixture.head_output))
-    shown = [f"{arm}: {clip(text, _OUTPUT_LIMIT)}" for arm, text in outputs if text is not None]
+    shown = [f"{arm}: {clip(text, limit)}" for arm, text in outputs if text is not None]
     return xml_text("\n".join(shown)) or None
+
+
+def _output_limit(cases: int) -> int:
+    """How much of an output a case shows; there are two, and one more in a failure."""
+    return max(_SHORTEST_OUTPUT, min(_LONGEST_OUTPUT, _OUTPUTS_IN_ALL // (3 * max(1, cases))))
 
 
 def _seconds(result: GateResult) -> dict[tuple[str, str], float]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Properties, Skipped, TestCase, TestSuite
 from unit.reports import examples
@@ -123,7 +123,49 @@ def test_nothing_affected_is_an_empty_report() -> None:
     assert _suites(examples.QUIET) == []
 
 
+def _rule(case: TestCase) -> str:
+    """How publish-unit-test-result reads a case: the most severe kind of result it has, with
+    the messages of that kind alone (get_results in its python/publish/junit.py)."""
+    kinds = {type(result).__name__ for result in case.result}
+    return next((kind for kind in ("Error", "Failure", "Skipped") if kind in kinds), "Success")
+
+
+@pytest.mark.parametrize("result", examples.EVERY.values(), ids=examples.EVERY)
+def test_publishers_read_each_case_as_it_is_meant(result: GateResult) -> None:
+    for suite, contract in zip(_suites(result), result.contracts, strict=True):
+        read = [_rule(case) for case in suite]
+        assert suite.tests == len(read)
+        assert suite.failures == read.count("Failure")
+        assert suite.errors == read.count("Error")
+        assert suite.skipped == read.count("Skipped")
+        # It groups cases by file, class and name: samples are no cases of their own.
+        names = [(case._elem.get("file"), case.classname, case.name) for case in suite]
+        assert len(set(names)) == len(names)
+        assert {file for file, _, _ in names} <= {contract.path}
+        # A second kind of result in a case would be lost.
+        assert all(len({type(r) for r in case.result}) <= 1 for case in suite)
+        red = contract.verdict in ("fail", "error")
+        assert not red or {"Failure", "Error"} & set(read)
+
+
+def test_a_file_of_many_long_outputs_stays_small() -> None:
+    contract = examples.failing_contract("speech-tag", 1_000, 2_000)
+    long = "x" * 50_000
+    fixtures = tuple(
+        replace(f, base_output=long, head_output=long,
+                failures=tuple(replace(failure, output=long) for failure in f.failures))
+        for f in contract.fixtures
+    )  # fmt: skip
+    text = render_junit(examples.result(replace(contract, fixtures=fixtures)))
+    assert len(text) < 10_000_000
+    (suite,) = JUnitXml.fromstring(text.encode())
+    assert suite.tests == 2_000
+    (alone,) = _suites(examples.result(replace(contract, fixtures=fixtures[:1])))
+    assert len(_cases(alone)["nn-000"].system_out) > 20_000
+
+
 @given(st.text(max_size=40))
+@example("\x00\ud800\ufffe\x0b]]>&<\x85")
 def test_any_text_makes_a_file_that_parsers_take(text: str) -> None:
     fixture = examples.fixture(0, "broke", head_output=text)
     fixture = replace(fixture, id=f"x{text}", category=text, errors=(text,))
