@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
@@ -19,6 +20,27 @@ Shares = Mapping[str, tuple[float, float]]
 """The interval of the share of good events, `(low, high)`, by objective."""
 
 _NONE: Shares = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ContractBudgets:
+    """How a contract stands. `frozen` says that only what is significantly better may merge,
+    `exempt` that the policy would let its changes through a spent budget."""
+
+    name: str
+    path: str
+    budgets: tuple[ErrorBudget, ...]
+    frozen: bool
+    exempt: bool
+
+
+def contract_budgets(
+    contract: Contract, spending: Spending, policy: Policy, now: datetime
+) -> ContractBudgets:
+    budgets = error_budgets(contract, spending, policy, now)
+    frozen = is_frozen(budgets, contract, policy)
+    exempt = is_exempt(contract, policy)
+    return ContractBudgets(contract.name, contract.path, budgets, frozen, exempt)
 
 
 def error_budgets(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from gatekeeper.commands import action, affected, check, init, run, sweep, validate
+from gatekeeper.commands import action, affected, budget, check, diff, init, run, sweep, validate
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -18,6 +18,8 @@ COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] 
     (check.check, check.add),
     (run.run, run.add),
     (affected.affected, affected.add),
+    (budget.budget, budget.add),
+    (diff.diff, diff.add),
     (sweep.sweep, sweep.add),
     (validate.validate, validate.add),
     (init.init, init.add),

@@ -109,8 +109,8 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "head": _arm(contract.head),
         "paired": _paired(contract.paired),
         "slo": [_slo(slo) for slo in contract.slo],
-        "error_budget": _budget(contract.error_budget),
-        "error_budgets": [_budget(budget) for budget in contract.error_budgets],
+        "error_budget": error_budget_document(contract.error_budget),
+        "error_budgets": [error_budget_document(budget) for budget in contract.error_budgets],
         "fixtures": [_fixture(fixture) for fixture in contract.fixtures],
         "weakened": list(contract.weakened),
         "warnings": list(contract.warnings),
@@ -198,7 +198,8 @@ def _difference(difference: Difference | None) -> dict[str, Any] | None:
     return {"value": difference.value, "interval": _interval(difference.interval)}
 
 
-def _budget(budget: ErrorBudget | None) -> dict[str, Any] | None:
+def error_budget_document(budget: ErrorBudget | None) -> dict[str, Any] | None:
+    """As the schema of result.json has it."""
     if budget is None:
         return None
     projected = budget.projected_burn_rate

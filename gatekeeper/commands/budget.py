@@ -1,0 +1,54 @@
+"""`gatekeeper budget`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+
+from gatekeeper.commands.arguments import add_contract
+from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH, load_policy
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ref", default="HEAD", help="the revision whose objectives count (default: HEAD)"
+    )
+    parser.add_argument(
+        "--history",
+        metavar="WHERE",
+        help="past runs of the default branch, as for `run` (default: what the policy names)",
+    )
+    add_contract(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def budget(arguments: argparse.Namespace) -> int:
+    """What is left of each error budget, how fast it burns and when it ends. Calls no model."""
+    from gatekeeper.budgets import contract_budgets
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract, named
+    from gatekeeper.history.open import open_history
+    from gatekeeper.record import events_of
+    from gatekeeper.reports.budget import budget_document, print_budgets
+
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref)
+        policy = load_policy(revision)
+        suite = named(every_contract(revision, policy, SHAPES), arguments.contract)
+        location = arguments.history or policy.history
+        if location == NO_HISTORY:
+            raise UsageError(f"{POLICY_PATH} keeps no history; name one with --history")
+        past = open_history(location, repository).read()
+    now = datetime.now(UTC)
+    spending = events_of(past.records)
+    found = [contract_budgets(c.head, spending, policy, now) for c in suite if c.head]
+    with readers_may_leave():
+        if arguments.json:
+            print(json.dumps(budget_document(found, past.notices, now), indent=2))  # noqa: T201
+        else:
+            print_budgets(found, past.notices)
+    return 0

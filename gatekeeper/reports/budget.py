@@ -1,0 +1,102 @@
+"""What is left of each error budget: a table for the terminal, and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper import __version__
+from gatekeeper.budgets import ContractBudgets
+from gatekeeper.contract.objectives import label_of
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import plain, visible
+from gatekeeper.reports.machine import error_budget_document
+from gatekeeper.reports.terminal import log_console
+from gatekeeper.slo.budget import BURN_WINDOWS, ErrorBudget
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = 1
+
+
+def budget_document(
+    found: Sequence[ContractBudgets], notices: Sequence[str], now: datetime
+) -> dict[str, Any]:
+    """The whole as JSON data; the fields are described in docs/objectives.md."""
+    return {
+        "schema": SCHEMA,
+        "gatekeeper": __version__,
+        "time": now.astimezone(UTC).isoformat(),
+        "contracts": [
+            {
+                "name": contract.name,
+                "path": contract.path,
+                "frozen": contract.frozen,
+                "exempt": contract.exempt,
+                "error_budgets": [error_budget_document(b) for b in contract.budgets],
+            }
+            for contract in found
+        ],
+        "notices": list(notices),
+    }
+
+
+def print_budgets(
+    found: Sequence[ContractBudgets], notices: Sequence[str] = (), console: Console | None = None
+) -> None:
+    """One line for each contract and objective that has a budget; the frozen contracts last."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    console = console or log_console()
+    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    for heading in ("contract", "objective"):
+        table.add_column(heading, overflow="fold")
+    amounts = ("window", "events", "budget", "spent", "left")
+    for heading in (*amounts, *(f"burn {name}" for name in (*BURN_WINDOWS, "window"))):
+        table.add_column(heading, justify="right")
+    for heading in ("ends", "frozen until"):
+        table.add_column(heading)
+    for contract in found:
+        for budget in contract.budgets:
+            cells = [contract.name, label_of(budget.objective), *_cells(budget, contract)]
+            table.add_row(
+                *(Text(visible(cell)) for cell in cells), style="red" if budget.spent_up else ""
+            )
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print(Text("No contract has an objective with an error budget."))
+    for notice in notices:
+        console.print(Text(plain(notice), "dim"))
+    for contract in found:
+        if contract.frozen:
+            text = f"{visible(contract.name)} is frozen: only what is surely better may merge."
+            console.print(Text(text, "bold red"))
+
+
+def _cells(budget: ErrorBudget, contract: ContractBudgets) -> list[str]:
+    known = budget.events > 0
+    until = figures.moment(budget.frozen_until) if budget.frozen_until else figures.NONE
+    if budget.frozen_until and not contract.frozen:
+        until = "exempt" if contract.exempt else "spent, the policy does not freeze"
+    return [
+        budget.window,
+        f"{budget.events:,}" if known else "no history",
+        figures.number(budget.budget) if known else figures.NONE,
+        f"{budget.spent:,}" if known else figures.NONE,
+        figures.number(budget.left) if known else figures.NONE,
+        *(_burn(budget, name) for name in (*BURN_WINDOWS, budget.window)),
+        figures.moment(budget.exhausted_at) if budget.exhausted_at else figures.NONE,
+        until,
+    ]
+
+
+def _burn(budget: ErrorBudget, window: str) -> str:
+    rate = budget.burn_rate.get(window)
+    if rate is None:
+        return figures.NONE
+    return f"{rate:.2f}{' ⚠️' if window in budget.burning else ''}"
