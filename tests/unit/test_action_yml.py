@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 import yaml
 
-from gatekeeper import answer
 from gatekeeper.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 DOCUMENT = (ROOT / "docs" / "github-action.md").read_text()
 WORKFLOW = (ROOT / ".github" / "workflows" / "gate.yml").read_text()
+STEP = {
+    "GITHUB_EVENT_NAME": "x",
+    "GITHUB_EVENT_PATH": "/x",
+    "GITHUB_WORKSPACE": "/w",
+    "GITHUB_REPOSITORY": "o/r",
+}
 
 
 def table(heading: str) -> dict[str, list[str]]:
@@ -36,25 +41,33 @@ def test_the_outputs_are_documented() -> None:
     assert list(table("Outputs")) == list(ACTION["outputs"])
 
 
-def test_every_output_is_written_and_no_other() -> None:
-    source = Path(answer.__file__).read_text()
-    written = set(re.findall(r'"([a-z-]+)": (?:result|str|folder|f"\{folder|"" if)', source))
-    assert written | {"comment-url"} == set(ACTION["outputs"])
+def test_every_input_is_read_and_no_other() -> None:
+    read = set()
+
+    class Environment(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            read.add(name)
+            return super().get(name, default)
+
+    read_settings(Environment(STEP))
+    names = {name.removeprefix("INPUT_").lower() for name in read if name.startswith("INPUT_")}
+    assert names == set(ACTION["inputs"])
+
+
+def test_the_documentation_takes_outputs_that_there_are() -> None:
+    texts = [path.read_text() for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))]
+    taken = {name for text in texts for name in re.findall(r"steps\.gate\.outputs\.([\w-]+)", text)}
+    assert "verdict" in taken
+    assert taken <= set(ACTION["outputs"])
 
 
 def test_the_defaults_of_action_yml_are_those_of_the_code() -> None:
-    step = {
-        "GITHUB_EVENT_NAME": "x",
-        "GITHUB_EVENT_PATH": "/x",
-        "GITHUB_WORKSPACE": "/w",
-        "GITHUB_REPOSITORY": "o/r",
-    }
     inputs = {
         f"INPUT_{name.upper()}": str(given.get("default", ""))
         for name, given in ACTION["inputs"].items()
         if name != "token"
     }
-    assert read_settings(step | inputs) == read_settings(step)
+    assert read_settings(STEP | inputs) == read_settings(STEP)
 
 
 def test_the_workflow_to_paste_is_the_one_that_runs_here() -> None:

@@ -56,6 +56,14 @@ def test_a_checkout_leaves_no_credentials(text: str) -> None:
                 assert step["with"]["persist-credentials"] is False
 
 
+def test_the_action_is_given_inputs_that_it_has(text: str) -> None:
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
+    for job in yaml.safe_load(text)["jobs"].values():
+        for step in job["steps"]:
+            if step.get("uses") in ("./", "OWNER/gatekeeper@COMMIT"):
+                assert set(step.get("with", {})) <= set(inputs)
+
+
 PULL_REQUESTS = ("pull_request", "pull_request_target")
 
 
