@@ -99,7 +99,8 @@ def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
     import numpy as np
 
     passed, samples = _counts(nights)
-    measured, models = samples.any(axis=1), _new_models(nights)
+    models = _new_models(nights)
+    measured = samples.sum(axis=1) > 0
     if not measured.any():
         nothing = (None,) * len(nights)
         return Drift(nothing, nothing, (1.0,) * len(nights), models, None)
