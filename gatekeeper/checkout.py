@@ -19,13 +19,16 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.errors import GatekeeperError, MeasurementError
 from gatekeeper.git import NoRepositoryError, Repository
 from gatekeeper.github.event import CheckMergeGroup, CheckPullRequest
 from gatekeeper.settings import Settings
+
+if TYPE_CHECKING:
+    from gatekeeper.git.data_branch import DataBranch
 
 T = TypeVar("T")
 
@@ -85,6 +88,10 @@ class Checkout:
             return self._found(find)
         except MeasurementError:
             return None
+
+    def data_branch(self, name: str) -> DataBranch:
+        """The branch of the remote that keeps data; nothing is fetched before it is opened."""
+        return self._found(lambda repository: repository.data_branch(name))
 
     def _found(self, find: Callable[[Repository], T]) -> T:
         """What the workspace has or can fetch; else what a repository of our own can."""

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.policy import judging_policy, load_policy
-from gatekeeper.errors import PublishError
+from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
+from gatekeeper.errors import GatekeeperError, PublishError, UsageError
 from gatekeeper.github.event import (
     CheckMergeGroup,
     CheckPullRequest,
@@ -27,8 +27,11 @@ from gatekeeper.github.event import (
 if TYPE_CHECKING:
     from gatekeeper.checkout import Checkout
     from gatekeeper.contract.change import Change
+    from gatekeeper.contract.policy import Policy
     from gatekeeper.gate import Work
     from gatekeeper.github.repository_api import PullRequestState, RepositoryApi
+    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.record import Trigger
     from gatekeeper.result import GateResult, Waiver
     from gatekeeper.settings import Settings
 
@@ -70,11 +73,13 @@ def judge(
     result = measure(
         work,
         (change.base, change.head),
-        history=history_of(settings),
+        history=history_of(settings, work.policy, checkout),
+        cache=cache_of(settings),
         waivers=waivers,
         notices=notices,
         trusted=trusted,
     )
+    _give_to_owner(settings, cache_of(settings))
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return replace(result, head_sha=activity.head_sha)
 
@@ -91,7 +96,7 @@ def suite_of_head(
     result = measure(
         plan_run(change.head, policy, names),
         (change.base, change.head),
-        history=history_of(settings),
+        history=history_of(settings, policy, checkout),
         notices=notices,
         trusted=activity.same_repository,
     )
@@ -175,11 +180,11 @@ def _push(
         if change
         else plan_run(revision, policy, settings.contracts)
     )
-    history = history_of(settings)
+    history = history_of(settings, policy, checkout)
     result = measure(work, (revision,), history=history)
     if history and result.contracts:
         result = _with_merged_waivers(result, activity.after, api)
-    return _kept(settings, result)
+    return _kept(settings, policy, history, result, "push")
 
 
 def _full(
@@ -193,8 +198,9 @@ def _full(
     from gatekeeper.session import measure
 
     work = plan_run(revision, policy, names, activity.samples)
-    result = measure(work, (revision,), history=history_of(settings))
-    return _kept(settings, result) if activity.keep else result
+    history = history_of(settings, policy, checkout)
+    result = measure(work, (revision,), history=history)
+    return _kept(settings, policy, history, result, activity.keep) if activity.keep else result
 
 
 def _commit(activity: RunFull, api: RepositoryApi) -> str:
@@ -203,23 +209,67 @@ def _commit(activity: RunFull, api: RepositoryApi) -> str:
     return activity.ref if _FULL_NAME.fullmatch(activity.ref) else api.commit_sha(activity.ref)
 
 
-def history_of(settings: Settings) -> Path | None:
-    """The file of past runs, where the workflow names one."""
-    return settings.workspace / settings.history if settings.history else None
+def history_of(settings: Settings, policy: Policy, checkout: Checkout) -> HistoryStore | None:
+    """Past runs, where the workflow says they are, or else the policy; None where it says `off`.
+    Nothing is read yet. Raises UsageError for what is no location."""
+    location = _location(settings, policy)
+    if location == NO_HISTORY:
+        return None
+    from gatekeeper.history.open import open_history
+
+    return open_history(location, checkout, settings.workspace)
 
 
-def _kept(settings: Settings, result: GateResult) -> GateResult:
-    """Add the counts to the history. Files of root's in the workspace break the next job."""
-    path = history_of(settings)
-    if path is None or not result.contracts:
-        return result
-    from gatekeeper.history.file import append_history
+def _location(settings: Settings, policy: Policy) -> str:
+    return settings.history or policy.history
 
-    append_history(path, result)
+
+def cache_of(settings: Settings) -> Path | None:
+    """The file of what was measured already, where the workflow names one. The checkout may hold
+    a link in the place of its folder that leads out of the workspace."""
+    if settings.cache is None:
+        return None
+    workspace = settings.workspace.resolve()
+    path = workspace / settings.cache
+    if not path.parent.resolve().is_relative_to(workspace):
+        raise UsageError(
+            f"input cache: {settings.cache} leads out of the workspace; choose another"
+        )
+    return path
+
+
+def _give_to_owner(settings: Settings, path: Path | None) -> None:
+    """Files of root's in the workspace break the next job on a runner that is kept."""
     owner = settings.workspace.stat()
-    if os.geteuid() == 0 and owner.st_uid != 0:
+    if path is None or os.geteuid() != 0 or owner.st_uid == 0:
+        return
+    folders = [f for f in path.parents if settings.workspace.resolve() in f.parents]
+    for made in (path, *folders):
         with suppress(OSError):
-            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def _kept(
+    settings: Settings,
+    policy: Policy,
+    history: HistoryStore | None,
+    result: GateResult,
+    trigger: Trigger,
+) -> GateResult:
+    """The result, its counts added to the history. That they could not be is said, and changes
+    no verdict."""
+    if history is None or not result.contracts:
+        return result
+    from gatekeeper.record import records_of
+
+    try:
+        history.append(records_of(result, trigger))
+    except GatekeeperError as error:
+        notice = f"This run is missing in the history: {error}."
+        return replace(result, notices=(*result.notices, notice))
+    location = _location(settings, policy)
+    if ":" not in location:
+        _give_to_owner(settings, settings.workspace / location)
     return result
 
 

@@ -53,7 +53,7 @@ class Settings:
     out: Path = Path(DEFAULT_OUT)
     id: str = "gatekeeper"
     status_context: str = DEFAULT_STATUS_CONTEXT
-    history: Path | None = None
+    history: str = ""
     cache: Path | None = None
     formats: tuple[Format, ...] = ()
     notify: tuple[str, ...] = field(default=(), repr=False)
@@ -83,7 +83,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         out=_inside_workspace("out", _input(environ, "out") or DEFAULT_OUT),
         id=_id(_input(environ, "id")),
         status_context=_status_context(environ),
-        history=_file(environ, "history"),
+        history=_history(_input(environ, "history")),
         cache=_file(environ, "cache"),
         formats=_formats(_input(environ, "formats")),
         notify=_addresses(environ),
@@ -156,6 +156,14 @@ def _status_context(environ: Mapping[str, str]) -> str:
             "could not tell the two apart; choose another name"
         )
     return context
+
+
+def _history(text: str) -> str:
+    """A location, `off`, or nothing, which leaves it to the policy. A path is one below the
+    workspace."""
+    if text.lower() in ("off", "false"):  # YAML 1.1 reads a bare `off` as false
+        return "off"
+    return text if ":" in text or not text else str(_inside_workspace("history", text))
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path | None:

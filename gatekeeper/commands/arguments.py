@@ -11,6 +11,7 @@ from gatekeeper.settings import Format
 if TYPE_CHECKING:
     from gatekeeper.contract.change import Change
     from gatekeeper.git import Repository
+    from gatekeeper.history.store import HistoryStore
 
 DEFAULT_OUT = Path(".gatekeeper/out")
 
@@ -52,7 +53,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         help="write this report as well; may be given again",
     )
     parser.add_argument(
-        "--history", type=Path, metavar="FILE", help="past runs of the default branch, jsonl"
+        "--history",
+        metavar="WHERE",
+        help="past runs of the default branch: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
     )
     parser.add_argument(
         "--replay",
@@ -67,3 +70,12 @@ def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:
     if arguments.worktree:
         return repository.worktree_change(arguments.base)
     return repository.change(arguments.base, arguments.head)
+
+
+def history_of(arguments: argparse.Namespace, repository: Repository) -> HistoryStore | None:
+    """The past runs that `--history` names, not yet read. Raises UsageError."""
+    if arguments.history is None:
+        return None
+    from gatekeeper.history.open import open_history
+
+    return open_history(arguments.history, repository)

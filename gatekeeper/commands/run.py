@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gatekeeper.commands.arguments import add_contract, add_run
+from gatekeeper.commands.arguments import add_contract, add_run, history_of
 from gatekeeper.commands.output import report
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import GatekeeperError, UsageError
 from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.result import GateResult
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +27,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """The full suite on one revision; appends to the history where one is named."""
     from gatekeeper.gate import plan_run
-    from gatekeeper.history.file import append_history
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.session import measure
 
@@ -31,17 +36,29 @@ def run(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         work = plan_run(revision, load_policy(revision), arguments.contract)
-        result = measure(work, (revision,), history=arguments.history, replay=arguments.replay)
-    code = report(result, arguments.out, arguments.format)
-    if arguments.history:
-        append_history(arguments.history, result)
-    return code
+        history = history_of(arguments, repository)
+        result = measure(work, (revision,), history=history, replay=arguments.replay)
+        if history:
+            result = _kept(history, result)
+    return report(result, arguments.out, arguments.format)
 
 
-def _require_writable(history: Path | None) -> None:
+def _kept(history: HistoryStore, result: GateResult) -> GateResult:
+    """The result, its counts added to the history. That they could not be changes no verdict."""
+    from gatekeeper.record import records_of
+
+    try:
+        history.append(records_of(result, "manual"))
+    except GatekeeperError as error:
+        notice = f"This run is missing in the history: {error}."
+        return replace(result, notices=(*result.notices, notice))
+    return result
+
+
+def _require_writable(history: str | None) -> None:
     """Before the first call is paid for, not after the last."""
-    if history is None:
+    if history is None or ":" in history:
         return
-    folder = history.parent
-    if history.is_dir() or not folder.is_dir():
+    file = Path(history)
+    if file.is_dir() or not file.parent.is_dir():
         raise UsageError(f"--history {history}: name a file in a folder that is there")

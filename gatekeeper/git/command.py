@@ -49,6 +49,7 @@ class GitCommand:
     """
 
     def __init__(self, folder: Path, *, trusted: Path, secret: Sequence[Option] = ()) -> None:
+        self.secret = tuple(secret)
         self._git = _git_class()(folder)
         # In a container the work tree belongs to another user. Trust goes to the folder that
         # was named and not to a repository found above it, which anybody who may write to a

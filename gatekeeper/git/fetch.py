@@ -95,8 +95,13 @@ class MissingCommits:
 
 
 def _failed(sha: str, remote: str, error: str) -> MeasurementError:
-    words = _CREDENTIALS.sub("://***@", error).replace("\n", "; ")
+    words = without_credentials(error).replace("\n", "; ")
     return MeasurementError(f"could not fetch {sha} from {remote} ({words}); {FETCH_ALL}")
+
+
+def without_credentials(words: str) -> str:
+    """git's words without the user and password that an address may have in it."""
+    return _CREDENTIALS.sub("://***@", words)
 
 
 def is_full_name(name: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Self
 from gatekeeper.contract.change import Change
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git.command import GitCommand, Option
+from gatekeeper.git.data_branch import DataBranch, remote_of
 from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name
 from gatekeeper.git.objects import CommitRevision, Objects, text
 from gatekeeper.git.worktree import WorktreeRevision, read_worktree, worktree_change
@@ -154,6 +155,15 @@ class Repository:
                 return
             for sha in tips:
                 self.deepen(sha, by=by, refs=refs)
+
+    # Data
+
+    def data_branch(self, name: str) -> DataBranch:
+        """The branch of that name at the remote `origin`, or of this repository where it has no
+        remote; to be opened. Raises UsageError for what cannot be a branch's name."""
+        if self._git.attempt("check-ref-format", f"refs/heads/{name}")[0]:
+            raise UsageError(f"{name!r} cannot be the name of a branch")
+        return DataBranch(name, remote_of(self._git, self.root))
 
     # Changes
 

@@ -12,7 +12,7 @@
 | `push` to the default branch | RunPush | before; none of a new branch | after |
 | `push` of anything else | Nothing, green | | |
 | `schedule` | RunFull, kept in the history | | GITHUB_SHA |
-| `workflow_dispatch` | RunFull | | input `ref`, else GITHUB_SHA |
+| `workflow_dispatch` | RunFull, kept if of the default branch | | input `ref`, else GITHUB_SHA |
 | `issue_comment`, created on a pull request, with a command | Respond | | |
 | `issue_comment`, any other | Nothing, green and quiet | | |
 | any other | Nothing, with the reason, red | | |
@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gatekeeper.errors import UsageError
 from gatekeeper.github.command import Command, NotUnderstood, read_command
@@ -94,7 +94,7 @@ class RunFull:
     `sha` is the commit that the workflow runs on, and its policy counts. `ref` is another
     commit, branch or tag to run, as somebody with the right to start workflows typed it.
     `samples` replaces what the contracts ask for, `pull_request` is shown the result too,
-    `keep` says that it belongs into the history.
+    `keep` says that it belongs into the history, and as what: a run of the default branch.
     """
 
     sha: str
@@ -102,7 +102,7 @@ class RunFull:
     contracts: tuple[str, ...] = ()
     samples: int | None = None
     pull_request: int | None = None
-    keep: bool = False
+    keep: Literal["schedule", "manual"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def activity_for(name: str, payload: Mapping[str, Any], environ: Mapping[str, st
     if name == "push":
         return _push(payload)
     if name == "schedule":
-        return RunFull(_sha(environ.get("GITHUB_SHA"), "GITHUB_SHA"), keep=True)
+        return RunFull(_sha(environ.get("GITHUB_SHA"), "GITHUB_SHA"), keep="schedule")
     if name == "workflow_dispatch":
         return _dispatch(payload, _sha(environ.get("GITHUB_SHA"), "GITHUB_SHA"))
     if name == "issue_comment":
@@ -237,12 +237,16 @@ def _is_no_commit(value: Any) -> bool:
 
 
 def _dispatch(payload: Mapping[str, Any], sha: str) -> Activity:
+    ref = _dispatched_ref(_typed(payload, "ref")) or None
+    default = f"refs/heads/{_at(payload, 'repository.default_branch', needed=False)}"
+    own = ref is None and _at(payload, "ref", needed=False) == default
     return RunFull(
         sha=sha,
-        ref=_dispatched_ref(_typed(payload, "ref")) or None,
+        ref=ref,
         contracts=tuple(name for name in re.split(r"[\s,]+", _typed(payload, "contracts")) if name),
         samples=_dispatched_number(payload, "samples", MAX_SAMPLES),
         pull_request=_dispatched_number(payload, "pull-request"),
+        keep="manual" if own else None,
     )
 
 

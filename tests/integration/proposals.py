@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from git_repository import GitRepository
+from past import line
 from samples import GOOD, PROMPT, answers, check, result_of, write_contract
 
 from gatekeeper.contract.identity import request_digest
@@ -131,6 +132,5 @@ def spent_budget(folder: Path, failed: int = 40, past: timedelta = timedelta(hou
     """The path of a history in which the contract failed that often."""
     file = folder / "history.jsonl"
     time = (datetime.now(UTC) - past).isoformat()
-    line = {"schema": 1, "time": time, "contract": "words", "events": 40, "failed": failed}
-    file.write_text(json.dumps(line) + "\n", "utf-8")
+    file.write_text(line(time=time, contract="words", samples=40, failed=failed) + "\n", "utf-8")
     return str(file)

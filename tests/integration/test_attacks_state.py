@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from git_repository import GitRepository
+from past import line
 from proposals import CONTRACT, FIXTURES, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, all_say
 from samples import GOOD, RECORDING, WORDS, check, recording, result_of, write_contract
 
@@ -63,8 +64,8 @@ def test_a_recording_that_was_tampered_with_is_named(
 
 def event(**changed: object) -> str:
     time = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
-    line = {"schema": 1, "time": time, "contract": "words", "events": 40, "failed": 0}
-    return json.dumps(line | changed)
+    fields: dict[str, object] = {"time": time, "contract": "words", "samples": 40, "failed": 0}
+    return line(**(fields | changed))
 
 
 HISTORIES = {
@@ -73,28 +74,33 @@ HISTORIES = {
     "another shape": "[]",
     "a future version": event(schema=2),
     "a version of text": event(schema="1"),
-    "text for a number": event(events="40"),
+    "text for a number": event(samples="40"),
     "more failures than events": event(failed=41),
     "a negative number": event(failed=-40),
-    "a truth for a number": event(events=True),
-    "a number beyond all runs": event(events=10**400),
-    "a number of too many digits": event().replace("40", "9" * 5_000),
-    "an endless number": event().replace("40", "1e999"),
+    "a truth for a number": event(samples=True),
+    "a number beyond all runs": event(samples=10**400),
+    "a number of too many digits": event().replace(": 40", ": " + "9" * 5_000),
+    "an endless number": event().replace(": 40", ": 1e999"),
     "no time zone": event(time="2026-01-01T00:00:00"),
     "no time": event(time=7),
     "the end of time": event(time="9999-12-31T23:59:59-23:59"),
     "no name": event(contract=""),
+    "no id": event(id=""),
+    "an interval of nothing": event(interval={"low": 0.9, "high": 0.1}),
+    "more failed checks than checks": event(checks={"ok": [1, 2]}),
+    "half a character": event(model="\ud800"),
+    "a line without end": event(model="x" * 5_000_000),
     "bytes": "\x00\x01",
 }
 
 
-@pytest.mark.parametrize("line", HISTORIES.values(), ids=HISTORIES)
+@pytest.mark.parametrize("bad", HISTORIES.values(), ids=HISTORIES)
 def test_a_history_that_was_tampered_with_is_left_out_and_said(
-    line: str, git_repository: Create, tmp_path: Path
+    bad: str, git_repository: Create, tmp_path: Path
 ) -> None:
     """The lines that are sound still count: forty failures spend the budget."""
     file = tmp_path / "history.jsonl"
-    file.write_text(f"{line}\n{event(failed=40)}\n", "utf-8")
+    file.write_text(f"{bad}\n{event(failed=40)}\n", "utf-8")
     reworded = Proposal("r", "", {PROMPT_FILE: OTHER}, contract=GOOD, recorded=all_say("ok"))
     made = reworded.propose(git_repository)
     assert check(made, tmp_path / "out", "--history", str(file)) == 1

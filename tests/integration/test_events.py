@@ -46,7 +46,7 @@ def test_a_push_runs_what_it_changed_and_keeps_the_counts(
     assert len(model.requests) == 24
     (event,) = history(desk)
     assert (event["contract"], event["sha"]) == ("sentiment", desk.change.merge)
-    assert (event["events"], event["failed"]) == (24, 24)
+    assert (event["samples"], event["failed"], event["trigger"]) == (24, 24, "push")
     assert github.statuses == []
     assert desk.own == []
 

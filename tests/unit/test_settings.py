@@ -29,7 +29,7 @@ def test_no_inputs_give_the_defaults() -> None:
     assert found.out == Path(".gatekeeper/out")
     assert found.id == "gatekeeper"
     assert found.status_context == "gatekeeper/verdict"
-    assert found.history is None
+    assert found.history == ""
     assert found.api_url == "https://api.github.com"
     assert found.run_url is None
     assert found.output_file is None
@@ -66,6 +66,21 @@ def test_names_are_separated_by_space_or_comma_and_kept_once() -> None:
 )
 def test_comment_modes(text: str, mode: str) -> None:
     assert settings(comment=text).comment == mode
+
+
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("", ""),
+        ("Off", "off"),
+        ("false", "off"),
+        ("past/./runs.jsonl", "past/runs.jsonl"),
+        ("branch:gatekeeper-data", "branch:gatekeeper-data"),
+        ("postgresql://gate@db/past", "postgresql://gate@db/past"),
+    ],
+)
+def test_where_the_history_is(text: str, location: str) -> None:
+    assert settings(history=text).history == location
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_every_key_is_read() -> None:
         "contracts: c/*.yml\nprompts: [a/**, b]\nrequire_contract: true\non_inconclusive: fail\n"
         "allow: {contract_removal: true, weakening: true}\n"
         "limits: {cost_usd: null, calls: 5.0, minutes: 1, concurrency: 2, requests_per_minute: 9}\n"
-        "error_budget: {freeze: false}\nwaivers: {permission: admin}\nhistory: {branch: h}\n"
+        "error_budget: {freeze: false}\nwaivers: {permission: admin}\nhistory: branch:h\n"
     )
     assert policy == Policy(
         contracts="c/*.yml",
@@ -42,9 +42,14 @@ def test_every_key_is_read() -> None:
         limits=Limits(None, 5, 1, 2, 9),
         freeze=False,
         waiver_permission="admin",
-        history_branch="h",
+        history="branch:h",
     )
     assert isinstance(policy.limits.calls, int)
+
+
+@pytest.mark.parametrize("text", ["off", "false", "'off'"])
+def test_the_history_can_be_turned_off(text: str) -> None:
+    assert load(f"history: {text}\n").history == "off"
 
 
 @pytest.mark.parametrize(

@@ -113,17 +113,18 @@ def test_any_other_push_is_green_and_explained(payload: dict[str, Any]) -> None:
 
 def test_the_schedule_runs_the_suite_for_the_history() -> None:
     found = activity_for("schedule", {"schedule": "0 3 * * *"}, {"GITHUB_SHA": HEAD})
-    assert found == RunFull(HEAD, keep=True)
+    assert found == RunFull(HEAD, keep="schedule")
 
 
 @pytest.mark.parametrize(
     ("payload", "expected"),
     [
-        ({"inputs": None}, {}),
+        ({"inputs": None}, {"keep": None}),
         (payloads.dispatch(), {}),
+        (payloads.dispatch() | {"ref": "refs/heads/release"}, {"keep": None}),
         (payloads.dispatch(contracts="", ref="", samples="", pull_request=""), {}),
         (payloads.dispatch(contracts="a, b\nc"), {"contracts": ("a", "b", "c")}),
-        (payloads.dispatch(ref="release/1.0"), {"ref": "release/1.0"}),
+        (payloads.dispatch(ref="release/1.0"), {"ref": "release/1.0", "keep": None}),
         (payloads.dispatch(samples="5", pull_request=" 12 "), {"samples": 5, "pull_request": 12}),
         (payloads.dispatch(samples=5.0), {"samples": 5}),
         (payloads.dispatch(contracts=True), {}),
@@ -131,7 +132,7 @@ def test_the_schedule_runs_the_suite_for_the_history() -> None:
 )
 def test_a_dispatch_runs_what_was_typed(payload: Any, expected: dict[str, Any]) -> None:
     found = activity_for("workflow_dispatch", payload, {"GITHUB_SHA": HEAD})
-    assert found == RunFull(HEAD, **expected)
+    assert found == RunFull(HEAD, **{"keep": "manual", **expected})
 
 
 @pytest.mark.parametrize(

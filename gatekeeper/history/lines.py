@@ -1,0 +1,128 @@
+"""Records as lines of JSON, and what is wrong with lines that are none.
+
+The format is docs/record.v1.json. Lines are ASCII, so that nothing in a name can bend a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from gatekeeper.history.store import Past
+from gatekeeper.record import Record
+from gatekeeper.slo.budget import CLOCK_SKEW
+
+SCHEMA = 1
+LARGEST_LINE = 4 * 2**20
+LARGEST_FILE = 64 * 2**20
+"""Bytes; a larger one is no history, or has outgrown its store."""
+
+MOST_NOTICES = 10
+"""Faults named one by one; the rest are only counted, so that a file of another kind does not
+fill the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Versioned:
+    schema: int | None = None
+
+
+@cache
+def _record() -> TypeAdapter[Record]:
+    return TypeAdapter(Record)
+
+
+@cache
+def _versioned() -> TypeAdapter[_Versioned]:
+    return TypeAdapter(_Versioned)
+
+
+def record_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a line."""
+    schema = _record().json_schema()
+    properties = {"schema": {"const": SCHEMA, "title": "Schema"}, **schema["properties"]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "properties": properties,
+        "required": ["schema", *schema["required"]],
+    }
+
+
+def to_document(record: Record) -> dict[str, Any]:
+    """The record as JSON-ready values; what is not known is left out."""
+    known: dict[str, Any] = _record().dump_python(record, mode="json", exclude_defaults=True)
+    return {"schema": SCHEMA, **known}
+
+
+def to_lines(records: Iterable[Record]) -> bytes:
+    """A line for each."""
+    return b"".join(_line(to_document(record)) for record in records)
+
+
+def to_record(line: bytes) -> Record:
+    """Raises ValueError that says what is wrong with the line."""
+    if len(line) > LARGEST_LINE:
+        raise ValueError(f"{len(line):,} bytes are too long for a record")
+    try:
+        schema = _versioned().validate_json(line, strict=True).schema
+        if schema is None or schema < 1:
+            raise ValueError("schema: must be a whole number of one or more")
+        if schema > SCHEMA:
+            raise ValueError(f"schema {schema} is of a newer gatekeeper than this one ({SCHEMA})")
+        return _record().validate_json(line, strict=True)
+    except ValidationError as error:
+        raise ValueError(_explained(error)) from None
+
+
+def read_past(files: Iterable[tuple[str, bytes]], faults: Iterable[str] = ()) -> Past:
+    """The records of all files, each with the name it goes by in notices; `faults` are those of
+    the store itself. A record that is there twice, as after a merge of two copies, counts once;
+    one further ahead than a fast clock explains is left out."""
+    latest = datetime.now(UTC) + CLOCK_SKEW
+    found: dict[str, Record] = {}
+    wrong = list(faults)
+    for name, content in files:
+        for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                record = to_record(line.strip())
+                if record.time > latest:
+                    raise ValueError(f"time: {record.time.isoformat()} is in the future")
+            except ValueError as error:
+                wrong.append(f"{name}:{number}: {error}; this record is left out of the history")
+            else:
+                found.setdefault(record.id, record)
+    oldest_first = sorted(found.values(), key=lambda record: record.time)
+    return Past(tuple(oldest_first), tuple(_shortened(wrong)))
+
+
+def _line(document: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(document, ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair is no text that could be read again
+        document = json.loads(text.encode("utf-8", "replace"))
+    return json.dumps(document, separators=(",", ":")).encode() + b"\n"
+
+
+def _explained(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return "not a JSON record, perhaps cut short"
+    place = ".".join(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {said}" if place else said
+
+
+def _shortened(wrong: list[str]) -> Iterable[str]:
+    yield from wrong[:MOST_NOTICES]
+    if len(wrong) > MOST_NOTICES:
+        yield f"{len(wrong) - MOST_NOTICES} more records of the history are left out"

@@ -1,0 +1,90 @@
+"""A store from the one string that says where it is.
+
+| location | store |
+| --- | --- |
+| `branch:gatekeeper-data` | a branch of the repository's remote that holds nothing else |
+| `runs.jsonl` | a file |
+| `runs.sqlite`, `runs.db` | an SQLite file |
+| `postgresql://user@host/name` | PostgreSQL; needs the extra `postgres` |
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from gatekeeper.errors import UsageError
+from gatekeeper.history.branch import Branch, BranchHistory
+from gatekeeper.history.file import FileHistory
+from gatekeeper.history.store import HistoryStore
+
+BRANCH = "branch:"
+DATABASE = "postgresql://"
+_SQLITE = (".sqlite", ".db")
+KINDS = "branch:NAME, NAME.jsonl, NAME.sqlite or postgresql://USER@HOST/NAME"
+
+
+class HasBranches(Protocol):
+    """A repository whose remote can keep data."""
+
+    def data_branch(self, name: str) -> AbstractContextManager[Branch]:
+        """Raises UsageError where it cannot be the name of a branch."""
+        ...
+
+
+def open_history(location: str, repository: HasBranches, folder: Path = Path()) -> HistoryStore:
+    """The store at `location`; a path is relative to `folder`.
+
+    Nothing is read, made or reached yet. Raises UsageError for what is no location.
+    """
+    if location.startswith(BRANCH):
+        return _branch(location.removeprefix(BRANCH), repository)
+    if location.startswith(DATABASE):
+        return _postgresql(location)
+    path = folder / location
+    if "://" not in location and path.suffix == ".jsonl":
+        return FileHistory(path)
+    if "://" not in location and path.suffix in _SQLITE:
+        return _sqlite(path)
+    raise UsageError(f"history {_shown(location)}: no kind of history; give {KINDS}")
+
+
+def _branch(name: str, repository: HasBranches) -> HistoryStore:
+    repository.data_branch(name)  # refuses what is no name of a branch
+    return BranchHistory(name, lambda: repository.data_branch(name))
+
+
+def _sqlite(path: Path) -> HistoryStore:
+    from sqlalchemy import URL
+
+    from gatekeeper.history.database import DatabaseHistory
+
+    return DatabaseHistory(URL.create("sqlite", database=str(path)), str(path))
+
+
+def _postgresql(location: str) -> HistoryStore:
+    if importlib.util.find_spec("psycopg") is None:
+        raise UsageError(
+            "a history in PostgreSQL needs its driver: pip install 'gatekeeper[postgres]'"
+        )
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    from gatekeeper.history.database import DatabaseHistory
+
+    try:
+        url = make_url(location)
+    except (ArgumentError, ValueError):
+        raise UsageError(
+            "history postgresql://…: not an address; give postgresql://USER@HOST/NAME, and a "
+            "password by the variable PGPASSWORD"
+        ) from None
+    shown = url.set(query={}).render_as_string(hide_password=True)
+    return DatabaseHistory(url.set(drivername="postgresql+psycopg"), shown)
+
+
+def _shown(location: str) -> str:
+    """Without what may be a password."""
+    return repr(location if "@" not in location else location.rsplit("@", 1)[1])
