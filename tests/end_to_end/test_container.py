@@ -38,6 +38,15 @@ runs:
     - shell: bash
       run: echo "uploaded $(ls ${{ inputs.path }} | tr '\\n' ' ')"
 """
+CACHE = """\
+name: Stands in for actions/cache, which needs GitHub's own storage
+inputs: {path: {}, key: {}, restore-keys: {}}
+runs:
+  using: composite
+  steps:
+    - shell: bash
+      run: echo "cache at $(wc -l < ${{ inputs.path }} || echo 0) lines"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -161,14 +170,18 @@ def act(
     model: OpenAIServer,
 ) -> subprocess.CompletedProcess[str]:
     folder = repository.path.parent
-    (folder / "upload").mkdir(exist_ok=True)
-    (folder / "upload" / "action.yml").write_text(UPLOAD)
+    for name, text in {"upload": UPLOAD, "cache/restore": CACHE, "cache/save": CACHE}.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "action.yml").write_text(text)
     (folder / "event.json").write_text(json.dumps(payload))
     workflow = (ROOT / WORKFLOW).read_text()
-    upload = next(
-        line.split("uses:")[1].split("#")[0].strip()
-        for line in workflow.splitlines()
-        if "actions/upload-artifact@" in line
+    upload, cache = (
+        next(
+            line.split("uses:")[1].split("#")[0].strip()
+            for line in workflow.splitlines()
+            if name in line
+        )
+        for name in ("actions/upload-artifact@", "actions/cache/save@")
     )
     return lab.run(
         str(LAB),
@@ -177,6 +190,7 @@ def act(
         str(folder / "event.json"),
         f"--workflows={WORKFLOW}",
         f"--local-repository={upload}={folder / 'upload'}",
+        f"--local-repository={cache.replace('/save', '')}={folder / 'cache'}",
         f"--env=GITHUB_API_URL={github.public_url}",
         f"--env=OPENAI_BASE_URL={model.url}",
         "--secret=OPENAI_API_KEY=sk-0123456789abcdef",
@@ -210,6 +224,7 @@ def test_the_example_workflow(
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Failure - Main ./" in done.stdout
     assert "comment.md junit.xml result.json samples.jsonl summary.md" in done.stdout
+    assert "cache at 24 lines" in done.stdout
     assert "Do not merge" in github.comments[7][0].body
     assert [(s.sha, s.state) for s in github.statuses] == [(head, "failure")]
 

@@ -225,3 +225,28 @@ def test_a_fault_of_our_own_could_not_measure(
     monkeypatch.setattr(action, "result_of", fault)
     assert act(PullRequest.make(tmp_path, {PROMPT: BROKEN})) == 3
     assert "ZeroDivisionError: this is a fault of gatekeeper" in github.comments[7][0].body
+
+
+def test_running_the_job_again_asks_nothing_and_says_the_same(
+    act: Act, github: FakeGithub, model: OpenAIServer, tmp_path: Path
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    assert act(change, cache=".gatekeeper/cache.jsonl") == 1
+    asked = len(model.requests)
+    assert act(change, cache=".gatekeeper/cache.jsonl") == 1
+    assert len(model.requests) == asked
+    result = json.loads((change.workspace / ".gatekeeper/out/result.json").read_text())
+    assert (result["calls"]["made"], result["calls"]["cached"]) == (0, asked)
+    assert f"{asked} cached" in github.comments[7][0].body
+    assert "sk-0123456789abcdef" not in (change.workspace / ".gatekeeper/cache.jsonl").read_text()
+
+
+def test_a_cache_in_a_folder_that_leads_out_is_refused(
+    act: Act, model: OpenAIServer, tmp_path: Path
+) -> None:
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    (tmp_path / "outside").mkdir()
+    (change.workspace / "kept").symlink_to(tmp_path / "outside")
+    assert act(change, cache="kept/cache.jsonl") == 2
+    assert model.requests == []
+    assert list((tmp_path / "outside").iterdir()) == []
