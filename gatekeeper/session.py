@@ -78,6 +78,7 @@ def measure(
     )
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> GateResult:
+        await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
         return await measure_work(work, replace(around, progress=progress, stop=stop))
 
     result = asyncio.run(_with_signals(client, within))

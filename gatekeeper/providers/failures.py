@@ -54,7 +54,8 @@ def _without_answer(
     if "UnsupportedParamsError" in names:
         return CallFailed(f"{model}: {text}", fatal=True, author=True)
     if missing_keys and "Timeout" not in names:
-        return CallFailed(f"{model}: no API key; set {' and '.join(missing_keys)}", fatal=True)
+        text = f"{model}: no API key; set {' and '.join(missing_keys)}"
+        return CallFailed(text, fatal=True, author=True)
     if names & {"AuthenticationError", "PermissionDeniedError"}:
         return CallFailed(f"{model}: {text}", fatal=True)
     if names & {"BadRequestError", "UnprocessableEntityError"}:

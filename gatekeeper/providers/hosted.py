@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 from typing import Any
 
+from gatekeeper.contract.model import Message
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.quiet_litellm import load_litellm
 from gatekeeper.providers.wire import Exchange, Wire, current_exchange
@@ -44,6 +45,7 @@ PARAMS = frozenset(
 )
 
 _LONGEST_NAME = 100
+_REHEARSAL_SECONDS = 10.0
 _TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
 
 
@@ -69,6 +71,21 @@ class HostedClient:
         finally:
             current_exchange.reset(token)
         return _completion(session.litellm, request.model, response, exchange)
+
+    async def require_key(self, model: str) -> None:
+        """Refuse a model whose key is missing, before anything is sent. Raises UsageError.
+
+        litellm may find elsewhere what the environment seems to lack (a profile, a token of the
+        machine, a server that asks for no key), so a call is tried that ends at the wire.
+        """
+        session = await self._open()
+        missing = _missing_keys(session.litellm, model)
+        if not missing or await _reaches_the_wire(session.litellm, model):
+            return
+        raise UsageError(
+            f"{model}: no API key, so no model was called; set {' and '.join(missing)} in the "
+            "environment"
+        )
 
     async def aclose(self) -> None:
         if self._session is not None:
@@ -171,6 +188,23 @@ def _arguments(litellm: Any, request: Request) -> dict[str, Any]:
             if "seed" in (litellm.get_supported_openai_params(request.model) or ()):
                 arguments["seed"] = request.seed
     return arguments
+
+
+async def _reaches_the_wire(litellm: Any, model: str) -> bool:
+    """Whether litellm has all that it takes to ask; nothing is sent."""
+    rehearsal = Exchange(refused=True)
+    token = current_exchange.set(rehearsal)
+    request = Request(model, (Message("user", "-"),), {}, None, 0)
+    try:
+        async with asyncio.timeout(_REHEARSAL_SECONDS):
+            await litellm.acompletion(**_arguments(litellm, request))
+    except TimeoutError:
+        return True  # it looks for credentials somewhere, and may find them
+    except Exception:
+        return rehearsal.sent
+    finally:
+        current_exchange.reset(token)
+    return True
 
 
 def _missing_keys(litellm: Any, model: str) -> tuple[str, ...]:

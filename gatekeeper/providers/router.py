@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.sampling.client import LimitedClient, ModelClient
+from gatekeeper.sampling.client import KeyedClient, LimitedClient, ModelClient
 
 Reader = Callable[[str], bytes]
 
@@ -32,6 +32,14 @@ class ModelRouter:
 
     async def complete(self, request: Request) -> Completion:
         return await self._client(request.model).complete(request)
+
+    async def require_keys(self, models: Iterable[str]) -> None:
+        """Refuse models that cannot be asked for want of a key, before any call. Raises
+        UsageError."""
+        for model in models:
+            client = self._client(model)
+            if isinstance(client, KeyedClient):
+                await client.require_key(model)
 
     def slots(self, model: str) -> int | None:
         """How many requests to the model make sense at the same time; None: any number."""

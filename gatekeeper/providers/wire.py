@@ -60,9 +60,9 @@ class Wire(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         exchange = current_exchange.get() or Exchange()
+        exchange.sent = True
         if exchange.refused:
             raise httpx.RequestError("the call is not wanted any more", request=request)
-        exchange.sent = True
         started = self._clock()
 
         async def trace(event: str, _info: dict[str, Any]) -> None:

@@ -238,9 +238,10 @@ class _Outputs:
 
 def _fixture(fixture: FixtureResult) -> dict[str, Any]:
     outputs = _Outputs()
-    for arm, first in (("base", fixture.base_output), ("head", fixture.head_output)):
-        if first is not None:
-            outputs.place(arm, first)
+    if fixture.base_output is not None:
+        outputs.place("base", fixture.base_output)
+    if fixture.head_output is not None:
+        outputs.place("head", fixture.head_output)
     return {
         "id": fixture.id,
         "category": fixture.category,

@@ -29,3 +29,12 @@ class LimitedClient(Protocol):
     def slots(self, model: str) -> int | None:
         """How many requests to the model at once; None where the client sets no limit."""
         ...
+
+
+@runtime_checkable
+class KeyedClient(Protocol):
+    """A client whose models are opened by keys."""
+
+    async def require_key(self, model: str) -> None:
+        """Refuse a model whose key is missing, before anything is sent. Raises UsageError."""
+        ...

@@ -240,6 +240,22 @@ def test_a_terminal_of_few_characters_is_enough(repository, tmp_path):
     assert "Do not merge" in ran.stdout
 
 
+def test_a_missing_key_is_the_authors_mistake_before_any_call(
+    repository, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    hosted = GOOD.replace("model: recorded/contracts/words.samples.jsonl", "model: openai/gpt-4o")
+    repository.commit("hosted", {"contracts/words.yaml": hosted})
+    out = tmp_path / "out"
+
+    assert main(["run", "--repo", str(repository.path), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "openai/gpt-4o: no API key, so no model was called; set OPENAI_API_KEY" in error
+    assert "0 calls" not in error
+    assert "sampling" not in error
+    assert not (out / "result.json").exists()
+
+
 def test_an_unfinished_run_is_not_the_past(repository, tmp_path):
     repository.switch("main")
     repository.commit("limit", {".github/gatekeeper.yml": "limits: {minutes: 1.0e-9}\n"})

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
 from integration.openai_server import (
     Fault,
@@ -21,9 +22,11 @@ from integration.openai_server import (
 
 from gatekeeper.contract.model import Message
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, UsageError
+from gatekeeper.providers import hosted
 from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.prices import estimated_cost
+from gatekeeper.providers.wire import Wire
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -184,8 +187,62 @@ def test_a_refused_key_is_fatal_and_not_shown(
 def test_a_missing_key_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     failed = failure(request())
-    assert (failed.fatal, failed.author) == (True, False)
+    assert (failed.fatal, failed.author) == (True, True)
     assert str(failed) == "openai/gpt-4o-mini: no API key; set OPENAI_API_KEY"
+
+
+def required(*models: str) -> None:
+    async def ask() -> None:
+        client = HostedClient()
+        try:
+            for model in models:
+                await client.require_key(model)
+        finally:
+            await client.aclose()
+
+    asyncio.run(ask())
+
+
+def test_a_missing_key_is_found_before_any_call(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = serve("Hi")
+    required("openai/gpt-4o-mini")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UsageError) as refused:
+        required("openai/gpt-4o-mini")
+    assert str(refused.value) == (
+        "openai/gpt-4o-mini: no API key, so no model was called; set OPENAI_API_KEY in the "
+        "environment"
+    )
+    assert server.requests == []
+    assert capfd.readouterr() == ("", "")
+
+
+class Litellm:
+    """Takes no notice of variables: it asks at once, or looks for credentials for ever."""
+
+    def __init__(self, *, asks: bool) -> None:
+        self._asks = asks
+
+    async def acompletion(self, **_: object) -> None:
+        if self._asks:
+            async with httpx.AsyncClient(transport=Wire(httpx.AsyncClient())) as client:
+                await client.get("http://localhost:9/")
+        await asyncio.sleep(60)
+
+    def get_supported_openai_params(self, _: str) -> None:
+        return None
+
+
+def test_what_reaches_the_wire_needs_no_key() -> None:
+    """As ollama's, whose address has a default although litellm lists its variable."""
+    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=True), "ollama/llama3"))
+
+
+def test_credentials_that_take_long_to_find_may_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosted, "_REHEARSAL_SECONDS", 0.0)
+    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=False), "vertex_ai/gemini"))
 
 
 def test_a_model_of_no_provider_is_the_authors(capfd: pytest.CaptureFixture[str]) -> None:

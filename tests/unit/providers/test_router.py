@@ -39,6 +39,22 @@ def no_file(path: str) -> bytes:
     raise FileNotFoundError(path)
 
 
+def test_only_who_is_opened_by_keys_is_asked_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Keyed(Spy):
+        async def require_key(self, model: str) -> None:
+            self.made.append(model)
+
+    api, embedded = Keyed("hosted"), Spy("local")
+    monkeypatch.setattr(hosted, "HostedClient", api)
+    monkeypatch.setattr(local, "LocalClient", embedded)
+
+    asyncio.run(ModelRouter(no_file).require_keys(["openai/a", "local/x", "recorded/y"]))
+    assert api.made == ["hosted", "openai/a"]
+    api.made.clear()
+    asyncio.run(ModelRouter(no_file, replay=Path("x")).require_keys(["openai/a"]))
+    assert api.made == []
+
+
 def test_a_client_is_picked_by_prefix_and_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     api, embedded = Spy("hosted"), Spy("local")
     monkeypatch.setattr(hosted, "HostedClient", api)
