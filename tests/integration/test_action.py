@@ -241,6 +241,18 @@ def test_running_the_job_again_asks_nothing_and_says_the_same(
     assert "sk-0123456789abcdef" not in (change.workspace / ".gatekeeper/cache.jsonl").read_text()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_the_cache_belongs_to_who_owns_the_workspace(act: Act, tmp_path: Path) -> None:
+    """The container is root; the runner cleans the workspace before the next job."""
+    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    os.chown(change.workspace, 1001, 1002)
+    assert act(change, cache="kept/deep/cache.jsonl") == 1
+    for path in ("kept", "kept/deep", "kept/deep/cache.jsonl"):
+        made = (change.workspace / path).stat()
+        assert (made.st_uid, made.st_gid) == (1001, 1002)
+    assert (change.workspace / "kept/deep/cache.jsonl").stat().st_mode & 0o777 == 0o644
+
+
 def test_a_cache_in_a_folder_that_leads_out_is_refused(
     act: Act, model: OpenAIServer, tmp_path: Path
 ) -> None:

@@ -83,6 +83,11 @@ def test_where_the_history_is(text: str, location: str) -> None:
     assert settings(history=text).history == location
 
 
+def test_the_cache_is_a_file_of_the_workspace() -> None:
+    assert settings(cache="").cache is None
+    assert settings(cache=" .gatekeeper/cache.jsonl ").cache == Path(".gatekeeper/cache.jsonl")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -90,6 +95,8 @@ def test_where_the_history_is(text: str, location: str) -> None:
         ("out", "/elsewhere"),
         ("out", "a/../../b"),
         ("history", "../x"),
+        ("cache", "/elsewhere"),
+        ("cache", "../x"),
         ("id", "a b"),
         ("id", "-->"),
         ("id", "x" * 51),
