@@ -52,6 +52,18 @@ class FakeComment:
     edits: int = 0
 
 
+@dataclass
+class FakeIssue:
+    """An issue as it stands; `edits` counts how often it was changed."""
+
+    number: int
+    author: str | None
+    title: str
+    body: str
+    state: str = "open"
+    edits: int = 0
+
+
 @dataclass(frozen=True)
 class FakeStatus:
     """A commit status as it was posted."""
@@ -117,6 +129,34 @@ class Shapes:
             "user": self._user_json(comment.author) if comment.author else None,
             "created_at": TIME,
             "updated_at": TIME,
+            "author_association": "NONE",
+        }
+
+    def _issue_json(self, issue: FakeIssue) -> dict[str, Any]:
+        address = f"{self.public_url}/repos/{REPOSITORY}/issues/{issue.number}"
+        return {
+            "id": issue.number,
+            "node_id": f"I_{issue.number}",
+            "url": address,
+            "repository_url": f"{self.public_url}/repos/{REPOSITORY}",
+            "labels_url": f"{address}/labels{{/name}}",
+            "comments_url": f"{address}/comments",
+            "events_url": f"{address}/events",
+            "html_url": f"{self.public_url}/{REPOSITORY}/issues/{issue.number}",
+            "number": issue.number,
+            "state": issue.state,
+            "title": issue.title,
+            "body": issue.body,
+            "user": self._user_json(issue.author) if issue.author else None,
+            "labels": [],
+            "assignee": None,
+            "assignees": [],
+            "milestone": None,
+            "locked": False,
+            "comments": 0,
+            "created_at": TIME,
+            "updated_at": TIME,
+            "closed_at": TIME if issue.state == "closed" else None,
             "author_association": "NONE",
         }
 

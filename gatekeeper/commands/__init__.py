@@ -10,7 +10,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from gatekeeper.commands import action, affected, budget, check, diff, init, run, sweep, validate
+from gatekeeper.commands import (
+    action,
+    affected,
+    budget,
+    check,
+    diff,
+    drift,
+    init,
+    run,
+    sweep,
+    validate,
+)
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -19,6 +30,7 @@ COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] 
     (run.run, run.add),
     (affected.affected, affected.add),
     (budget.budget, budget.add),
+    (drift.drift, drift.add),
     (diff.diff, diff.add),
     (sweep.sweep, sweep.add),
     (validate.validate, validate.add),

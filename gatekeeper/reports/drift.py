@@ -1,0 +1,180 @@
+"""What the past of the default branch says of its models: for the terminal, JSON, an issue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper.drift import FALSE_ALARMS, ContractDrift, SureChange
+from gatekeeper.news import News
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import code_cell, plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = 1
+_STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "short": "dim"}
+_SAID = {
+    "drifted": "drifted",
+    "watch": "watch: outside of its usual range",
+    "steady": "steady",
+    "short": "too few nights",
+}
+
+
+def drift_document(found: Sequence[ContractDrift], notices: Sequence[str]) -> dict[str, Any]:
+    """The whole as JSON data; times in UTC, rates as shares."""
+    return {
+        "schema": SCHEMA,
+        "contracts": [_document(contract) for contract in found],
+        "notices": list(notices),
+    }
+
+
+def print_drifts(
+    found: Sequence[ContractDrift], notices: Sequence[str] = (), console: Console | None = None
+) -> None:
+    """One line a contract, then what is sure."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from gatekeeper.reports.terminal import log_console
+
+    console = console or log_console()
+    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    for heading in ("contract", "model"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("runs", "since", "pass rate", "evidence"):
+        table.add_column(heading, justify="right")
+    table.add_column("standing")
+    for contract in found:
+        table.add_row(
+            plain(contract.contract),
+            plain(contract.model),
+            f"{contract.nights:,}",
+            _day(contract.first),
+            figures.percent(contract.rate),
+            _evidence(contract.e_value),
+            Text(_SAID[contract.standing], _STYLES[contract.standing]),
+        )
+    if found:
+        console.print(table)
+    else:
+        console.print(Text("The history holds no run."))
+    for news in drift_news(found):
+        console.print(Text(f"{plain(news.contract)}: {plain(news.text)}", "bold red"))
+    for notice in notices:
+        console.print(Text(plain(notice), "dim"))
+
+
+def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
+    """What is sure, one for each contract that drifted."""
+    return tuple(
+        News("drift", contract.contract, drifted(contract, contract.change))
+        for contract in found
+        if contract.change is not None
+    )
+
+
+def drifted(contract: ContractDrift, change: SureChange) -> str:
+    """A sure change in a sentence or two."""
+    text = (
+        f"{contract.model} answers {change.direction} since {_day(change.since)}: "
+        f"{figures.points(change.size.value)} in pass rate "
+        f"{figures.points_interval(change.size.interval)}".rstrip()
+    )
+    near = [time for time in contract.new_models if time <= change.sure]
+    model = f" Another model answered from {_day(near[-1])} on." if near else ""
+    return f"{text}, though nobody changed the prompt.{model}"
+
+
+def issue_title(found: Sequence[ContractDrift]) -> str:
+    """One line: how many, and the first by name."""
+    names = [contract.contract for contract in found if contract.change is not None]
+    if not names:
+        return "Model drift: over"
+    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"Model drift: {plain(names[0])[:80]}{others}"
+
+
+def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
+    """The issue's text in Markdown: what drifted, how sure that is, and what to do."""
+    sure = [contract for contract in found if contract.change is not None]
+    link = f"\n\nLast looked at by [this run]({run_url})." if run_url else ""
+    if not sure:
+        return f"No contract drifts any more: what ran before has changed since.{link}\n"
+    lines = [
+        "A model changed its answers although nobody touched the prompt.",
+        "",
+        "| contract | model | since | change in pass rate | sure on | another model from |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(_row(contract, contract.change) for contract in sure if contract.change),
+        "",
+        "**What to do:** look at the failing samples of the last nightly run; then pin the model's "
+        "version, or mend the prompt for the model as it is now. A change of prompt, contract or "
+        "model starts a new count, and this issue closes with it. Close it yourself to hear no "
+        "more of these changes.",
+        "",
+        f"<sub>{FALSE_ALARMS}</sub>",
+    ]
+    return "\n".join(lines) + link + "\n"
+
+
+def _row(contract: ContractDrift, change: SureChange) -> str:
+    size = f"{figures.points(change.size.value)} {figures.points_interval(change.size.interval)}"
+    new = ", ".join(_day(time) for time in contract.new_models[-3:]) or figures.NONE
+    cells = (
+        code_cell(contract.contract, 80),
+        code_cell(contract.model, 80),
+        _day(change.since),
+        size.rstrip(),
+        _day(change.sure),
+        new,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _document(contract: ContractDrift) -> dict[str, Any]:
+    change = contract.change
+    return {
+        "name": contract.contract,
+        "model": contract.model,
+        "standing": contract.standing,
+        "runs": contract.nights,
+        "first": _moment(contract.first),
+        "last": _moment(contract.last),
+        "success_rate": contract.rate,
+        "e_value": contract.e_value,
+        "new_models": [_moment(time) for time in contract.new_models],
+        "change": change
+        and {
+            "id": change.id,
+            "since": _moment(change.since),
+            "sure": _moment(change.sure),
+            "direction": change.direction,
+            "difference": change.size.value,
+            "interval": change.size.interval
+            and [change.size.interval.low, change.size.interval.high],
+        },
+        "rates": list(contract.series.rates),
+        "chart": [
+            None if point is None else {"value": point.value, "limit": point.limit}
+            for point in contract.series.chart
+        ],
+    }
+
+
+def _evidence(e_value: float) -> str:
+    """What the bet has made of 1, out of the 100 at which it is sure."""
+    return f"{e_value:.2g}" if e_value < 1e6 else "> 1000000"
+
+
+def _day(time: datetime) -> str:
+    return time.astimezone(UTC).date().isoformat()
+
+
+def _moment(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat()
