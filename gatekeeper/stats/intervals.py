@@ -104,7 +104,8 @@ def clustered_mean_interval(
 
     Student's t on the ratio of the two sums, its variance that between clusters: Cochran, W. G.
     (1977), Sampling Techniques, 3rd ed., chapter 9A, ratio-to-size estimate. With one sample a
-    cluster it is the t interval itself. Skewed values make the end on their long side too low.
+    cluster it is the t interval itself. A little too narrow where the sizes differ much (93 % of
+    95 with 20 clusters of 1 to 7) and, towards their long side, for skewed values.
     """
     require_inside("confidence", confidence)
     require_numbers("totals", totals)

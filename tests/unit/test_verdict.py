@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
 import pytest
 from comparisons import compared, once
 from hypothesis import given
@@ -11,6 +14,8 @@ from outcomes import target
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.policy import Allow, Policy
 from gatekeeper.evidence.compare import Comparison
+from gatekeeper.evidence.spending import Burn
+from gatekeeper.evidence.weigh import Evidence
 from gatekeeper.reasons import (
     Weighed,
     budget_reasons,
@@ -281,3 +286,49 @@ def test_nothing_compared_is_not_better():
     alone = Weighed(None, None, None, None, True)
 
     assert [r.code for r in budget_reasons([SPENT], [alone], Policy())] == ["budget"]
+
+
+class TestABudgetOfAnotherObjective:
+    SLOW = replace(SPENT, objective="latency_p95_ms")
+
+    def judged(self, p_better: float | None, **fields) -> Weighed:
+        """Fixtures pass as they did; the latency objective is better with that p-value."""
+        burning = {"latency_p95_ms": Burn(None, p_better)}
+        evidence = Evidence(None, None, arm(9, 9), None, (), (), burning)
+        return replace(weighed(compared(once(same=9))), evidence=evidence, **fields)
+
+    @pytest.mark.parametrize(("p_better", "fails"), [(0.05, False), (0.06, True), (None, True)])
+    def test_it_asks_for_less_of_what_spent_it(self, p_better, fails):
+        reasons = budget_reasons([self.SLOW], [self.judged(p_better)], Policy())
+        assert [reason.code for reason in reasons] == (["budget"] if fails else [])
+
+    def test_every_contract_that_has_it_must_find_so(self):
+        both = [self.judged(0.001), self.judged(0.5)]
+        assert len(budget_reasons([self.SLOW], both, Policy())) == 1
+
+    def test_who_does_not_have_it_is_not_asked(self):
+        silent = self.judged(0.5)
+        silent = replace(silent, evidence=replace(silent.evidence, burns={}))
+        assert budget_reasons([self.SLOW], [silent, self.judged(0.001)], Policy()) == []
+        assert len(budget_reasons([self.SLOW], [silent], Policy())) == 1
+
+    def test_a_better_pass_rate_is_no_better_latency(self):
+        better = replace(self.judged(0.5), comparison=compared(once(fixed=9)))
+        codes = [r.text for r in budget_reasons([SPENT, self.SLOW], [better], Policy())]
+        assert len(codes) == 1
+        assert "latency p95" in codes[0]
+
+
+def test_the_reason_of_a_freeze_says_what_is_spent_and_until_when():
+    until = datetime(2026, 3, 1, 13, tzinfo=timezone(timedelta(hours=1)))
+    spent = replace(SPENT, objective="checks.valid-json", frozen_until=until)
+    (reason,) = budget_reasons([spent], [], Policy())
+    assert reason.verdict == "fail"
+    assert "valid-json pass rate is spent (9 failed of 100 in 28d)" in reason.text
+    assert "until 2026-03-01 12:00 UTC" in reason.text
+
+
+def test_what_the_policy_exempts_passes_and_is_told():
+    (reason,) = budget_reasons([SPENT], [], Policy(), exempt=True)
+    assert (reason.code, reason.verdict) == ("budget", "pass")
+    assert "exempts" in reason.text
