@@ -56,6 +56,7 @@ _ON_DEMAND: Mapping[Format, Mapping[str, _Render]] = {
     "prometheus": {"metrics.prom": render_prometheus},
     "sarif": {"gatekeeper.sarif": render_sarif},
 }
+_ASKED_FOR = tuple(file for files in _ON_DEMAND.values() for file in files)
 
 
 def require_formats(formats: Collection[Format]) -> None:
@@ -71,7 +72,7 @@ def forget_reports(out: Path) -> None:
     """
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out}: there is a file of that name; name a folder")
-    for name in [*_FORMATS, *(file for files in _ON_DEMAND.values() for file in files)]:
+    for name in (*_FORMATS, *_ASKED_FOR):
         (out / name).unlink(missing_ok=True)
 
 
@@ -92,7 +93,11 @@ def write_reports(
     asked = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
     renders = {name: render for files in (*asked, _FORMATS) for name, render in files.items()}
     renders["report.html"] = partial(render_html, records=records, clean=clean)
-    return write_files({name: render(result) for name, render in renders.items()}, out)
+    written = write_files({name: render(result) for name, render in renders.items()}, out)
+    for name in _ASKED_FOR:
+        if name not in written:
+            (out / name).unlink(missing_ok=True)  # of an earlier run that was asked for it
+    return written
 
 
 def write_files(contents: Mapping[str, str | bytes], out: Path) -> dict[str, Path]:

@@ -101,6 +101,9 @@ def test_a_format_is_written_where_it_is_asked_for(tmp_path: Path, name: Format)
     files = write_reports(result, tmp_path, [name])
     assert sorted(files) == sorted([*NAMES, *ASKED[name]])
     assert all(path.read_bytes() for path in files.values())
+    write_reports(result, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == NAMES
+    write_reports(result, tmp_path, [name])
     forget_reports(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
