@@ -18,7 +18,7 @@ from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.record import Record
 from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import plain
+from gatekeeper.reports.harmless import visible
 from gatekeeper.result import ArmResult, ContractResult
 from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
 
@@ -243,7 +243,7 @@ def _pygal(kind: str, **options: Any) -> Any:
 def _figure(title: str, says: str, chart: Any, columns: Row, rows: Sequence[Row]) -> str:
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(plain(value))}</td>' for value in row)}</tr>" for row in rows
+        f"<tr>{''.join(f'<td>{escape(visible(value))}</td>' for value in row)}</tr>" for row in rows
     )
     return (
         f'<figure class="chart"><figcaption><b>{escape(title)}</b> {escape(says)}</figcaption>'

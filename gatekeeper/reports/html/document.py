@@ -22,8 +22,8 @@ LIMIT = 2_000_000
 _BODY_SHARE = 0.5
 """Of the limit; beyond it fewer contracts are shown in full, and samples have their room."""
 _DETAILED = (40, 15, 5, 1, 0)
-_SAMPLES_ROOM = 20_000
-"""Bytes of what stands around the packed samples, such as the names to choose from."""
+_WIDEST = 10**9
+"""A number of samples that takes as much room as any other."""
 
 _SHELL = Template("""\
 <!doctype html>
@@ -39,6 +39,7 @@ _SHELL = Template("""\
 </head>
 <body>
 $body
+</main>
 $script</body>
 </html>
 """)
@@ -61,7 +62,7 @@ def render_html(
         return _page(heading, _quiet(result))
     # Heavy, and of no use where there is nothing to lay out.
     from gatekeeper.reports.html.body import render_body, render_samples
-    from gatekeeper.reports.html.samples import judgings, pack
+    from gatekeeper.reports.html.samples import Packed, judgings, pack
 
     judged = judgings(result)
     body = ""
@@ -70,8 +71,8 @@ def render_html(
         if byte_length(body) <= limit * _BODY_SHARE:
             break
     script = f"{_asset('jsdiff/diff.min.js')}\n{_asset('report.js')}"
-    taken = byte_length(_page(heading, body, script))
-    packed = pack(judged, limit - taken - _SAMPLES_ROOM, clean)
+    frame = render_samples(judged, Packed("-", _WIDEST, 2 * _WIDEST))
+    packed = pack(judged, limit - byte_length(_page(heading, body + frame, script)), clean)
     return _page(heading, body + render_samples(judged, packed), script)
 
 
@@ -81,7 +82,7 @@ def _quiet(result: GateResult) -> str:
     when = escape(f"{figures.moment(result.started)} · gatekeeper {__version__}")
     return (
         f'<main><header class="verdict {result.verdict}"><h1>{escape(title(result))}</h1>'
-        f'{text}<p class="quiet">{when}</p></header></main>'
+        f'{text}<p class="quiet">{when}</p></header>'
     )
 
 

@@ -13,7 +13,7 @@ from html import escape
 
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import clip, plain
+from gatekeeper.reports.harmless import clip, plain, visible
 from gatekeeper.result import FixtureResult
 
 STEPS = 9
@@ -111,10 +111,10 @@ def _cell(cell: Cell | None, row: str, column: str) -> str:
         return '<td class="none">–</td>'
     level = "none" if cell.level is None else f"h{round(min(1, max(0, cell.level)) * STEPS)}"
     marked = " marked" if cell.marked else ""
-    note = f"<small>{escape(plain(cell.note))}</small>" if cell.note else ""
+    note = f"<small>{escape(visible(cell.note))}</small>" if cell.note else ""
     return (
         f'<td class="{level}{marked}" data-row="{escape(plain(row))}" '
-        f'data-column="{escape(plain(column))}">{escape(plain(cell.text))}{note}</td>'
+        f'data-column="{escape(plain(column))}">{escape(visible(cell.text))}{note}</td>'
     )
 
 

@@ -103,18 +103,19 @@ def _place(fixture: FixtureResult) -> int:
 
 
 def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
-    """As much as fits into `room` bytes. `clean` is applied to what only this report shows of a
-    sample: its input."""
+    """As much as fits into `room` bytes; of nothing fitting, no text at all. `clean` is applied
+    to what only this report shows of a sample: its input."""
     items = sorted(_items(judged), key=lambda item: item.rank)
     total = sum(len(item.outcomes) for item in items)
     inputs = [_inputs(judging, clean) for judging in judged]
     kept = len(items)
-    while True:
+    while kept and room > 0:
         text = _encode(_document(judged, items[:kept], inputs))
-        if len(text) <= room or not kept:
+        if len(text) <= room:
             shown = sum(len(item.outcomes) for item in items[:kept])
-            return Packed(text if len(text) <= room else "", shown, total)
+            return Packed(text, shown, total)
         kept = int(kept * min(_SMALLER, room / len(text)))
+    return Packed("", 0, total)
 
 
 def _judgings_of(

@@ -1,0 +1,327 @@
+"""report.html as a reader has it: opened from disk in headless Chromium, clicked and typed at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser import PROGRAM, chromium
+from reported import gate_result, records
+
+from gatekeeper.contract.trial import Judgement
+from gatekeeper.reports.html import render_html
+from gatekeeper.result import GateResult
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
+
+HOSTILE = (
+    "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"
+    "<a href='javascript:window.owned = 3'>x</a>{{ 7 * 7 }}<!-- \u202egnp.exe \u200b &lt;b&gt;"
+)
+
+
+@dataclass
+class Visit:
+    """A page that is open, and what it did that nobody asked for."""
+
+    page: Page
+    faults: list[str] = field(default_factory=list)
+
+    def open(self, path: Path) -> Visit:
+        self.page.on("console", lambda message: self.faults.append(message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda request: self._asked(request.url, path.as_uri()))
+        self.page.goto(path.as_uri())
+        return self
+
+    def samples(self) -> Visit:
+        self.page.locator("#fixtures > li").first.wait_for()
+        return self
+
+    def _asked(self, url: str, own: str) -> None:
+        if url.partition("#")[0] != own:
+            self.faults.append(f"asked for {url}")
+
+
+@pytest.fixture(scope="module")
+def result() -> GateResult:
+    return gate_result(60, 3, ("triage", "billing-only"))
+
+
+@pytest.fixture(scope="module")
+def browser(result: GateResult) -> Iterator[Browser]:
+    """After the run: while the browser is there its event loop is running."""
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(result: GateResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_html(result, records()), "utf-8")
+    return path
+
+
+@pytest.fixture
+def visit(browser: Browser, report: Path) -> Iterator[Visit]:
+    with browser.new_page() as page:
+        page.emulate_media(reduced_motion="reduce")
+        opened = Visit(page).open(report).samples()
+        yield opened
+        assert opened.faults == []
+
+
+def contracts(page: Page) -> list[str]:
+    return page.locator("#contract-table tbody tr:not([hidden]) th").all_inner_texts()
+
+
+def fixtures(page: Page) -> list[str]:
+    return page.locator("#fixtures .fixture b").all_inner_texts()
+
+
+def test_the_table_sorts_both_ways_and_says_so(visit: Visit) -> None:
+    heading = visit.page.locator("#contract-table th", has_text="Contract")
+    heading.get_by_role("button").click()
+    assert contracts(visit.page) == ["billing-only", "triage"]
+    assert heading.get_attribute("aria-sort") == "ascending"
+    heading.get_by_role("button").click()
+    assert contracts(visit.page) == ["triage", "billing-only"]
+    assert heading.get_attribute("aria-sort") == "descending"
+
+
+def test_the_table_filters_by_name_and_verdict(visit: Visit) -> None:
+    visit.page.get_by_label("Find").first.fill("TRI")
+    assert contracts(visit.page) == ["triage"]
+    assert visit.page.locator("#contract-count").inner_text() == "1 of 2 contracts"
+    visit.page.get_by_label("Find").first.fill("nothing of that name")
+    assert contracts(visit.page) == []
+
+
+def test_a_fixture_opens_on_both_answers_with_the_words_that_differ(visit: Visit) -> None:
+    page = visit.page
+    page.locator("#state").select_option("broke")
+    button = page.locator(".fixture").first
+    button.click()
+    assert button.get_attribute("aria-expanded") == "true"
+    opened = page.locator(".samples:visible")
+    assert opened.locator(".card-head b").all_inner_texts()[:2] == ["base", "head"]
+    assert "I am sorry to hear that." in " ".join(opened.locator("ins").all_inner_texts())
+    assert "is JSON: not JSON" in opened.inner_text()
+    assert "My card was charged twice" in opened.inner_text()
+    page.locator("#words").uncheck()
+    page.locator(".fixture").first.click()
+    assert page.locator(".samples:visible ins").count() == 0
+
+
+def test_fixtures_are_found_by_what_was_asked_and_answered(visit: Visit) -> None:
+    page = visit.page
+    page.locator("#text").fill("order 17.")
+    page.wait_for_function("document.querySelectorAll('#fixtures > li').length === 1")
+    assert fixtures(page) == ["account-0017"]
+    assert page.locator("#found").inner_text() == "1 of 60 fixtures"
+    page.locator("#reset").click()
+    page.locator("#category").select_option("billing")
+    assert all(name.startswith("billing") for name in fixtures(page))
+    page.locator("#state").select_option("repaired")
+    page.locator(".fixture").first.click()
+    repaired = page.locator("summary", has_text="Repaired before the checks").first
+    repaired.click()
+    assert "```json" in repaired.locator("xpath=..").inner_text()
+
+
+def test_pages_turn_and_hold_every_fixture_once(visit: Visit) -> None:
+    page = visit.page
+    seen = fixtures(page)
+    assert page.locator("#previous").is_disabled()
+    while page.locator("#next").is_enabled():
+        page.locator("#next").click()
+        seen += fixtures(page)
+    assert len(seen) == len(set(seen)) == 60
+    assert page.locator("#page").inner_text() == "Page 3 of 3"
+
+
+def test_a_cell_of_the_failures_leads_to_its_fixtures(visit: Visit) -> None:
+    page = visit.page
+    page.locator("td[data-row=billing][data-column='is JSON'] button").first.click()
+    assert page.locator("#category option:checked").inner_text() == "billing"
+    assert page.locator("#check option:checked").inner_text() == "is JSON"
+    assert fixtures(page)
+    assert page.evaluate("document.activeElement.id") == "samples-title"
+
+
+def test_whole_prompts_are_compared_word_by_word(visit: Visit) -> None:
+    page = visit.page
+    button = page.get_by_role("button", name="Compare whole prompts word by word").first
+    button.click()
+    prompts = page.locator(".prompts").first
+    assert "nothing else" in " ".join(prompts.locator("del").all_inner_texts())
+    assert "polite" in " ".join(prompts.locator("ins").all_inner_texts())
+    button.click()
+    assert not prompts.is_visible()
+
+
+def test_everything_is_reached_by_keyboard(visit: Visit) -> None:
+    page = visit.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the verdict"
+    page.locator(".fixture").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".samples:visible").count() == 1
+    page.keyboard.press("Space")
+    assert page.locator(".samples:visible").count() == 0
+    page.locator("#contract-table thead button").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("th[aria-sort]").count() == 1
+
+
+def test_a_link_of_the_table_opens_the_contract(visit: Visit) -> None:
+    page = visit.page
+    name = contracts(page)[1]
+    part = page.locator("details.contract").nth(1)
+    part.evaluate("part => { part.open = false }")
+    page.locator("#contract-table").get_by_role("link", name=name).click()
+    page.wait_for_function("document.querySelectorAll('details.contract')[1].open")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_serious_accessibility_fault(
+    browser: Browser, report: Path, scheme: Any, width: int
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    with browser.new_page(
+        color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce"
+    ) as page:
+        Visit(page).open(report).samples()
+        page.locator(".fixture").first.click()
+        page.get_by_role("button", name="Compare whole prompts").first.click()
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        found = Axe().run(page).response["violations"]
+        assert [
+            (each["id"], [node["html"] for node in each["nodes"]][:3])
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ] == []
+        # Nothing but what scrolls in a frame of its own is wider than the window.
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_without_a_script_the_main_facts_are_there(browser: Browser, report: Path) -> None:
+    with browser.new_page(java_script_enabled=False) as page:
+        page.goto(report.as_uri())
+        text = page.locator("body").inner_text()
+    assert "Do not merge" in text
+    assert "Worse than base" in text
+    assert "samples.jsonl" in text
+    assert "Success rate over runs" in text
+
+
+def hostile(result: GateResult) -> GateResult:
+    """The result with every text of a model, a fixture, a check and a prompt replaced."""
+
+    def outcome(found: Any) -> Any:
+        sample = found.sample
+        trial = replace(sample.trial, fixture=f"{sample.trial.fixture}{HOSTILE}")
+        said = replace(sample.completion, text=f"raw {HOSTILE}")
+        return replace(
+            found,
+            sample=replace(
+                sample, trial=trial, completion=said, output=f"{sample.output} {HOSTILE}"
+            ),
+            judgements=tuple(
+                Judgement(f"{j.check}{HOSTILE}", j.passed, HOSTILE, j.severity)
+                for j in found.judgements
+            ),
+        )
+
+    def contract(found: Any) -> Any:
+        arms = {
+            name: replace(
+                getattr(found, name),
+                model=HOSTILE,
+                prompt_path=HOSTILE,
+                prompt_text=getattr(found, name).prompt_text + f"{name} {HOSTILE}",
+            )
+            for name in ("base", "head")
+        }
+        every = [
+            replace(f, id=f"{f.id}{HOSTILE}", category=f"{f.category}{HOSTILE}", errors=(HOSTILE,))
+            for f in found.fixtures
+        ]
+        reasons = tuple(replace(r, text=f"{r.text} {HOSTILE}") for r in found.reasons)
+        return replace(
+            found, fixtures=tuple(every), reasons=reasons, warnings=(HOSTILE,), path=HOSTILE, **arms
+        )
+
+    return replace(
+        result,
+        contracts=tuple(contract(each) for each in result.contracts),
+        outcomes=tuple(outcome(each) for each in result.outcomes),
+        uncovered=(HOSTILE,),
+        notices=(HOSTILE,),
+    )
+
+
+def test_hostile_text_is_shown_and_does_nothing(
+    browser: Browser, result: GateResult, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(render_html(hostile(result), records()), "utf-8")
+    with browser.new_page() as page:
+        visit = Visit(page).open(path).samples()
+        page.locator(".fixture").first.click()
+        page.get_by_role("button", name="Compare whole prompts").first.click()
+        page.locator("td[data-row] button").first.click()
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        text = page.locator("body").inner_text()
+        assert page.evaluate("window.owned") is None
+        assert page.locator("main img, main a[href^=javascript], main script").count() == 0
+        assert visit.faults == []
+    assert "<img src=x onerror='window.owned = 2'>" in text
+    assert "⟨U+202E⟩" in text
+    assert "\u202e" not in text
+    assert "{{ 7 * 7 }}" in text
+
+
+def test_the_policy_of_the_page_stops_what_would_be_injected(
+    browser: Browser, report: Path, tmp_path: Path
+) -> None:
+    attacked = report.read_text("utf-8").replace(
+        "</main>",
+        "<script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"
+        "<p style='color: red' id=styled>x</p></main>",
+    )
+    path = tmp_path / "report.html"
+    path.write_text(attacked, "utf-8")
+    with browser.new_page() as page:
+        visit = Visit(page).open(path).samples()
+        assert page.evaluate("window.owned") is None
+        color = page.locator("#styled").evaluate("each => getComputedStyle(each).color")
+        assert color != "rgb(255, 0, 0)"
+        assert json.dumps(visit.faults).count("Content Security Policy") >= 3
+
+
+def test_what_does_not_fit_is_told(browser: Browser, result: GateResult, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    whole = len(render_html(result).encode())
+    limit = whole - 3_000
+    page_text = render_html(result, limit=limit)
+    assert len(page_text.encode()) <= limit
+    path.write_text(page_text, "utf-8")
+    with browser.new_page() as page:
+        visit = Visit(page).open(path).samples()
+        note = page.locator("#samples .note").first.inner_text()
+        assert f"of {len(result.outcomes)} samples are in this file" in note
+        assert "samples.jsonl" in note
+        broke = sum(f.change == "broke" for f in result.contracts[0].fixtures)
+        page.locator("#state").select_option("broke")
+        assert page.locator("#fixtures > li").count() == min(25, broke)
+        assert visit.faults == []

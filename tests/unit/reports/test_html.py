@@ -1,0 +1,385 @@
+"""report.html as text: what is in it, what is not, and how large it may be."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reported import gate_result, records
+from unit.reports import examples
+
+from gatekeeper.contract.model import Message
+from gatekeeper.contract.trial import Judgement
+from gatekeeper.reports import figures
+from gatekeeper.reports.headline import title
+from gatekeeper.reports.html import Cell, charts, heatmap, render_html
+from gatekeeper.reports.html.heat import failure_clusters
+from gatekeeper.reports.html.inputs import distinct_parts
+from gatekeeper.reports.html.samples import TEXT_LIMIT, judgings, pack
+from gatekeeper.result import ContractResult, GateResult, UnderBase
+
+TAG = re.compile(r"<[^>]+>")
+SVG = re.compile(r"<svg .*?</svg>", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def result() -> GateResult:
+    return gate_result(30, 2)
+
+
+def text_of(page: str) -> str:
+    """What a reader reads, with one blank between words."""
+    body = page.partition("<body>")[2].partition("<script>")[0]
+    return " ".join(html.unescape(TAG.sub(" ", body)).split())
+
+
+def packed(page: str) -> dict[str, Any]:
+    text = re.search(r'<div id="packed" hidden>([^<]*)</div>', page)
+    assert text
+    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(text[1])))
+    return found
+
+
+def samples(document: dict[str, Any]) -> list[list[Any]]:
+    return [s for judging in document["judgings"] for f in judging["fixtures"] for s in f[-1]]
+
+
+EVERY_KIND = {
+    "fail": examples.FAIL,
+    "pass": examples.PASS,
+    "removed": examples.result(examples.removed_contract()),
+    "new": examples.result(examples.new_contract()),
+    "weakened": examples.result(examples.weakened_contract()),
+    "undecided": examples.result(examples.undecided_contract()),
+    "unmeasured": examples.result(examples.unmeasured_contract()),
+    "uncovered": examples.result(uncovered=("prompts/new.txt",)),
+    "nothing": examples.result(),
+    "one revision": examples.result(examples.new_contract(), kind="run", base_sha=None),
+}
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_every_verdict_is_said_as_in_the_comment(kind: str) -> None:
+    found = EVERY_KIND[kind]
+    page = render_html(found)
+    assert title(found) in text_of(page)
+    assert f'class="verdict {found.verdict}"' in page
+    for contract in found.contracts:
+        for reason in contract.reasons:
+            assert " ".join(reason.text.split()) in text_of(page)
+
+
+def test_the_policy_names_the_one_style_and_the_one_script(result: GateResult) -> None:
+    page = render_html(result)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy
+    assert policy[1].startswith("default-src 'none'; ")
+    assert "unsafe" not in policy[1]
+    for tag in ("style", "script"):
+        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
+
+
+def test_nothing_is_asked_of_a_network(result: GateResult) -> None:
+    body = render_html(result, records()).partition("<body>")[2].partition("<script>")[0]
+    addresses = set(re.findall(r"""(?:src|href|action)=["']([^"']*)""", body))
+    assert all(address.startswith("#") for address in addresses)
+    names = set(re.findall(r"https?://[\w./]*", body))
+    assert names == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert " style=" not in body
+
+
+def test_every_sample_is_packed_with_all_that_is_known_of_it(result: GateResult) -> None:
+    document = packed(render_html(result))
+    texts = document["texts"]
+    assert len(texts) == len(set(texts))
+    found = sorted(
+        (arm, repetition, passed, texts[output], [[texts[c], ok] for c, ok, *_ in checks])
+        for arm, repetition, passed, output, _, _, _, _, checks in samples(document)
+    )
+    assert found == sorted(
+        (
+            int(o.sample.trial.arm == "head"),
+            o.sample.trial.repetition,
+            o.passed,
+            o.sample.output,
+            [[j.check, j.passed] for j in o.judgements],
+        )
+        for o in result.outcomes
+    )
+
+
+def test_a_failed_call_is_packed_with_its_message() -> None:
+    lost = examples.outcome(text=None)
+    contract = examples.failing_contract()
+    first = replace(contract.fixtures[0], id=lost.sample.trial.fixture)
+    found = examples.result(replace(contract, fixtures=(first,)), outcomes=(lost,))
+    document = packed(render_html(found))
+    ((arm, _, passed, output, raw, _, error, repairs, _),) = samples(document)
+    assert (arm, passed, output, raw, repairs) == (1, None, -1, -1, [])
+    assert document["texts"][error] == "429 Too Many Requests"
+
+
+def test_half_a_surrogate_pair_and_hidden_characters_are_spelled(result: GateResult) -> None:
+    outcome = result.outcomes[0]
+    said = replace(outcome.sample, output="a\ud800b\u202ec\x00")
+    found = replace(result, outcomes=(replace(outcome, sample=said), *result.outcomes[1:]))
+    assert "a⟨U+D800⟩b⟨U+202E⟩c⟨U+0000⟩" in packed(render_html(found))["texts"]
+
+
+def test_long_outputs_are_cut_and_it_is_told_by_how_much(result: GateResult) -> None:
+    outcome = result.outcomes[0]
+    said = replace(outcome.sample, output="x" * (TEXT_LIMIT + 17))
+    found = replace(result, outcomes=(replace(outcome, sample=said), *result.outcomes[1:]))
+    document = packed(render_html(found))
+    ((place, missing),) = document["cut"].items()
+    assert document["texts"][int(place)] == "x" * TEXT_LIMIT
+    assert missing == 17
+
+
+@pytest.mark.parametrize("room", [0, 1_000, 3_000, 6_000, 1_000_000])
+def test_what_fits_is_what_failed_or_changed(result: GateResult, room: int) -> None:
+    judged = judgings(result)
+    found = pack(judged, room)
+    assert len(found.text) <= room
+    assert found.total == len(result.outcomes)
+    assert found.shown + found.left_out == found.total
+    if not found.shown:
+        assert found.text == ""
+        return
+    document = json.loads(gzip.decompress(base64.b64decode(found.text)))
+    kept = samples(document)
+    assert len(kept) == found.shown
+    bad = sum(o.passed is not True for o in result.outcomes)
+    if sum(s[2] is not True for s in kept) < bad:
+        fixtures = [f for judging in document["judgings"] for f in judging["fixtures"]]
+        assert all(f[2] in ("broke", "fixed") or False in {s[2] for s in f[-1]} for f in fixtures)
+
+
+def test_a_page_is_never_larger_than_its_limit() -> None:
+    many = [examples.failing_contract(f"contract-{n:03}") for n in range(150)]
+    page = render_html(examples.result(*many), limit=500_000)
+    assert len(page.encode()) <= 500_000
+    assert "more contracts in the table above and in result.json" in page
+    assert page.count("<tr data-verdict=") == 150
+
+
+def test_where_no_sample_fits_the_page_says_so(result: GateResult) -> None:
+    page = render_html(result, limit=90_000)
+    assert f"0 of {len(result.outcomes)} samples are in this file" in text_of(page)
+    assert 'id="packed"' not in page
+
+
+def test_secrets_are_taken_out_of_what_was_asked(result: GateResult) -> None:
+    asked = json.dumps(packed(render_html(result)))
+    assert "charged twice" in asked
+    cleaned = render_html(result, clean=lambda text: text.replace("charged twice", "***"))
+    assert "charged twice" not in json.dumps(packed(cleaned))
+
+
+def test_both_judgings_are_there_where_the_base_contract_judges_too(result: GateResult) -> None:
+    (contract,) = result.contracts
+    assert contract.head
+    before = UnderBase(contract.base, contract.head, None, (), contract.fixtures[:3])
+    others = tuple(
+        replace(o, sample=replace(o.sample, trial=replace(o.sample.trial, judged_by="base")))
+        for o in result.outcomes
+    )
+    both = replace(
+        result,
+        contracts=(replace(contract, under_base=before),),
+        outcomes=(*result.outcomes, *others),
+    )
+    page = render_html(both)
+    names = [judging["name"] for judging in packed(page)["judgings"]]
+    assert names == ["triage", "triage, judged by the base contract"]
+    assert [len(j["fixtures"]) for j in packed(page)["judgings"]] == [30, 3]
+
+
+def test_a_run_that_touches_no_prompt_loads_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from unit.reports import examples\n"
+        "from gatekeeper.reports.html import render_html\n"
+        "page = render_html(examples.result())\n"
+        "assert 'No model was called' in page or 'no model was called' in page\n"
+        "heavy = {'pygal', 'jinja2', 'markdown_it', 'scipy', 'numpy', 'litellm'}\n"
+        "sys.exit(', '.join(sorted(heavy & sys.modules.keys())) or None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "<script>" not in render_html(examples.result())
+
+
+# Charts
+
+
+def drawn(figure: str) -> ElementTree.Element:
+    (svg,) = SVG.findall(figure)
+    return ElementTree.fromstring(svg)  # noqa: S314
+
+
+def test_every_chart_has_a_title_a_sentence_and_its_numbers(result: GateResult) -> None:
+    page = render_html(result, records())
+    found = re.findall(r'<figure class="chart">.*?</figure>', page, re.DOTALL)
+    titles = [re.search(r"<figcaption><b>([^<]+)", figure)[1] for figure in found]  # type: ignore[index]
+    assert titles == [
+        "Success rate over runs",
+        "Error budget left over runs",
+        "Latency by arm",
+        "Tokens and cost of a call",
+    ]
+    for figure, name in zip(found, titles, strict=True):
+        svg = drawn(figure)
+        assert svg.get("role") == "img"
+        assert (svg.get("aria-label") or "").startswith(name)
+        assert not {each.tag.rpartition("}")[2] for each in svg.iter()} & {"script", "style"}
+        assert "<tbody><tr>" in figure
+
+
+def test_the_trend_has_a_row_a_run_with_its_interval() -> None:
+    past = records(runs=10)
+    figure = charts.success_trend(past[::-1], None, 0.9)
+    rows = re.findall(r"<tr><td>(.*?)</td></tr>", figure)
+    assert len(rows) == 10
+    assert rows[0].split("</td><td>")[:2] == [
+        f"{past[0].time:%Y-%m-%d}",
+        figures.percent(past[0].success_rate),
+    ]
+    assert len(drawn(figure).findall(".//*[@class='ci']")) == 10
+
+
+def test_a_trend_needs_runs_and_passes_over_those_without_a_sample() -> None:
+    past = records(runs=3)
+    assert charts.success_trend((), examples.arm(3, 4), 0.9) == ""
+    assert charts.success_trend(past[:1], None, 0.9) == ""
+    empty = replace(past[1], samples=0, failed=0, interval=None)
+    figure = charts.success_trend((past[0], empty, past[2]), None, None)
+    assert figure.count("<tr><td>") == 2
+
+
+def test_the_budget_is_counted_over_its_window_alone() -> None:
+    past = records(runs=5)
+    late = replace(past[-1], id="late", time=past[-1].time + timedelta(days=40), failed=9)
+    figure = charts.budget_trend((*past, late), 0.9, "28d")
+    last = re.findall(r"<tr><td>(.*?)</td></tr>", figure)[-1].split("</td><td>")
+    assert last[1:] == [figures.percent(0.5), "9", "18"]
+
+
+def test_no_budget_is_drawn_without_an_objective_or_failures_allowed() -> None:
+    past = records(runs=5)
+    assert charts.budget_trend(past, None, "28d") == ""
+    assert charts.budget_trend(past, 0.9, None) == ""
+    assert charts.budget_trend(past, 1.0, "28d") == ""
+
+
+def test_where_nothing_is_known_nothing_is_drawn() -> None:
+    arms = {"base": None, "head": examples.arm(1, 2)}
+    without = {"base": [], "head": [examples.outcome(text=None)]}
+    assert charts.latency_chart(without, arms) == ""  # type: ignore[arg-type]
+    assert charts.token_chart(without, arms) == ""  # type: ignore[arg-type]
+    nothing = ContractResult("c", "c.yaml", "pass", ())
+    assert charts.interval_strip(nothing) == ""
+
+
+def test_pygal_leaves_the_importer_as_it_was() -> None:
+    render_html(examples.FAIL, records("speech-tag"))
+    assert not [f for f in sys.meta_path if type(f).__name__ == "PluginImportFixer"]
+
+
+# Heat tables
+
+
+def test_a_heat_table_says_in_digits_what_it_colours() -> None:
+    cells = {
+        ("gpt", "0"): Cell("97 %", 0.97, "0.1 USD", marked=True),
+        ("gpt", "1"): Cell("?", None),
+        ("<b>", "0"): Cell("</td><script>", 5.0, "<img>"),
+    }
+    table = ElementTree.fromstring(heatmap("A sweep", ["gpt", "<b>"], ["0", "1"], cells))  # noqa: S314
+    found = [(each.get("class"), each.text) for each in table.iter("td")]
+    assert found == [
+        ("h9 marked", "97 %"),
+        ("none", "?"),
+        ("h9", "</td><script>"),
+        ("none", "–"),
+    ]
+    assert [each.get("scope") for each in table.iter("th")] == ["col"] * 3 + ["row"] * 2
+    assert table.get("tabindex") == "0"
+
+
+def test_failures_are_counted_by_category_and_check(result: GateResult) -> None:
+    (judging,) = judgings(result)
+    table = failure_clusters(judging.fixtures, judging.outcomes)
+    wanted = [
+        j.passed
+        for o in result.outcomes
+        for j in o.judgements
+        if o.sample.trial.arm == "head" and o.sample.trial.fixture.startswith("billing")
+        if j.check == "is JSON"
+    ]
+    failed = wanted.count(False)
+    shown = f"{failed} of {len(wanted)}"
+    assert 'data-row="billing" data-column="is JSON">' in table
+    assert shown in table
+
+
+def test_the_categories_with_most_failures_are_shown_and_the_rest_counted() -> None:
+    outcome = examples.outcome()
+    fixtures = tuple(
+        replace(examples.fixture(n, "failing"), id=f"f{n}", category=f"c{n}") for n in range(40)
+    )
+    bad = replace(outcome, judgements=(Judgement("is a tag", False, "no"),))
+    table = failure_clusters(fixtures, {f.id: [bad] for f in fixtures})
+    assert "16 categories and 0 checks with fewer failures are not shown." in table
+    good = replace(outcome, judgements=(Judgement("is a tag", True),))
+    assert failure_clusters(fixtures, {f.id: [good] for f in fixtures}) == ""
+
+
+# Inputs
+
+WORDS = st.lists(st.text("ab ", max_size=6), min_size=2, max_size=5, unique=True)
+
+
+@given(WORDS, st.text("ab c", max_size=8), st.text("ab c", max_size=8))
+def test_distinct_parts_lose_nothing_that_differs(
+    values: list[str], before: str, after: str
+) -> None:
+    inputs = {v: (Message("user", before + v + after),) for v in values}
+    parts = distinct_parts(inputs)
+    assert all(parts[v] in inputs[v][0].content for v in values)
+    assert len(set(parts.values())) == len({m[0].content for m in inputs.values()})
+
+
+def test_distinct_parts_are_whole_words() -> None:
+    said = {
+        n: (Message("system", "Same"), Message("user", f"Tag {n}, please")) for n in ("wet", "web")
+    }
+    assert distinct_parts(said) == {"wet": "wet,", "web": "web,"}
+
+
+def test_of_one_input_it_is_the_last_message() -> None:
+    assert distinct_parts({"a": (Message("system", "x"), Message("user", "y"))}) == {"a": "y"}
+    assert distinct_parts({"a": ()}) == {"a": ""}
+    shapes = {"a": (Message("user", "x"),), "b": (Message("system", "x"), Message("user", "z"))}
+    assert distinct_parts(shapes) == {"a": "x", "b": "z"}
