@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 
 from gatekeeper.commands.arguments import add_arms, change_of
 from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.commands.uncommitted import uncommitted
 from gatekeeper.contract.policy import judging_policy
 from gatekeeper.git import Repository
 
@@ -26,6 +28,8 @@ def affected(arguments: argparse.Namespace) -> int:
         change = change_of(repository, arguments)
         policy, _ = judging_policy(change)
         found = forecast(change, policy, arguments.contract, estimated_cost)
+        notices = uncommitted(repository, arguments, policy)
+    found = replace(found, notices=(*found.notices, *notices))
     with readers_may_leave():
         if arguments.json:
             print(json.dumps(found.document(), indent=2))  # noqa: T201

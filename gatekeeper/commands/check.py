@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gatekeeper.commands.arguments import add_arms, add_run, change_of, history_of
 from gatekeeper.commands.output import report
+from gatekeeper.commands.uncommitted import uncommitted
 from gatekeeper.contract.policy import judging_policy
 from gatekeeper.git import Repository
 
@@ -33,6 +34,7 @@ def check(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments)
         policy, notices = judging_policy(change)
+        notices = (*notices, *uncommitted(repository, arguments, policy))
         work = plan_check(change, policy, arguments.contract, notices)
         history = history_of(arguments, repository)
         revisions = (change.base, change.head)

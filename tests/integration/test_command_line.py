@@ -256,6 +256,31 @@ def test_a_missing_key_is_the_authors_mistake_before_any_call(
     assert not (out / "result.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "told"),
+    [
+        ("prompts/words.txt", "Utter {{ word }}.\n", True),
+        ("prompts/new.txt", "Nobody watches {{ word }}.\n", True),
+        ("contracts/words.yaml", "contract: [\n", True),
+        ("README.md", "Notes.\n", False),
+        ("contracts/words.yaml", f"{GOOD}# a comment\n", False),
+    ],
+)
+def test_what_is_not_committed_is_not_judged_silently(
+    path, content, told, repository, tmp_path, capsys
+):
+    repository.write(path, content)
+    notice = "the work tree has changes to prompts or contracts that are not judged; use --worktree"
+    arms = ["--repo", str(repository.path), "--base", "main"]
+
+    main(["check", *arms, "--out", str(tmp_path / "out")])
+    assert (notice in result_of(tmp_path / "out")["notices"]) == told
+    main(["affected", *arms])
+    assert (notice in capsys.readouterr().out.split("nothing was compared")[-1]) == told
+    main(["check", *arms, "--head", "pr", "--out", str(tmp_path / "out")])
+    assert notice not in result_of(tmp_path / "out")["notices"]
+
+
 def test_an_unfinished_run_is_not_the_past(repository, tmp_path):
     repository.switch("main")
     repository.commit("limit", {".github/gatekeeper.yml": "limits: {minutes: 1.0e-9}\n"})

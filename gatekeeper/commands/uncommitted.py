@@ -1,0 +1,32 @@
+"""What the work tree holds that a comparison of commits leaves out, where a contract minds."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.affected import find_affected
+from gatekeeper.errors import ContractError
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.git import Repository
+
+NOTICE = "the work tree has changes to prompts or contracts that are not judged; use --worktree"
+
+
+def uncommitted(
+    repository: Repository, arguments: argparse.Namespace, policy: Policy
+) -> tuple[str, ...]:
+    """The notice where HEAD is judged, and the files as they stand would be judged otherwise."""
+    if arguments.worktree or arguments.head is not None or repository.root is None:
+        return ()
+    change = repository.worktree_change("HEAD")
+    if change.base.entries == change.head.entries:
+        return ()
+    try:
+        found = find_affected(change, policy, SHAPES)
+    except ContractError:
+        return (NOTICE,)  # a file that is being written
+    return (NOTICE,) if found.contracts or found.uncovered else ()
