@@ -12,6 +12,7 @@ from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.paired import decided_by
 from gatekeeper.reports.table import objective_value, standing
 from gatekeeper.result import ArmResult, ContractResult
+from gatekeeper.slo.budget import ErrorBudget
 
 
 def as_base_judges(contract: ContractResult) -> ContractResult | None:
@@ -29,6 +30,7 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
         paired=found.paired,
         slo=found.slo,
         error_budget=None,
+        error_budgets=(),
         fixtures=found.fixtures,
     )
 
@@ -89,9 +91,11 @@ def _slo_row(contract: ContractResult, name: str) -> str:
 
 
 def _budget_rows(contract: ContractResult, name: str) -> list[str]:
-    budget = contract.error_budget
-    if budget is None:
-        return []
+    pressing = (contract.error_budget,) if contract.error_budget else ()
+    return [_budget_row(budget, name) for budget in contract.error_budgets or pressing]
+
+
+def _budget_row(budget: ErrorBudget, name: str) -> str:
     rates = ", ".join(
         f"{code(window, 20)} {figures.NONE if rate is None else figures.number(rate)}"
         for window, rate in budget.burn_rate.items()
@@ -101,10 +105,15 @@ def _budget_rows(contract: ContractResult, name: str) -> list[str]:
         low, high = (figures.number(rate) for rate in budget.projected_burn_rate)
         projected = f"; merging would burn at {low} to {high} times the budgeted rate"
     burn = f", burn rate {rates}" if rates else ""
+    other = budget.objective != "success_rate"
+    label = f" of {prose(label_of(budget.objective), 100)}" if other else ""
+    what = f"- {name} error budget{label} over {code(budget.window, 20)}"
     if budget.events == 0:
-        return [f"- {name} error budget over {code(budget.window, 20)}: no history yet{projected}"]
-    return [
-        f"- {name} error budget over {code(budget.window, 20)}: {figures.number(budget.left)} of "
-        f"{figures.number(budget.budget)} failures left after "
-        f"{figures.count(budget.events, 'event')}{burn}{projected}"
-    ]
+        return f"{what}: no history yet{projected}"
+    end, thaw = budget.exhausted_at, budget.frozen_until
+    ends = f", ends {figures.moment(end)} at this rate" if end else ""
+    until = f", spent until {figures.moment(thaw)} if nothing more fails" if thaw else ""
+    return (
+        f"{what}: {figures.number(budget.left)} of {figures.number(budget.budget)} failures left "
+        f"after {figures.count(budget.events, 'event')}{burn}{ends}{until}{projected}"
+    )

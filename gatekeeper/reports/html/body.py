@@ -189,7 +189,8 @@ def _section(
 def _charts(
     contract: ContractResult, records: Sequence[Record], own: Judging | None
 ) -> list[Markup]:
-    budget = contract.error_budget
+    budgets = (*contract.error_budgets, contract.error_budget)
+    budget = next((b for b in budgets if b and b.objective == "success_rate"), None)
     target = next((s.target for s in contract.slo if s.objective == "success_rate"), None)
     arms: Mapping[Arm, ArmResult | None] = {"base": contract.base, "head": contract.head}
     found = [

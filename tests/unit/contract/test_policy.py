@@ -31,7 +31,8 @@ def test_every_key_is_read() -> None:
         "contracts: c/*.yml\nprompts: [a/**, b]\nrequire_contract: true\non_inconclusive: fail\n"
         "allow: {contract_removal: true, weakening: true}\n"
         "limits: {cost_usd: null, calls: 5.0, minutes: 1, concurrency: 2, requests_per_minute: 9}\n"
-        "error_budget: {freeze: false}\nwaivers: {permission: admin}\nhistory: branch:h\n"
+        "error_budget: {freeze: false, exempt: [a-*], burn_rate: {7d: 2}}\n"
+        "waivers: {permission: admin}\nhistory: branch:h\n"
     )
     assert policy == Policy(
         contracts="c/*.yml",
@@ -41,6 +42,8 @@ def test_every_key_is_read() -> None:
         allow=Allow(contract_removal=True, weakening=True),
         limits=Limits(None, 5, 1, 2, 9),
         freeze=False,
+        freeze_exempt=("a-*",),
+        burn_rate={"1d": 2.8, "7d": 2, "window": 1.0},
         waiver_permission="admin",
         history="branch:h",
     )
