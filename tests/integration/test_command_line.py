@@ -307,8 +307,11 @@ def test_results_name_every_file(repository, tmp_path):
 
     assert {path.name for path in Path(tmp_path / "out").iterdir()} == {
         "comment.md",
+        "fixtures.csv",
         "junit.xml",
+        "report.html",
         "result.json",
+        "samples.csv",
         "samples.jsonl",
         "summary.md",
     }

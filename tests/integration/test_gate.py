@@ -304,7 +304,7 @@ def history(path: Path, failed: int) -> Path:
     """A past run of the default branch, an hour ago, in the form `run` writes it."""
     record = json.loads(path.read_text("utf-8").splitlines()[0])
     record["time"] = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
-    record["failed"] = failed
+    record |= {"failed": failed, "objectives": {}}
     path.write_text(json.dumps(record) + "\n", "utf-8")
     return path
 
@@ -404,4 +404,13 @@ def test_the_reports_are_all_there(repository, tmp_path):
     check(repository, tmp_path / "out")
 
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"result.json", "comment.md", "summary.md", "junit.xml", "samples.jsonl"}
+    assert names == {
+        "comment.md",
+        "fixtures.csv",
+        "junit.xml",
+        "report.html",
+        "result.json",
+        "samples.csv",
+        "samples.jsonl",
+        "summary.md",
+    }
