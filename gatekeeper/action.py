@@ -12,9 +12,11 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.aftermath import look_back
 from gatekeeper.answer import (
     COULD_NOT_MEASURE,
     Answer,
@@ -27,6 +29,8 @@ from gatekeeper.answer import (
     problems,
     say,
     say_annotations,
+    tell_drift,
+    with_news,
 )
 from gatekeeper.checkout import Checkout
 from gatekeeper.errors import GatekeeperError, PublishError, UsageError
@@ -86,6 +90,8 @@ def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
         fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
         answer = answer_to_error(error, fault, settings)
     deliver(answer, settings, activity, api)
+    if answer.drifts is not None:
+        tell_drift(answer.drifts, settings)
     notify(answer, settings)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
         _show_on(activity.pull_request, answer, settings, api)
@@ -122,7 +128,9 @@ def _judge(settings: Settings, activity: Judged | Run, api: RepositoryApi) -> An
     require_formats(settings.formats)
     with Checkout(settings) as checkout:
         result = result_of(settings, activity, checkout, api)
-    return answer_to(result, out, settings)
+        after = look_back(settings, activity, checkout, result)
+    answer = answer_to(with_news(result, after.news), out, settings)
+    return replace(answer, news=(*answer.news, *after.news), drifts=after.drifts)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError
 from gatekeeper.github.api import PullRequestApi
@@ -39,6 +40,9 @@ from gatekeeper.reports.write import BINARY, write_reports
 from gatekeeper.result import GateResult
 from gatekeeper.settings import Settings
 
+if TYPE_CHECKING:
+    from gatekeeper.drift import ContractDrift
+
 COULD_NOT_MEASURE = 3
 
 _LEVELS: Mapping[str, Level] = {"fail": "error", "error": "error", "inconclusive": "warning"}
@@ -61,6 +65,7 @@ class Answer:
     annotations: tuple[Annotation, ...]
     outputs: Mapping[str, str]
     news: tuple[News, ...] = ()
+    drifts: tuple[ContractDrift, ...] | None = None
     commit: str | None = None
 
 
@@ -214,6 +219,31 @@ def _post_comment(
         return ""
     say(said)
     return comment.url if comment else ""
+
+
+def with_news(result: GateResult, news: Sequence[News]) -> GateResult:
+    """The result with what else is to be known said in its notices."""
+    return replace(result, notices=(*result.notices, *(f"{n.contract}: {n.text}" for n in news)))
+
+
+def tell_drift(drifts: Sequence[ContractDrift], settings: Settings) -> None:
+    """Keep the one issue about drift up to date. What cannot be delivered is a warning."""
+    from gatekeeper.github.issues import GithubIssueApi, publish_drift
+    from gatekeeper.reports.drift import issue_body, issue_title
+
+    changes = [contract.change.id for contract in drifts if contract.change]
+    api = GithubIssueApi(settings.token, settings.repository, settings.api_url)
+    own = marker(settings.id).replace("gatekeeper:", "gatekeeper-drift:", 1)
+    title, body = issue_title(drifts), issue_body(drifts, settings.run_url)
+    try:
+        issue, said = publish_drift(
+            api, own, changes, clean(title, settings), clean(body, settings)
+        )
+    except PublishError as error:
+        _say_warning(f"{error}. What drifted is in the job's summary", settings)
+        return
+    if issue and said:
+        say(f"{said}: {issue.url}")
 
 
 def notify(answer: Answer, settings: Settings) -> None:

@@ -1,0 +1,84 @@
+"""What a run on the default branch means beyond itself: budgets it spent, models that drifted.
+
+Read from the history once the run is in it. Nothing here changes the run's verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.github.event import RunFull, RunPush
+from gatekeeper.news import News
+from gatekeeper.runs import Judged, Run, history_of
+
+if TYPE_CHECKING:
+    from gatekeeper.checkout import Checkout
+    from gatekeeper.contract.model import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.drift import ContractDrift
+    from gatekeeper.record import Record
+    from gatekeeper.result import GateResult
+    from gatekeeper.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """`drifts` is None where nobody asked: every run but the nightly one."""
+
+    news: tuple[News, ...] = ()
+    drifts: tuple[ContractDrift, ...] | None = None
+
+
+def look_back(
+    settings: Settings, activity: Judged | Run, checkout: Checkout, result: GateResult
+) -> Aftermath:
+    """What the history says, now that it holds this run. Raises GatekeeperError."""
+    nightly = isinstance(activity, RunFull) and activity.keep == "schedule"
+    if not (nightly or isinstance(activity, RunPush)) or not result.contracts:
+        return Aftermath()
+    revision = checkout.revision(result.head_sha)
+    policy = load_policy(revision)
+    history = history_of(settings, policy, checkout)
+    if history is None:
+        return Aftermath()
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract
+
+    records = history.read().records
+    names = {contract.name for contract in result.contracts}
+    suite = every_contract(revision, policy, SHAPES).contracts
+    contracts = [found.head for found in suite if found.head and found.head.name in names]
+    news = newly_frozen(contracts, records, result, policy)
+    if not nightly:
+        return Aftermath(news)
+    from gatekeeper.drift import drifts
+    from gatekeeper.reports.drift import drift_news
+
+    drifting = drifts(records)
+    return Aftermath((*news, *drift_news(drifting)), drifting)
+
+
+def newly_frozen(
+    contracts: Sequence[Contract], records: Sequence[Record], result: GateResult, policy: Policy
+) -> tuple[News, ...]:
+    """The contracts whose error budget this run has spent; a freeze that goes on is no news."""
+    from gatekeeper.budgets import contract_budgets
+    from gatekeeper.record import events_of
+
+    earlier = [record for record in records if record.time < result.started]
+    before, after = events_of(earlier), events_of(records)
+    found = []
+    for contract in contracts:
+        was = contract_budgets(contract, before, policy, result.started)
+        now = contract_budgets(contract, after, policy, result.started)
+        if now.frozen and not was.frozen:
+            thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
+            text = (
+                "its error budget is spent: until "
+                f"{thaw:%Y-%m-%d %H:%M} UTC only changes that make it better may merge."
+            )
+            found.append(News("freeze", contract.name, text))
+    return tuple(found)

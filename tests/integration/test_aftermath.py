@@ -1,0 +1,124 @@
+"""What a run on the default branch means beyond itself, through the action: real git, a GitHub
+and a model on 127.0.0.1, a history in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import payloads
+import pytest
+from comments import Desk
+from github_fake import FakeGithub, Fault
+from integration.openai_server import OpenAIServer
+from message_servers import Webhook
+from pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+
+HISTORY = "history.jsonl"
+WITH_OBJECTIVE: dict[str, str | bytes] = {
+    "contracts/sentiment.yaml": CONTRACT + "slo: {success_rate: 0.9, window: 28d}\n"
+}
+Line = dict[str, Any]
+
+
+@pytest.fixture
+def desk(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Desk:
+    return Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, WITH_OBJECTIVE)
+
+
+def nightly(desk: Desk, **inputs: str) -> int:
+    return desk.act("schedule", {}, **({"history": HISTORY} | inputs))
+
+
+def past(desk: Desk, nights: Mapping[int, int]) -> None:
+    """A past like the one run that is in the history: how many failed, by days ago."""
+    path = desk.change.workspace / HISTORY
+    line: Line = json.loads(path.read_text().splitlines()[0])
+    path.write_text("".join(json.dumps(_night(line, *n)) + "\n" for n in nights.items()))
+
+
+def _night(line: Line, days_ago: int, failed: int) -> Line:
+    fixtures = {key: [1, int(n < failed)] for n, key in enumerate(sorted(line["fixtures"]))}
+    time = datetime.now(UTC) - timedelta(days=days_ago)
+    return line | {
+        "id": f"night-{days_ago}",
+        "time": time.isoformat(),
+        "failed": failed,
+        "fixtures": fixtures,
+        "objectives": {"success_rate": [line["samples"], failed]},
+    }
+
+
+DROP = {**dict.fromkeys(range(34, 12, -1), 1), **dict.fromkeys(range(12, 0, -1), 12)}
+
+
+def test_a_drift_opens_one_issue_and_tells_the_chat(
+    desk: Desk, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert nightly(desk) == 0
+    assert github.issues == []
+    past(desk, DROP)
+    with Webhook() as chat:
+        address = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
+        assert nightly(desk, notify=address) == 0
+    (issue,) = github.issues
+    assert issue.title == "Model drift: sentiment"
+    assert "| `sentiment` | `openai/gpt-4o-mini` |" in issue.body
+    assert "https://github.com/octo/prompts/actions/runs/42" in issue.body
+    assert any("a model drifted" in message["title"] for message in chat.received)
+    assert "answers worse since" in capsys.readouterr().out
+    assert "answers worse since" in (desk.folder / "summary").read_text()
+    assert nightly(desk) == 0
+    assert len(github.issues) == 1
+
+
+def test_the_issue_closes_when_the_prompt_has_changed_since(desk: Desk, github: FakeGithub) -> None:
+    assert nightly(desk) == 0
+    past(desk, DROP)
+    assert nightly(desk) == 0
+    assert github.issues[0].state == "open"
+    path = desk.change.workspace / HISTORY
+    digest = json.loads(path.read_text().splitlines()[0])["prompt_digest"]
+    path.write_text(path.read_text().replace(digest, "of-another-prompt"))
+    assert nightly(desk) == 0
+    assert github.issues[0].state == "closed"
+
+
+def test_a_token_that_may_not_open_issues_changes_no_verdict(
+    desk: Desk, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert nightly(desk) == 0
+    past(desk, DROP)
+    github.faults.append(Fault("POST", "/issues$", status=403))
+    assert nightly(desk) == 0
+    log = capsys.readouterr().out
+    assert "::warning title=Gatekeeper::could not open the issue" in log
+    assert "issues: write" in log
+
+
+def test_a_push_that_spends_the_budget_is_told_once(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    desk = Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE)
+    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    with Webhook() as chat:
+        told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
+        assert desk.act("push", push, history=HISTORY, notify=told) == 1
+        (message,) = chat.received
+        assert "an error budget is spent" in message["title"]
+        assert "only changes that make it better may merge" in message["message"]
+        assert desk.act("push", push, history=HISTORY, notify=told) == 1
+        assert len(chat.received) == 1
+    assert github.issues == []
+
+
+def test_without_a_history_nothing_is_looked_back_on(desk: Desk, github: FakeGithub) -> None:
+    assert nightly(desk, history="off") == 0
+    assert not [request for request in github.requests if request.endswith("/issues")]
