@@ -17,7 +17,7 @@ _NUMBERS = count(1)
 def record(name: str = "", **changes: Any) -> Record:
     """Twenty samples of the contract `tag`, two of which failed."""
     fields: dict[str, Any] = {
-        "id": name or f"record-{next(_NUMBERS)}",
+        "id": name or f"record-{next(_NUMBERS):06}",
         "time": STARTED,
         "trigger": "push",
         "sha": "a" * 40,
@@ -37,7 +37,7 @@ def line(**changes: Any) -> str:
     """A record as the format has it, with fields of whatever value; without a line end."""
     fields: dict[str, Any] = {
         "schema": 1,
-        "id": f"line-{next(_NUMBERS)}",
+        "id": f"line-{next(_NUMBERS):06}",
         "time": STARTED.isoformat(),
         "trigger": "push",
         "sha": "a" * 40,

@@ -67,10 +67,13 @@ class DataBranch:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="gatekeeper-")))
-        self._git = GitCommand(folder, trusted=folder, secret=self._remote.access)
-        self._open.callback(self._git.close)
-        self._git.run("init", "--quiet", "--bare", "--template=")
+        with ExitStack() as opening:
+            made = tempfile.TemporaryDirectory(prefix="gatekeeper-")
+            folder = Path(opening.enter_context(made))
+            self._git = GitCommand(folder, trusted=folder, secret=self._remote.access)
+            opening.callback(self._git.close)
+            self._git.run("init", "--quiet", "--bare", "--template=")
+            self._open = opening.pop_all()
         return self
 
     def __exit__(
@@ -128,7 +131,10 @@ class DataBranch:
         )
         said = _line(f"{error}\n{text(output)}")
         if status and _REFUSED.search(said):
-            raise PushRefusedError(f"{self.name}: the remote refuses the push ({said})")
+            raise PushRefusedError(
+                f"{self.name}: the remote refuses the push ({said}); in a workflow, give the job "
+                "`permissions: contents: write`, or the action the input `history: off`"
+            )
         return not status
 
     def _commit(

@@ -100,7 +100,8 @@ def read_past(files: Iterable[tuple[str, bytes]], faults: Iterable[str] = ()) ->
                 wrong.append(f"{name}:{number}: {error}; this record is left out of the history")
             else:
                 found.setdefault(record.id, record)
-    oldest_first = sorted(found.values(), key=lambda record: record.time)
+    # Those of one moment in an order that does not depend on the store.
+    oldest_first = sorted(found.values(), key=lambda r: (r.time, r.contract, r.id))
     return Past(tuple(oldest_first), tuple(_shortened(wrong)))
 
 

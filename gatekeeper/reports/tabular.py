@@ -57,11 +57,13 @@ class Table(NamedTuple):
 
 def render_csv(table: Table, result: GateResult) -> str:
     """RFC 4180 with a header, in UTF-8 with a line feed after each row."""
-    lines = [",".join(table.columns)]
-    lines += [
-        ",".join(_cell(row[name], kind) for name, kind in table.columns.items())
-        for row in table.rows(result)
-    ]
+    return csv_text(table.columns, table.rows(result))
+
+
+def csv_text(columns: Mapping[str, Kind], rows: Iterable[Row]) -> str:
+    """Rows of any table as CSV, in the form described above."""
+    lines = [",".join(columns)]
+    lines += [",".join(_cell(row[name], kind) for name, kind in columns.items()) for row in rows]
     return "\n".join(lines) + "\n"
 
 

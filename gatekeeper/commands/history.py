@@ -1,0 +1,124 @@
+"""`gatekeeper history`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gatekeeper.commands.arguments import add_contract
+from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH, load_policy
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.record import Record
+
+TRIGGERS = ("push", "schedule", "manual")
+FORMATS = ("table", "csv", "json", "jsonl")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--history",
+        metavar="WHERE",
+        help="past runs of the default branch, as for `run` (default: what the policy names)",
+    )
+    add_contract(parser)
+    parser.add_argument("--model", help="only runs of this model")
+    parser.add_argument("--trigger", choices=TRIGGERS, help="only runs that began so")
+    parser.add_argument(
+        "--since", metavar="WHEN", help="a date, a time, or how far back: 2026-11-03, 28d, 12h"
+    )
+    parser.add_argument("--until", metavar="WHEN", help="up to and with it, as for --since")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="table", help="(default: table); jsonl can be imported"
+    )
+    parser.add_argument(
+        "--import",
+        dest="source",
+        metavar="WHERE",
+        help="first add the records of this other history",
+    )
+
+
+def history(arguments: argparse.Namespace) -> int:
+    """Past runs of the default branch: list, filter, export. Calls no model."""
+    from gatekeeper.history.open import open_history
+
+    now = datetime.now(UTC)
+    since = _moment("--since", arguments.since, now)
+    until = _moment("--until", arguments.until, now, end=True)
+    with Repository.open(arguments.repo) as repository:
+        location = arguments.history or load_policy(repository.revision("HEAD")).history
+        if location == NO_HISTORY:
+            raise UsageError(f"{POLICY_PATH} keeps no history; name one with --history")
+        store = open_history(location, repository)
+        if arguments.source:
+            source = open_history(arguments.source, repository).read()
+            added = store.append(source.records)
+            _say([*source.notices, f"{added} of {len(source.records)} records were new"])
+        past = store.read()
+    _say(past.notices)
+    found = [
+        record
+        for record in past.records
+        if record.contract in (arguments.contract or [record.contract])
+        and record.model == (arguments.model or record.model)
+        and record.trigger == (arguments.trigger or record.trigger)
+        and (since is None or record.time >= since)
+        and (until is None or record.time < until)
+    ]
+    with readers_may_leave():
+        _print(found, arguments.format)
+    return 0
+
+
+def _print(records: Sequence[Record], form: str) -> None:
+    import json
+
+    from gatekeeper.history.lines import to_document, to_lines
+    from gatekeeper.reports.past import print_records, records_csv
+
+    if form == "table":
+        print_records(records)
+    elif form == "csv":
+        sys.stdout.write(records_csv(records))
+    elif form == "jsonl":
+        sys.stdout.write(to_lines(records).decode())
+    else:
+        documents = [to_document(record) for record in records]
+        sys.stdout.write(json.dumps(documents, indent=2) + "\n")
+
+
+def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) -> datetime | None:
+    """A day stands for its first moment, or with `end` for that of the next day. Without a time
+    zone it is UTC."""
+    if text is None:
+        return None
+    from gatekeeper.slo.objectives import parse_window
+
+    try:
+        return now - parse_window(text)
+    except ValueError:
+        pass
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=UTC)
+        return found + timedelta(days=1) if end and len(text) == len("2026-11-03") else found
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{option}: {text!r} is no date, time or length; give one such as 2026-11-03, "
+            "2026-11-03T10:15 or 28d"
+        ) from None
+
+
+def _say(notices: Sequence[str]) -> None:
+    from gatekeeper.reports.harmless import log_text
+
+    for notice in notices:
+        print(f"gatekeeper: {log_text(notice)}", file=sys.stderr)  # noqa: T201
