@@ -38,6 +38,7 @@ bench: setup
 	$(BIN)/python benchmarks/ahead.py
 	$(BIN)/python benchmarks/image.py
 	$(BIN)/python benchmarks/affected.py
+	$(BIN)/python benchmarks/report.py
 
 # Simulates the decisions and writes the tables of docs/statistics.md.
 bench-stats: setup $(VENV)/.bench-ready
@@ -56,6 +57,7 @@ bench-smoke: setup
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
 	$(BIN)/python -m benchmarks.drift --runs 2
+	$(BIN)/python benchmarks/report.py --fixtures 30 --samples 1 --repeat 1 --smoke
 
 schema: setup
 	$(BIN)/python scripts/publish_schema.py
@@ -63,9 +65,9 @@ schema: setup
 # The tests run on what the image ships: the development lock takes its versions from the other.
 lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  pyproject.toml -o requirements/runtime.lock
+	  pyproject.toml --extra notify --extra postgres -o requirements/runtime.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  -c requirements/runtime.lock pyproject.toml --extra local --group dev --group model -o requirements/dev.lock
+	  -c requirements/runtime.lock pyproject.toml --extra local --extra notify --extra postgres --extra parquet --group dev --group model -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  -c requirements/dev.lock --group pyproject.toml:bench -o requirements/bench.lock
 	echo 'uv' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
