@@ -98,14 +98,15 @@ def ended_early(paired: PairedResult) -> str:
     """How soon the answer was sure; empty where all was drawn or something else ended the run."""
     if paired.stopped not in ("regressed", "not_worse"):
         return ""
-    if 0 < paired.planned_rounds <= paired.rounds:
+    drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
+    rounds = paired.rounds or int(drawn >= paired.fixtures)
+    if rounds >= paired.planned_rounds:
         return ""
     if paired.stopped == "regressed" and not is_significant(paired):
         return "sampling ended because the contract's other comparison was sure"
-    if paired.rounds:
+    if rounds:
         planned = figures.count(paired.planned_rounds, "sample")
-        return f"sure after {paired.rounds:,} of {planned} of each fixture"
-    drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
+        return f"sure after {rounds:,} of {planned} of each fixture"
     return f"sure after {drawn:,} of {figures.count(paired.fixtures, 'fixture')}"
 
 

@@ -107,6 +107,11 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
             },
             "1 broke, 2 fixed, 3 unknown; sure after 2 of 3 samples of each fixture",
         ),
+        ({"stopped": "not_worse", "rounds": 0}, "1 broke, 2 fixed"),
+        (
+            {"stopped": "not_worse", "rounds": 0, "planned_rounds": 5},
+            "1 broke, 2 fixed; sure after 1 of 5 samples of each fixture",
+        ),
         (
             {"stopped": "not_worse", "rounds": 1},
             "1 broke, 2 fixed",
