@@ -106,6 +106,9 @@ def main() -> int:
     for pull_request, code in zip(PULL_REQUESTS, ends, strict=True):
         console.print(conclusion(pull_request, code), soft_wrap=True)
     console.print(f"{time.monotonic() - started:.0f} s in total.")
+    reports = [DEMO / pull_request.branch / "report.html" for pull_request in PULL_REQUESTS]
+    for report in filter(Path.exists, reports[::-1]):
+        console.print(f"Open in a browser: {shown(report)}", soft_wrap=True)
     return 0 if ends == [pull_request.exit_code for pull_request in PULL_REQUESTS] else 1
 
 

@@ -2,7 +2,7 @@
 
 `fail` and `pass` are the comments that `make demo` left. `inconclusive` and `error` are those of
 the gate on a simulated model: one that does slightly worse on too few fixtures, and one that is
-not there.
+not there. The HTML report is that of another simulated run.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,15 @@ from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate import Surroundings, measure, plan_check
 from gatekeeper.reports.comment import render_comment
+from gatekeeper.reports.html import render_html
 from gatekeeper.sampling.retry import RetryPolicy
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser import chromium  # noqa: E402
+from reported import gate_result, records  # noqa: E402
+
 IMAGES = ROOT / "docs" / "images"
 STYLE = """
 body { font: 14px/1.5 "DejaVu Sans", sans-serif; color: #1f2328; margin: 12px 20px; width: 860px }
@@ -94,14 +101,34 @@ def simulated(model: Simulated) -> str:
 
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
-    take("comment-fail", comment_of("broken"), height=830, folds_open=0)
-    take("comment-pass", comment_of("harmless"), height=385, folds_open=0)
-    take("comment-inconclusive", simulated(Simulated(0.97, 0.93)), height=400, folds_open=0)
+    take("comment-fail", comment_of("broken"), height=730, folds_open=0)
+    take("comment-pass", comment_of("harmless"), height=340, folds_open=0)
+    take("comment-inconclusive", simulated(Simulated(0.97, 0.93)), height=390, folds_open=0)
     take("comment-error", simulated(Simulated(0.97, None)), height=400, folds_open=0)
+    take_report()
 
 
 def comment_of(branch: str) -> str:
     return (ROOT / ".gatekeeper" / "demo" / branch / "comment.md").read_text("utf-8")
+
+
+def take_report() -> None:
+    """The HTML report of a simulated run after a month of nightly ones, and one fixture of it."""
+    page = render_html(gate_result(60, 3), records())
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        path = Path(folder) / "report.html"
+        path.write_text(page, "utf-8")
+        with browser.new_page(
+            viewport={"width": 1180, "height": 1000}, reduced_motion="reduce"
+        ) as tab:
+            tab.goto(path.as_uri())
+            tab.locator("#fixtures button").first.wait_for()
+            tab.screenshot(path=IMAGES / "report.png")
+            tab.locator("#fixtures button").first.click()
+            tab.locator(".charts").first.screenshot(path=IMAGES / "report-charts.png")
+            tab.set_viewport_size({"width": 1180, "height": 640})
+            tab.locator("#samples").evaluate("part => part.scrollIntoView()")
+            tab.screenshot(path=IMAGES / "report-samples.png")
 
 
 def take(name: str, comment: str, *, height: int, folds_open: int) -> None:

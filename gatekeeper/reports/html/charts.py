@@ -229,7 +229,6 @@ def _pygal(kind: str, **options: Any) -> Any:
         "margin": 8,
         "margin_right": 36,
         "legend_at_bottom": True,
-        "legend_at_bottom_columns": 3,
         "show_x_guides": False,
         "dots_size": 3,
         "max_scale": 6,
@@ -260,6 +259,7 @@ def _svg(chart: Any, says: str) -> str:
     classes that are left."""
     from pygal.etree import etree
 
+    chart.legend_at_bottom_columns = len(chart.raw_series)
     root = chart.render_tree()
     _strip(root)
     root.attrib.pop("id", None)

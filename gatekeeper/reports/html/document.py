@@ -59,7 +59,7 @@ def render_html(
     """
     heading = f"{title(result)} · gatekeeper"
     if not (result.contracts or result.uncovered or result.notices):
-        return _page(heading, _quiet(result))
+        return page(heading, _quiet(result))
     # Heavy, and of no use where there is nothing to lay out.
     from gatekeeper.reports.html.body import render_body, render_samples
     from gatekeeper.reports.html.samples import Packed, judgings, pack
@@ -72,8 +72,8 @@ def render_html(
             break
     script = f"{_asset('jsdiff/diff.min.js')}\n{_asset('report.js')}"
     frame = render_samples(judged, Packed("-", _WIDEST, 2 * _WIDEST))
-    packed = pack(judged, limit - byte_length(_page(heading, body + frame, script)), clean)
-    return _page(heading, body + render_samples(judged, packed), script)
+    packed = pack(judged, limit - byte_length(page(heading, body + frame, script)), clean)
+    return page(heading, body + render_samples(judged, packed), script)
 
 
 def _quiet(result: GateResult) -> str:
@@ -86,7 +86,8 @@ def _quiet(result: GateResult) -> str:
     )
 
 
-def _page(heading: str, body: str, script: str = "") -> str:
+def page(heading: str, body: str, script: str = "") -> str:
+    """A whole page that may load and run nothing but what is in it. `heading` is plain text."""
     style = _asset("style.css")
     policy = [
         "default-src 'none'",

@@ -186,7 +186,7 @@
 
   function standing(fixture) {
     if (fixture.change && CHANGES[fixture.change]) return CHANGES[fixture.change];
-    if (fixture.headPassed === null) return ["error", "not known"];
+    if (fixture.headPassed === null) return STATES.lost(fixture) ? ["error", "not known"] : ["info", "not sampled"];
     return fixture.headPassed ? ["pass", "passes"] : ["fail", "fails"];
   }
 
@@ -218,7 +218,7 @@
     const repetitions = new Map();
     for (const sample of samplesOf(fixture)) repetitions.set(sample.repetition, [...(repetitions.get(sample.repetition) ?? []), sample]);
     const rows = [...repetitions.entries()].sort(([a], [b]) => a - b);
-    if (!rows.length) body.append(element("p", { class: "quiet" }, "No sample of this fixture is in this file."));
+    if (!rows.length) body.append(element("p", { class: "quiet" }, "No sample of this fixture was drawn before the answer was sure or the run ended, or none is in this file."));
     showRepetitions(body, rows, 0);
   }
 
