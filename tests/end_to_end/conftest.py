@@ -10,13 +10,21 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from container_lab import LAB, Lab, find_lab
+from end_to_end.github_description import excerpt
+from end_to_end.runner import ROOT, Runner
 from github_fake import FakeGithub
+from integration.openai_server import OpenAIServer
+from pull_request import answer
+
+PRISM = "npm/node_modules/@stoplight/prism-cli/dist/index.js"
+NAME = "localhost/gatekeeper-end-to-end"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,14 +45,47 @@ def lab() -> Lab:
     return found
 
 
+@pytest.fixture(scope="session")
+def image(lab: Lab) -> str:
+    """Built from the Dockerfile; its name."""
+    built = lab.run(str(LAB), "build", str(ROOT), f"{NAME}:latest")
+    assert built.returncode == 0, built.stderr
+    return f"{NAME}:latest"
+
+
+@pytest.fixture(scope="session")
+def released(lab: Lab, image: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the action.yml of a release, which names the image by its digest."""
+    digest = lab.run("podman", "image", "inspect", "--format={{.Digest}}", image).stdout.strip()
+    folder = tmp_path_factory.mktemp("released")
+    script = (sys.executable, str(ROOT / "scripts/release_action.py"))
+    made = lab.run(*script, f"{NAME}@{digest}", "--out", str(folder / "action.yml"))
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
 @pytest.fixture
-def github(lab: Lab, tmp_path: Path) -> Iterator[FakeGithub]:
-    with FakeGithub() as fake, (tmp_path / "proxy.log").open("w") as log:
+def model() -> Iterator[OpenAIServer]:
+    with OpenAIServer(answer) as server:
+        yield server
+
+
+@pytest.fixture
+def runner(lab: Lab, image: str, released: Path, github: FakeGithub, model: OpenAIServer) -> Runner:
+    return Runner(lab, image, released, github, model)
+
+
+@pytest.fixture(scope="session")
+def proxied(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeGithub]:
+    tools = Path(lab.environment["CONTAINER_LAB"])
+    folder = tmp_path_factory.mktemp("proxy")
+    description = excerpt(tools, folder / "github.json")
+    with FakeGithub() as fake, (folder / "proxy.log").open("w") as log:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         proxy = subprocess.Popen(
-            [LAB, "proxy", str(port), fake.url],
+            ["node", tools / PRISM, "proxy", "--errors", f"--port={port}", description, fake.url],
             env=lab.environment,
             stdout=log,
             stderr=log,
@@ -57,6 +98,13 @@ def github(lab: Lab, tmp_path: Path) -> Iterator[FakeGithub]:
         finally:
             os.killpg(proxy.pid, signal.SIGTERM)
             proxy.wait()
+
+
+@pytest.fixture
+def github(proxied: FakeGithub) -> FakeGithub:
+    """It takes seconds to start, so that all tests have the same, each from the beginning."""
+    proxied.forget()
+    return proxied
 
 
 def _wait_for(port: int, proxy: subprocess.Popen[bytes]) -> None:

@@ -1,8 +1,4 @@
-"""What events and commands ask of GitHub is what GitHub's own description allows.
-
-As far as the excerpt goes that the proxy has: lists of pull requests, runs and statuses, and
-running again, are not in it.
-"""
+"""What events and commands ask of GitHub is what GitHub's own description allows."""
 
 from __future__ import annotations
 
@@ -46,6 +42,20 @@ def test_people_comments_and_reactions(github: FakeGithub, api: GithubRepository
     assert github.reactions[comment.id] == ["eyes", "rocket", "confused", "-1"]
 
 
-def test_a_workflow_run(github: FakeGithub, api: GithubRepositoryApi) -> None:
-    github.runs.append(FakeRun(3, SHA, conclusion=None))
+@pytest.mark.parametrize("conclusion", ["failure", "success"])
+def test_the_run_of_a_status_runs_again(
+    github: FakeGithub, api: GithubRepositoryApi, conclusion: str
+) -> None:
+    github.runs.append(FakeRun(3, SHA, conclusion=conclusion))
+    address = "https://github.com/octo/prompts/actions/runs/3"
+    api.set_status(SHA, "failure", "gatekeeper/verdict", "Do not merge", address)
+    assert api.run_of_status(SHA, "gatekeeper/verdict") == 3
+    assert [run.id for run in api.workflow_runs(SHA)] == [3]
+    api.rerun(api.workflow_run(3))
+    assert github.runs[0].reruns == ["rerun" if conclusion == "success" else "rerun-failed-jobs"]
     assert api.workflow_run(3).conclusion is None
+
+
+def test_a_forks_pull_request_is_looked_up(api: GithubRepositoryApi) -> None:
+    (found,) = api.open_pull_requests("fork/prompts", "change")
+    assert found.number == 7
