@@ -30,6 +30,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 _SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)(?:_|$)", re.IGNORECASE)
 _LONG_PART = re.compile(r"[^/:@?&=\s]{16,}")
 """Of an address for notifications: tokens are at least that long, other words are not."""
+_PASSWORD = re.compile(r"://[^/@:]*:(.+)@")
 _SHORTEST_SECRET = 8
 """Shorter values occur in ordinary text, and replacing them would garble a report."""
 
@@ -205,6 +206,7 @@ def _path(text: str | None) -> Path | None:
 def secrets_in(environ: Mapping[str, str], token: str = "") -> tuple[str, ...]:
     """What must not appear in anything written, the longest first."""
     values = {value for name, value in environ.items() if _SECRET_NAME.search(name)} | {token}
+    values |= set(_PASSWORD.findall(_input(environ, "history")))
     for address in _addresses(environ):
         values |= {address, *_LONG_PART.findall(address)}
     # The longest first, so that a secret which contains another is replaced as a whole.
