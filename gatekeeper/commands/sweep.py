@@ -101,12 +101,18 @@ def _contract(revision: Revision, policy: Policy, name: str, samples: int | None
 
 
 def _report(result: SweepResult, out: Path) -> int:
+    from gatekeeper.reports.html.sweep import render_sweep_page
     from gatekeeper.reports.sweep import render_sweep, sweep_document
     from gatekeeper.reports.sweep_screen import show_sweep
     from gatekeeper.reports.write import write_files
 
     document = json.dumps(sweep_document(result), indent=2, ensure_ascii=False)
-    files = write_files({"sweep.md": render_sweep(result), "sweep.json": f"{document}\n"}, out)
+    contents: dict[str, str | bytes] = {
+        "sweep.html": render_sweep_page(result),
+        "sweep.md": render_sweep(result),
+        "sweep.json": f"{document}\n",
+    }
+    files = write_files(contents, out)
     with readers_may_leave():
         show_sweep(result, files)
     return 3 if result.recommendation.setting is None else 0

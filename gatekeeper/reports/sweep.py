@@ -1,5 +1,4 @@
-"""A sweep as Markdown, as JSON and as one HTML page: a map of the settings, every two compared,
-and the one to take."""
+"""A sweep as Markdown and as JSON: the one setting to take, all of them, every two compared."""
 
 from __future__ import annotations
 
@@ -38,10 +37,13 @@ def sweep_document(result: SweepResult) -> dict[str, Any]:
 
 def render_sweep(result: SweepResult) -> str:
     """Markdown: the recommendation, the settings, then the pairs that differ."""
-    parts = [f"## Sweep of {code(result.contract, 80)}", recommendation(result)]
-    parts.append(_settings_table(result))
-    parts.append(_sure_differences(result))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    parts = (
+        f"## Sweep of {code(result.contract, 80)}",
+        f"{recommendation(result)} {visible_drop(result)}",
+        settings_table(result),
+        sure_differences(result),
+    )
+    return "\n\n".join(parts) + "\n"
 
 
 def recommendation(result: SweepResult) -> str:
@@ -52,8 +54,7 @@ def recommendation(result: SweepResult) -> str:
     cell = result.cells[found.setting]
     today = " (as it is today)" if cell.setting.current else ""
     name = code(cell.setting.name, 200)
-    text = f"**Recommended:** {name}{today}: {prose(found.reason, 600)}."
-    return f"{text} {visible_drop(result)}"
+    return f"**Recommended:** {name}{today}: {prose(found.reason, 600)}."
 
 
 def axes_of(result: SweepResult) -> tuple[str, ...]:
@@ -97,7 +98,8 @@ def visible_drop(result: SweepResult) -> str:
     )
 
 
-def _settings_table(result: SweepResult) -> str:
+def settings_table(result: SweepResult) -> str:
+    """A Markdown table of every setting, the best first."""
     head = "| | setting | pass rate | 95 % interval | p95 latency | tokens a call | cost a call |"
     rule = "| --- | --- | --- | --- | --- | --- | --- |"
     return "\n".join([head, rule, *(_row(result, number) for number in by_rate(result))])
@@ -121,7 +123,8 @@ def _row(result: SweepResult, number: int) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _sure_differences(result: SweepResult) -> str:
+def sure_differences(result: SweepResult) -> str:
+    """Markdown: the pairs that differ, the surest first."""
     sure = sorted(
         (pair for pair in result.pairs if pair.adjusted <= result.alpha),
         key=lambda pair: pair.adjusted,

@@ -193,8 +193,9 @@ def _price(cells: Sequence[Cell], near: Sequence[int]) -> tuple[str, Mapping[int
     )
     for name, values in ways:
         known = {i: value for i, value in values.items() if value is not None}
-        if len(known) == len(near) and len(set(known.values())) > 1:
-            return name, known
+        if len(known) == len(near):
+            # Where all cost the same, such as nothing, the price is no reason to change.
+            return name if len(set(known.values())) > 1 else "", known
     return "", dict.fromkeys(near, 0.0)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
 from string import Template
 
 from gatekeeper import __version__
-from gatekeeper.record import Record
 from gatekeeper.reports import figures
 from gatekeeper.reports.headline import lead, title
 from gatekeeper.reports.page import byte_length
@@ -47,15 +46,14 @@ $script</body>
 
 def render_html(
     result: GateResult,
-    records: Sequence[Record] = (),
     *,
     limit: int = LIMIT,
     clean: Callable[[str], str] = str,
 ) -> str:
     """HTML of at most `limit` bytes of UTF-8; the limit must leave room for a page at all.
 
-    `records` are past runs on the default branch, for the trends. `clean` takes secrets out of
-    the inputs of the samples, which no other report shows; the rest of `result` comes clean.
+    `clean` takes secrets out of the inputs of the samples, which no other report shows; the rest
+    of `result` comes clean.
     """
     heading = f"{title(result)} · gatekeeper"
     if not (result.contracts or result.uncovered or result.notices):
@@ -67,7 +65,7 @@ def render_html(
     judged = judgings(result)
     body = ""
     for detailed in _DETAILED:
-        body = render_body(result, records, judged, detailed)
+        body = render_body(result, judged, detailed)
         if byte_length(body) <= limit * _BODY_SHARE:
             break
     script = f"{_asset('jsdiff/diff.min.js')}\n{_asset('report.js')}"

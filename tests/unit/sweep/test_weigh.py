@@ -75,6 +75,12 @@ def test_where_prices_are_unknown_and_all_is_equal_today_stays():
     assert "2 more could not be told from it" in found.recommendation.reason
 
 
+def test_where_all_cost_the_same_the_price_is_no_reason_to_change():
+    found = weighed(passing(0.9), passing(0.9), costs=[0.0, 0.0])
+    assert found.recommendation.setting == 0
+    assert "least" not in found.recommendation.reason
+
+
 def test_an_ended_sweep_and_one_without_a_sample_recommend_nothing():
     assert weighed(passing(1), passing(0), ended="interrupted").recommendation.setting is None
     nothing = weighed([None] * 60, [None] * 60)

@@ -1,0 +1,91 @@
+"""A sweep as one HTML page: the map of the settings, then every figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from gatekeeper import __version__
+from gatekeeper.reports import figures
+from gatekeeper.reports.harmless import plain
+from gatekeeper.reports.html import markup
+from gatekeeper.reports.html.document import page
+from gatekeeper.reports.html.heat import Cell, heatmap
+from gatekeeper.reports.sweep import (
+    axes_of,
+    recommendation,
+    settings_table,
+    sure_differences,
+    visible_drop,
+)
+from gatekeeper.result import ArmResult
+from gatekeeper.sweep.grid import said
+from gatekeeper.sweep.weigh import SweepResult
+
+_DARKEST = 0.66
+
+
+def render_sweep_page(result: SweepResult) -> str:
+    """One self-contained file, which asks no network and runs no script."""
+    title = f"Sweep of {plain(result.contract)}"
+    chosen = "pass" if result.recommendation.setting is not None else "inconclusive"
+    sections = [
+        f'<header class="verdict {chosen}"><h1>{escape(title)}</h1>'
+        f'<p class="lead">{markup.inline(recommendation(result))}</p>'
+        f'<p class="quiet">{markup.inline(visible_drop(result))}</p></header>',
+        f'<section aria-labelledby="map"><h2 id="map">Map</h2>{sweep_map(result)}</section>',
+        '<section aria-labelledby="settings"><h2 id="settings">Settings</h2>'
+        f'<div class="words scroll" tabindex="0" role="region" aria-label="Settings">'
+        f"{markup.blocks(settings_table(result))}</div></section>",
+        '<section aria-labelledby="pairs"><h2 id="pairs">What differs surely</h2>'
+        f'<div class="words scroll" tabindex="0" role="region" aria-label="What differs surely">'
+        f"{markup.blocks(sure_differences(result))}</div></section>",
+        f'<p class="quiet">gatekeeper {escape(__version__)}</p>',
+    ]
+    return page(f"{title} · gatekeeper", f"<main>{''.join(sections)}</main>")
+
+
+def sweep_map(result: SweepResult) -> str:
+    """A table coloured by how far below the best each setting is: the last axis across, all
+    others down."""
+    *down, across = axes_of(result)
+    rates = [c.arm.success_rate for c in result.cells if c.arm.success_rate is not None]
+    cells: dict[tuple[str, str], Cell] = {}
+    for number in sorted(range(len(result.cells)), key=lambda n: _place(result, n)):
+        found = result.cells[number]
+        varied = found.setting.varied
+        row = ", ".join(f"{axis} {said(varied[axis])}" for axis in down) or result.contract
+        cells[row, f"{across} {said(varied[across])}"] = Cell(
+            figures.percent(found.arm.success_rate),
+            _below_best(found.arm.success_rate, rates),
+            _note(found.arm),
+            marked=number == result.recommendation.setting,
+        )
+    rows, columns = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
+    caption = "Pass rate: the darker, the further below the best; the recommended one is framed"
+    return heatmap(caption, rows, columns, cells)
+
+
+def _place(result: SweepResult, number: int) -> tuple[tuple[float, int], ...]:
+    """Numbers by their size, anything else in the order in which it was asked for."""
+    varied = [cell.setting.varied for cell in result.cells]
+    return tuple(
+        (float(value), 0)
+        if isinstance(value, int | float)
+        else (-math.inf, next(n for n, other in enumerate(varied) if other[axis] == value))
+        for axis, value in varied[number].items()
+    )
+
+
+def _below_best(rate: float | None, rates: Sequence[float]) -> float | None:
+    if rate is None:
+        return None
+    spread = max(rates) - min(rates)
+    return _DARKEST * (max(rates) - rate) / spread if spread else 0.0
+
+
+def _note(arm: ArmResult) -> str:
+    interval = figures.percent_interval(arm.interval)
+    cost = arm.cost_per_call_usd
+    return interval if cost is None else f"{interval}, {figures.dollars(cost)} a call"
