@@ -16,13 +16,14 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from browser import chromium  # noqa: E402
-from reported import gate_result, records  # noqa: E402
+from reported import gate_result, past  # noqa: E402
 
 from gatekeeper.reports.html import render_html  # noqa: E402
 
@@ -39,7 +40,7 @@ def main() -> int:
     args = parser.parse_args()
     result = gate_result(args.fixtures, args.samples, words=args.words)
     started = time.perf_counter()
-    page = render_html(result, records())
+    page = render_html(replace(result, past=past()))
     written = time.perf_counter() - started
     size = len(page.encode())
     whole = "are in this file" not in page

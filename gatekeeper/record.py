@@ -21,7 +21,7 @@ from annotated_types import Interval, MinLen
 
 from gatekeeper import __version__
 from gatekeeper.contract.trial import Completion, Outcome
-from gatekeeper.result import ArmResult, ContractResult, GateResult, Waiver
+from gatekeeper.result import ArmResult, ContractResult, GateResult, PastRun, Waiver
 from gatekeeper.slo.budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -138,6 +138,23 @@ def events_of(records: Iterable[Record]) -> Spending:
             event = Event(record.time, count.events, count.failed)
             found[record.contract][name].append(event)
     return {contract: dict(events) for contract, events in found.items()}
+
+
+def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
+    """What reports tell of earlier runs, in the order of the records."""
+    return tuple(
+        PastRun(
+            contract=record.contract,
+            time=record.time,
+            sha=record.sha,
+            samples=record.samples,
+            failed=record.failed,
+            interval=record.interval,
+            events=(spent := _spent(record)["success_rate"]).events,
+            spent=spent.failed,
+        )
+        for record in records
+    )
 
 
 def fixture_key(id: str) -> str:  # noqa: A002

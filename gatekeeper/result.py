@@ -264,6 +264,29 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
+class PastRun:
+    """What the history remembers of one contract in an earlier run on the default branch.
+
+    `failed` of `samples` judged samples failed, and `spent` of `events` count against the error
+    budget of the success rate.
+    """
+
+    contract: str
+    time: datetime
+    sha: str
+    samples: int
+    failed: int
+    interval: ConfidenceInterval | None
+    events: int
+    spent: int
+
+    @property
+    def success_rate(self) -> float | None:
+        """None where nothing was judged."""
+        return 1 - self.failed / self.samples if self.samples else None
+
+
+@dataclass(frozen=True, slots=True)
 class GateResult:
     """The run. `kind` is `check` for base against head, `run` for one revision, `diff` for any two
     sides that nobody merges."""
@@ -283,3 +306,5 @@ class GateResult:
     notices: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
     """Every judged sample, for samples.jsonl."""
+    past: tuple[PastRun, ...] = field(default=(), repr=False)
+    """What the history had when this run began, for trends; empty without a history."""

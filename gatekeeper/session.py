@@ -64,7 +64,7 @@ def measure(
 
     from gatekeeper.cache import SampleCache
     from gatekeeper.providers import ModelRouter
-    from gatekeeper.record import events_of
+    from gatekeeper.record import events_of, past_runs
 
     records, found = history.read() if history else ((), ())
     client = ModelRouter(_reader(revisions), replay=replay)
@@ -82,7 +82,8 @@ def measure(
         return await measure_work(work, replace(around, progress=progress, stop=stop))
 
     result = asyncio.run(_with_signals(client, within))
-    return replace(result, notices=(*result.notices, *remembered.keep(work, result)))
+    notices = (*result.notices, *remembered.keep(work, result))
+    return replace(result, notices=notices, past=past_runs(records))
 
 
 def sweep(

@@ -16,8 +16,7 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.gate import Surroundings, measure, plan_check
-from gatekeeper.record import Count, Record
-from gatekeeper.result import GateResult
+from gatekeeper.result import GateResult, PastRun
 from gatekeeper.stats.intervals import rate_interval
 
 QUEUES = {
@@ -113,11 +112,12 @@ def gate_result(
         return MemoryRevision({path: text.encode() for path, text in files.items()}, sha * 40)
 
     change = Change(revision(PROMPT, "b"), revision(head, "c"))
-    result = asyncio.run(measure(plan_check(change, Policy(limits=Limits(calls=None))), Surroundings(Simulated(words))))
+    work = plan_check(change, Policy(limits=Limits(calls=None)))
+    result = asyncio.run(measure(work, Surroundings(Simulated(words))))
     return replace(result, started=datetime(2026, 3, 2, 10, 31, tzinfo=UTC), seconds=184.2)
 
 
-def records(contract: str = "triage", runs: int = 30, *, seed: int = 1) -> tuple[Record, ...]:
+def past(contract: str = "triage", runs: int = 30, *, seed: int = 1) -> tuple[PastRun, ...]:
     """A month of nightly runs on the default branch, with one bad week."""
     drawn = random.Random(seed)  # noqa: S311
     made = []
@@ -125,12 +125,6 @@ def records(contract: str = "triage", runs: int = 30, *, seed: int = 1) -> tuple
         rate = 0.88 if 14 <= night < 19 else 0.96
         failed = sum(drawn.random() > rate for _ in range(180))
         time = datetime(2026, 1, 31, 3, tzinfo=UTC) + timedelta(days=night)
-        made.append(
-            Record(
-                id=f"{contract}-{night}", time=time, trigger="schedule", sha=f"{night:040x}",
-                contract=contract, model="simulated/model", version="0.1.0", samples=180,
-                failed=failed, interval=rate_interval(180 - failed, 180), calls=180, failed_calls=0,
-                objectives={"success_rate": Count(180, failed)},
-            )
-        )  # fmt: skip
+        interval = rate_interval(180 - failed, 180)
+        made.append(PastRun(contract, time, f"{night:040x}", 180, failed, interval, 180, failed))
     return tuple(made)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
 from gatekeeper.errors import UsageError
-from gatekeeper.record import Record
 from gatekeeper.reports.badge import render_badge
 from gatekeeper.reports.comment import render_comment
 from gatekeeper.reports.html import render_html
@@ -81,18 +80,17 @@ def write_reports(
     out: Path,
     formats: Collection[Format] = (),
     *,
-    records: Sequence[Record] = (),
     clean: Callable[[str], str] = str,
 ) -> dict[str, Path]:
     """File name -> path: what every run leaves, and the files of `formats` beside it.
 
-    `records` are past runs, for trends. `clean` takes secrets out of what was asked of the models,
+    `clean` takes secrets out of what was asked of the models,
     which is compressed in the page and cannot be searched there any more.
     Raises OSError where the folder cannot be written.
     """
     asked = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
     renders = {name: render for files in (*asked, _FORMATS) for name, render in files.items()}
-    renders["report.html"] = partial(render_html, records=records, clean=clean)
+    renders["report.html"] = partial(render_html, clean=clean)
     written = write_files({name: render(result) for name, render in renders.items()}, out)
     for name in _ASKED_FOR:
         if name not in written:

@@ -399,6 +399,19 @@ def test_init_writes_a_contract_that_validates_and_keeps_what_is_there(git_repos
     assert "20 fixtures" in capsys.readouterr().out
 
 
+def test_the_page_draws_what_the_history_remembers(repository, tmp_path):
+    history = str(tmp_path / "runs.jsonl")
+    out = tmp_path / "out"
+    repo = ["--repo", str(repository.path), "--history", history]
+    assert main(["run", *repo, "--out", str(out)]) == 0
+    assert "Success rate over runs" not in (out / "report.html").read_text("utf-8")
+
+    repository.commit("break", {"prompts/words.txt": OTHER})
+    check(repository, out, "--history", history)
+    page = (out / "report.html").read_text("utf-8")
+    assert "1 run of the default branch, with 95 % intervals. It was 100" in page
+
+
 def test_the_reports_are_all_there(repository, tmp_path):
     repository.commit("break", {"prompts/words.txt": OTHER})
     check(repository, tmp_path / "out")

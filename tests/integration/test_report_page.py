@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import PROGRAM, chromium
-from reported import gate_result, records
+from reported import gate_result, past
 
 from gatekeeper.contract.trial import Judgement
 from gatekeeper.reports.html import render_html
@@ -65,7 +65,7 @@ def browser(result: GateResult) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def report(result: GateResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render_html(result, records()), "utf-8")
+    path.write_text(render_html(replace(result, past=past())), "utf-8")
     return path
 
 
@@ -274,7 +274,7 @@ def test_hostile_text_is_shown_and_does_nothing(
     browser: Browser, result: GateResult, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
-    path.write_text(render_html(hostile(result), records()), "utf-8")
+    path.write_text(render_html(replace(hostile(result), past=past())), "utf-8")
     with browser.new_page() as page:
         visit = Visit(page).open(path).samples()
         page.locator(".fixture").first.click()

@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from gatekeeper import __version__
 from gatekeeper.contract.trial import Arm, Outcome
-from gatekeeper.record import Record
 from gatekeeper.reports import figures
 from gatekeeper.reports.decision import as_base_judges, decision_rows
 from gatekeeper.reports.harmless import clip, plain, visible
@@ -26,7 +25,7 @@ from gatekeeper.reports.page import Page
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
 from gatekeeper.reports.sections import add_notes, add_reasons, footer
 from gatekeeper.reports.table import columns
-from gatekeeper.result import ArmResult, ContractResult, GateResult
+from gatekeeper.result import ArmResult, ContractResult, GateResult, PastRun
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,14 +43,12 @@ _OPINIONS = (
 )
 
 
-def render_body(
-    result: GateResult, records: Sequence[Record], judged: Sequence[Judging], detailed: int
-) -> str:
+def render_body(result: GateResult, judged: Sequence[Judging], detailed: int) -> str:
     """Everything above the samples; the worst `detailed` contracts are shown in full."""
     ranked = by_severity(result.contracts)
-    of_contract = _by_contract(records)
+    past = _by_contract(result.past)
     sections = [
-        _section(contract, number, of_contract.get(contract.name, ()), judged)
+        _section(contract, number, past.get(contract.name, ()), judged)
         for number, contract in enumerate(ranked[:detailed])
     ]
     reasons, notes = Page(_WORDS), Page(_WORDS)
@@ -155,7 +152,7 @@ def _sort_key(title: str, contract: ContractResult) -> float | str:
 
 
 def _section(
-    contract: ContractResult, number: int, records: Sequence[Record], judged: Sequence[Judging]
+    contract: ContractResult, number: int, past: Sequence[PastRun], judged: Sequence[Judging]
 ) -> dict[str, Any]:
     mine = [j for j in judged if j.contract == contract.name]
     own = mine[0] if mine else None
@@ -178,7 +175,7 @@ def _section(
         "models": _model_change(contract),
         "changes": [_change(change) for change in changes[:_SECTIONS]],
         "more_changes": max(0, len(changes) - _SECTIONS),
-        "charts": _charts(contract, records, own),
+        "charts": _charts(contract, past, own),
         "clusters": _clusters(own) if own else "",
         "decided": markup.blocks("\n".join(decided)),
         "opinions": _opinions(contract),
@@ -186,16 +183,15 @@ def _section(
     }
 
 
-def _charts(
-    contract: ContractResult, records: Sequence[Record], own: Judging | None
-) -> list[Markup]:
+def _charts(contract: ContractResult, past: Sequence[PastRun], own: Judging | None) -> list[Markup]:
     budgets = (*contract.error_budgets, contract.error_budget)
     budget = next((b for b in budgets if b and b.objective == "success_rate"), None)
     target = next((s.target for s in contract.slo if s.objective == "success_rate"), None)
+    now = "this change" if contract.base else "this run"
     arms: Mapping[Arm, ArmResult | None] = {"base": contract.base, "head": contract.head}
     found = [
-        charts.success_trend(records, contract.head, target),
-        charts.budget_trend(records, target, budget.window if budget else None),
+        charts.success_trend(past, contract.head, target, now),
+        charts.budget_trend(past, target, budget.window if budget else None),
     ]
     if own:
         outcomes = _by_arm(own)
@@ -215,10 +211,10 @@ def _by_arm(judging: Judging) -> Mapping[Arm, list[Outcome]]:
     return arms
 
 
-def _by_contract(records: Sequence[Record]) -> Mapping[str, list[Record]]:
-    groups: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        groups[record.contract].append(record)
+def _by_contract(past: Sequence[PastRun]) -> Mapping[str, list[PastRun]]:
+    groups: dict[str, list[PastRun]] = defaultdict(list)
+    for run in past:
+        groups[run.contract].append(run)
     return groups
 
 

@@ -16,10 +16,9 @@ from typing import Any
 
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.evidence.outcomes import latencies, quantile
-from gatekeeper.record import Record
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import visible
-from gatekeeper.result import ArmResult, ContractResult
+from gatekeeper.result import ArmResult, ContractResult, PastRun
 from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
 
 MOST_RUNS = 60
@@ -34,12 +33,20 @@ Row = Sequence[str]
 ByArm = Mapping[Arm, Sequence[Outcome]]
 
 
-def success_trend(records: Sequence[Record], head: ArmResult | None, target: float | None) -> str:
-    """The share of samples that passed on the default branch, run by run, and now on head."""
-    runs = _latest(records)
+def success_trend(
+    past: Sequence[PastRun],
+    head: ArmResult | None,
+    target: float | None,
+    now_is: str = "this change",
+) -> str:
+    """The share of samples that passed on the default branch, run by run, and now on head.
+
+    `now_is` says what head is.
+    """
+    runs = _latest(past)
     points = [(_day(r), r.success_rate, r.interval, r.samples, r.sha) for r in runs]
     if head is not None:
-        points.append(("this change", head.success_rate, head.interval, head.samples, ""))
+        points.append((now_is, head.success_rate, head.interval, head.samples, ""))
     points = [point for point in points if point[1] is not None]
     if len(points) < 2 or not runs:
         return ""
@@ -53,13 +60,13 @@ def success_trend(records: Sequence[Record], head: ArmResult | None, target: flo
     if target is not None:
         chart.add("objective", [target] * len(points), show_dots=False)
     if now:
-        chart.add("this change", [*[None] * len(runs), rates[-1]], dots_size=5)
+        chart.add(now_is, [*[None] * len(runs), rates[-1]], dots_size=5)
     table = [
         (when, figures.percent(rate), _between(interval), f"{samples:,}", sha[:10])
         for when, rate, interval, samples, sha in points
     ]
     last = f"It was {figures.percent(runs[-1].success_rate)} in the latest run"
-    here = f" and is {figures.percent(head.success_rate)} with this change" if now and head else ""
+    here = f" and is {figures.percent(head.success_rate)} in {now_is}" if now and head else ""
     return _figure(
         "Success rate over runs",
         f"{figures.count(len(runs), 'run')} of the default branch, with 95 % intervals. "
@@ -70,13 +77,12 @@ def success_trend(records: Sequence[Record], head: ArmResult | None, target: flo
     )
 
 
-def budget_trend(records: Sequence[Record], objective: float | None, window: str | None) -> str:
+def budget_trend(past: Sequence[PastRun], objective: float | None, window: str | None) -> str:
     """What was left of the error budget after each run."""
-    runs = _latest(records)
+    runs = _latest(past)
     if objective is None or window is None or len(runs) < 2:
         return ""
-    every = [Event(r.time, r.samples, r.failed) for r in records]
-    found = [error_budget(every_until(every, r), objective, window, r.time) for r in runs]
+    found = [_budget_after(run, past, objective, window) for run in runs]
     shares = [_share_left(budget) for budget in found]
     if not any(share is not None for share in shares):
         return ""
@@ -99,8 +105,11 @@ def budget_trend(records: Sequence[Record], objective: float | None, window: str
     )
 
 
-def every_until(events: Sequence[Event], record: Record) -> list[Event]:
-    return [event for event in events if event.time <= record.time]
+def _budget_after(
+    run: PastRun, past: Sequence[PastRun], objective: float, window: str
+) -> ErrorBudget:
+    events = [Event(each.time, each.events, each.spent) for each in past if each.time <= run.time]
+    return error_budget(events, objective, window, run.time)
 
 
 def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
@@ -294,9 +303,9 @@ def _with_interval(rate: float | None, interval: Any) -> Any:
     return {"value": rate, "ci": {"low": interval.low, "high": interval.high}}
 
 
-def _latest(records: Sequence[Record]) -> list[Record]:
-    measured = [record for record in records if record.samples]
-    return sorted(measured, key=lambda record: record.time)[-MOST_RUNS:]
+def _latest(past: Sequence[PastRun]) -> list[PastRun]:
+    measured = [run for run in past if run.samples]
+    return sorted(measured, key=lambda run: run.time)[-MOST_RUNS:]
 
 
 def _sparse(points: Sequence[tuple[Any, ...]]) -> list[str]:
@@ -327,8 +336,8 @@ def _share_left(budget: ErrorBudget) -> float | None:
     return budget.left / budget.budget if budget.budget > 0 else None
 
 
-def _day(record: Record) -> str:
-    return f"{record.time:%Y-%m-%d}"
+def _day(run: PastRun) -> str:
+    return f"{run.time:%Y-%m-%d}"
 
 
 def _percent(share: float) -> str:

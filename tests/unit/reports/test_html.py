@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reported import gate_result, records
+from reported import gate_result, past
 from unit.reports import examples
 
 from gatekeeper.contract.model import Message
@@ -95,7 +95,7 @@ def test_the_policy_names_the_one_style_and_the_one_script(result: GateResult) -
 
 
 def test_nothing_is_asked_of_a_network(result: GateResult) -> None:
-    body = render_html(result, records()).partition("<body>")[2].partition("<script>")[0]
+    body = render_html(replace(result, past=past())).partition("<body>")[2].partition("<script>")[0]
     addresses = set(re.findall(r"""(?:src|href|action)=["']([^"']*)""", body))
     assert all(address.startswith("#") for address in addresses)
     names = set(re.findall(r"https?://[\w./]*", body))
@@ -240,7 +240,7 @@ def drawn(figure: str) -> ElementTree.Element:
 
 
 def test_every_chart_has_a_title_a_sentence_and_its_numbers(result: GateResult) -> None:
-    page = render_html(result, records())
+    page = render_html(replace(result, past=past()))
     found = re.findall(r'<figure class="chart">.*?</figure>', page, re.DOTALL)
     titles = [re.search(r"<figcaption><b>([^<]+)", figure)[1] for figure in found]  # type: ignore[index]
     assert titles == [
@@ -258,39 +258,39 @@ def test_every_chart_has_a_title_a_sentence_and_its_numbers(result: GateResult) 
 
 
 def test_the_trend_has_a_row_a_run_with_its_interval() -> None:
-    past = records(runs=10)
-    figure = charts.success_trend(past[::-1], None, 0.9)
+    nights = past(runs=10)
+    figure = charts.success_trend(nights[::-1], None, 0.9)
     rows = re.findall(r"<tr><td>(.*?)</td></tr>", figure)
     assert len(rows) == 10
     assert rows[0].split("</td><td>")[:2] == [
-        f"{past[0].time:%Y-%m-%d}",
-        figures.percent(past[0].success_rate),
+        f"{nights[0].time:%Y-%m-%d}",
+        figures.percent(nights[0].success_rate),
     ]
     assert len(drawn(figure).findall(".//*[@class='ci']")) == 10
 
 
 def test_a_trend_needs_runs_and_passes_over_those_without_a_sample() -> None:
-    past = records(runs=3)
+    nights = past(runs=3)
     assert charts.success_trend((), examples.arm(3, 4), 0.9) == ""
-    assert charts.success_trend(past[:1], None, 0.9) == ""
-    empty = replace(past[1], samples=0, failed=0, interval=None)
-    figure = charts.success_trend((past[0], empty, past[2]), None, None)
+    assert charts.success_trend(nights[:1], None, 0.9) == ""
+    empty = replace(nights[1], samples=0, failed=0, interval=None)
+    figure = charts.success_trend((nights[0], empty, nights[2]), None, None)
     assert figure.count("<tr><td>") == 2
 
 
 def test_the_budget_is_counted_over_its_window_alone() -> None:
-    past = records(runs=5)
-    late = replace(past[-1], id="late", time=past[-1].time + timedelta(days=40), failed=9)
-    figure = charts.budget_trend((*past, late), 0.9, "28d")
+    nights = past(runs=5)
+    late = replace(nights[-1], time=nights[-1].time + timedelta(days=40), failed=9, spent=9)
+    figure = charts.budget_trend((*nights, late), 0.9, "28d")
     last = re.findall(r"<tr><td>(.*?)</td></tr>", figure)[-1].split("</td><td>")
     assert last[1:] == [figures.percent(0.5), "9", "18"]
 
 
 def test_no_budget_is_drawn_without_an_objective_or_failures_allowed() -> None:
-    past = records(runs=5)
-    assert charts.budget_trend(past, None, "28d") == ""
-    assert charts.budget_trend(past, 0.9, None) == ""
-    assert charts.budget_trend(past, 1.0, "28d") == ""
+    nights = past(runs=5)
+    assert charts.budget_trend(nights, None, "28d") == ""
+    assert charts.budget_trend(nights, 0.9, None) == ""
+    assert charts.budget_trend(nights, 1.0, "28d") == ""
 
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:
@@ -303,7 +303,7 @@ def test_where_nothing_is_known_nothing_is_drawn() -> None:
 
 
 def test_pygal_leaves_the_importer_as_it_was() -> None:
-    render_html(examples.FAIL, records("speech-tag"))
+    render_html(replace(examples.FAIL, past=past("speech-tag")))
     assert not [f for f in sys.meta_path if type(f).__name__ == "PluginImportFixer"]
 
 
