@@ -105,7 +105,9 @@ class Checkout:
             try:
                 return find(self._of_our_own())
             except GatekeeperError:
-                # The workspace is what the author can do something about.
+                # What it lacks it lacks for all that comes after; the workspace may have that.
+                self._own = None
+                # The workspace is also what the author can do something about.
                 raise error from None
 
     def _in_workspace(self) -> Repository:

@@ -54,7 +54,7 @@ class Settings:
     out: Path = Path(DEFAULT_OUT)
     id: str = "gatekeeper"
     status_context: str = DEFAULT_STATUS_CONTEXT
-    history: str = ""
+    history: str = field(default="", repr=False)
     cache: Path | None = None
     formats: tuple[Format, ...] = ()
     notify: tuple[str, ...] = field(default=(), repr=False)

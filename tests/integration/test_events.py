@@ -10,9 +10,12 @@ from typing import Any
 import payloads
 import pytest
 from comments import Desk
+from git_repository import GitRepository
 from github_fake import FakeGithub, Fault
 from integration.openai_server import OpenAIServer
 from pull_request import BROKEN, CONTRACT, PROMPT
+
+from gatekeeper.git.data_branch import DataBranch, PushRefusedError
 
 HISTORY = "history.jsonl"
 OWN_FIXTURES = CONTRACT.replace("name: sentiment", "name: other").replace(
@@ -201,3 +204,71 @@ def test_the_history_belongs_to_whom_the_workspace_belongs(desk: Desk) -> None:
     assert desk.act("push", push, history=HISTORY) == 0
     owner = (desk.change.workspace / HISTORY).stat()
     assert (owner.st_uid, owner.st_gid) == (1001, 1002)
+
+
+def remembered(desk: Desk, name: str = "gatekeeper-data") -> list[dict[str, Any]]:
+    """What the data branch of the remote holds."""
+    git = GitRepository(desk.folder / "origin").git
+    if not git("for-each-ref", f"refs/heads/{name}"):
+        return []
+    paths = git("ls-tree", "-r", "--name-only", name, "runs").splitlines()
+    lines = [line for path in paths for line in git("show", f"{name}:{path}").splitlines()]
+    return [json.loads(line) for line in lines]
+
+
+def test_a_gate_remembers_without_being_told_where(desk: Desk) -> None:
+    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    assert desk.act("push", push) == 0
+    assert desk.act("workflow_dispatch", payloads.dispatch(contracts="other")) == 0
+    assert desk.act("schedule", {"schedule": "0 3 * * *"}) == 0
+    told = sorted((event["trigger"], event["contract"]) for event in remembered(desk))
+    assert told == [
+        ("manual", "other"),
+        ("push", "sentiment"),
+        ("schedule", "other"),
+        ("schedule", "sentiment"),
+    ]
+    assert desk.result()["notices"] == []
+
+
+def test_what_is_not_of_the_default_branch_is_not_remembered(
+    desk: Desk, github: FakeGithub
+) -> None:
+    github.refs["change"] = desk.change.head
+    assert desk.act("workflow_dispatch", payloads.dispatch(ref="change")) == 0
+    elsewhere = payloads.dispatch() | {"ref": "refs/heads/release"}
+    assert desk.act("workflow_dispatch", elsewhere) == 0
+    assert desk.act("pull_request", desk.change.event()) == 1
+    assert remembered(desk) == []
+    assert desk.result()["notices"] == []
+
+
+def test_the_workflow_can_turn_it_off(desk: Desk) -> None:
+    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    assert desk.act("push", push, history="off") == 0
+    assert remembered(desk) == []
+
+
+def test_a_history_that_may_not_be_written_is_one_warning_and_no_verdict(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> bool:
+        raise PushRefusedError("gatekeeper-data: the remote refuses the push (403)")
+
+    monkeypatch.setattr(DataBranch, "push", refused)
+    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    assert desk.act("push", push) == 0
+    (notice,) = desk.result()["notices"]
+    assert "missing in the history" in notice
+    assert "403" in notice
+
+
+def test_no_history_is_read_where_no_prompt_changed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(_: DataBranch) -> DataBranch:
+        raise AssertionError("nothing needs the history")
+
+    monkeypatch.setattr(DataBranch, "__enter__", opened)
+    push = payloads.push(before=desk.change.base, after=desk.change.base)
+    assert desk.act("push", push) == 0

@@ -120,6 +120,12 @@ def test_outside_a_workflow_it_says_what_to_use(name: str) -> None:
         read_settings({k: v for k, v in STEP.items() if k != name})
 
 
+def test_the_password_of_a_database_is_a_secret() -> None:
+    found = settings(history="postgresql://gate:p@ss/w0rd-of-it@db/past")
+    assert "p@ss/w0rd-of-it" in found.secrets
+    assert "w0rd" not in repr(found)
+
+
 def test_secrets_are_known_and_never_shown() -> None:
     found = read_settings(
         STEP
