@@ -383,3 +383,40 @@ def test_of_one_input_it_is_the_last_message() -> None:
     assert distinct_parts({"a": ()}) == {"a": ""}
     shapes = {"a": (Message("user", "x"),), "b": (Message("system", "x"), Message("user", "z"))}
     assert distinct_parts(shapes) == {"a": "x", "b": "z"}
+
+
+# What little a sample tells of itself
+
+
+def facts_of(found: GateResult) -> str:
+    document = packed(render_html(found))
+    return " | ".join(document["texts"][s[5]] for s in samples(document))
+
+
+def test_what_is_not_known_of_a_sample_is_not_said(result: GateResult) -> None:
+    outcome = result.outcomes[0]
+    assert outcome.sample.completion
+    bare = replace(
+        outcome.sample.completion,
+        latency_ms=None,
+        prompt_tokens=None,
+        cost_usd=None,
+        replayed=True,
+    )
+    sample = replace(outcome.sample, completion=bare, shared=True)
+    found = replace(result, outcomes=(replace(outcome, sample=sample),))
+    shared = "the other arm asked the same, so its answer counts for both"
+    assert facts_of(found) == f"from a recording · {shared}"
+    silent = replace(sample, completion=replace(bare, replayed=False), shared=False)
+    assert facts_of(replace(result, outcomes=(replace(outcome, sample=silent),))) == ""
+
+
+def test_another_model_and_a_fixture_that_repeats_another_are_told(result: GateResult) -> None:
+    (contract,) = result.contracts
+    assert contract.head
+    other = replace(contract.head, model="simulated/larger")
+    twin = replace(contract.fixtures[1], duplicate_of=contract.fixtures[0].id)
+    changed = replace(contract, head=other, fixtures=(contract.fixtures[0], twin))
+    page = render_html(replace(result, contracts=(changed,)))
+    assert "simulated/model → simulated/larger" in text_of(page)
+    assert f"the same input as {contract.fixtures[0].id}" in " ".join(packed(page)["texts"])
