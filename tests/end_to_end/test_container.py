@@ -143,5 +143,6 @@ def test_the_action_built_from_its_source(runner: Runner, repository: GitReposit
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Failure - Main ./" in done.stdout
     assert "Do not merge" in runner.github.comments[7][0].body
-    assert "comment.md junit.xml result.json samples.jsonl summary.md" in done.stdout
+    files = "comment.md fixtures.csv junit.xml report.html result.json samples.csv samples.jsonl"
+    assert f"{files} summary.md" in done.stdout
     assert [(s.sha, s.state) for s in runner.github.statuses] == [(head, "failure")]
