@@ -161,10 +161,15 @@ def _recommended(
     measured: Measured,
 ) -> Recommendation:
     """The cheapest of those that are neither surely worse than the best nor look worse than it
-    by more than the contract's margin."""
+    by more than the contract's margin. A call without an answer counts as failed: a setting that
+    mostly does not answer is no good one, however good the rest."""
     if measured.ended is not None:
         return Recommendation(None, f"the sweep ended early: {measured.ended}")
-    rates = {i: c.arm.success_rate for i, c in enumerate(cells) if c.arm.success_rate is not None}
+    rates = {
+        i: c.arm.passed / (c.arm.samples + c.arm.failed_calls)
+        for i, c in enumerate(cells)
+        if c.arm.samples
+    }
     if not rates:
         return Recommendation(None, "no sample could be measured")
     best = max(rates, key=lambda i: (rates[i], _standing(cells[i])))

@@ -89,6 +89,11 @@ def test_an_ended_sweep_and_one_without_a_sample_recommend_nothing():
     assert nothing.pairs[0].p_value == 1
 
 
+def test_a_setting_that_mostly_does_not_answer_is_not_taken():
+    found = weighed(passing(0.95), [True] * 2 + [None] * 58, costs=[1.0, 0.25])
+    assert found.recommendation.setting == 0
+
+
 def test_only_inputs_measured_under_both_are_compared():
     found = weighed([True] * 60, [None] * 30 + [False] * 30)
     assert found.pairs[0].inputs == 30
