@@ -1,6 +1,6 @@
 """Pairs of answers that an earlier run measured: not paid for again, and not drawn again. Pure.
 
-Pushing again, running a job again and the merge queue ask what was asked before. Two rules keep
+Pushing again, running a job again and the merge queue ask what was asked before. Three rules keep
 an answer from the past from misleading:
 
 1. Both arms of a pair come from one run. A base of yesterday beside a head of today would take
@@ -9,6 +9,9 @@ an answer from the past from misleading:
 2. A pair is drawn once. Whoever asks for it again within MOST_AGE gets what was drawn first,
    so that nobody can draw until it comes out well. Only what was evidence is kept: of the
    answers under way when a run ended, the quick ones are there and the slow ones are not.
+3. A contract is found as a whole: with one request changed, all of it is measured anew. Else a
+   push that changes what failed would draw that again and keep what passed by luck, until all
+   of it has passed.
 
 An entry is a line of JSON with an HMAC-SHA256 whose key is made of the keys for the models.
 Who can write the file, but does not have those, can take entries out and nothing else.
@@ -55,15 +58,19 @@ def pair_keys(trials: Sequence[Trial]) -> dict[_Place, str]:
     """The key of each pair of trials, by contract, judge, fixture and repetition.
 
     It is the same for equal requests of one contract: model, messages, parameters, seed and
-    repetition, of base and of head. Two contracts never share an answer, as in any run.
+    repetition, of base and of head, as long as all else that the contract asks is the same too.
+    Two contracts never share an answer, as in any run.
     """
-    arms: dict[_Place, dict[Arm, Request]] = defaultdict(dict)
+    arms: dict[_Place, dict[Arm, list[Any]]] = defaultdict(dict)
+    asked: dict[str, set[str]] = defaultdict(set)
     for trial in trials:
-        arms[_place(trial)][trial.arm] = trial.request
+        meaning = arms[_place(trial)][trial.arm] = _meaning(trial.request)
+        asked[trial.contract].add(canonical([trial.arm, meaning]))
+    whole = {contract: digest([contract, sorted(requests)]) for contract, requests in asked.items()}
     return {
-        place: digest([place[0], _meaning(requests["base"]), _meaning(requests["head"])])
-        for place, requests in arms.items()
-        if len(requests) == 2
+        place: digest([whole[place[0]], both["base"], both["head"]])
+        for place, both in arms.items()
+        if len(both) == 2
     }
 
 

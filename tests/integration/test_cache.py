@@ -170,15 +170,40 @@ def test_without_a_cache_the_same_again_is_drawn_again(tmp_path: Path) -> None:
     assert evidence(first) != evidence(second)
 
 
-def test_a_change_to_one_fixture_measures_that_one(tmp_path: Path) -> None:
+def test_a_change_to_one_fixture_measures_its_contract_and_no_other(tmp_path: Path) -> None:
     cache = tmp_path / "cache.jsonl"
-    check(Model(), cache)
+    base, head = revision("Base", "b", contracts=2), revision("Head", "c", contracts=2)
+    head.files["contracts/c0.txt"] = b"Good {{ word }}"  # type: ignore[index]
+    check(Model(), cache, base, head)
     model = Model()
-    words = (*WORDS[:3], "another", *WORDS[4:])
-    bases, heads = revision("Base", "b", words), revision("Head", "d", words)
-    result = check(model, cache, bases, heads)
-    assert sorted(model.asked) == ["Base another"] * 2 + ["Head another"] * 2
-    assert (result.calls.made, result.calls.cached) == (4, 44)
+    changed = {"contracts/c0.txt": b"Good {{ word.replace('word 3', 'another') }}"}
+    result = check(model, cache, base, replace(head, files={**head.files, **changed}))
+    assert model.asked.count("Good another") == 2
+    assert len(model.asked) == 48
+    assert (result.calls.made, result.calls.cached) == (48, 48)
+
+
+def test_nobody_draws_again_what_failed_and_keeps_what_passed(tmp_path: Path) -> None:
+    """Each push changes only what the fixtures that failed ask of the model."""
+
+    class Worse(Model):
+        async def complete(self, request: Request) -> Completion:
+            self.rate = 0.6 if request.messages[0].content.startswith("Head") else 1.0
+            return await super().complete(request)
+
+    cache, model = tmp_path / "cache.jsonl", Worse()
+    words = tuple(f"word {number}" for number in range(40))
+    base = revision("Base", "b", words, samples=1)
+    ends = dict.fromkeys(words, "")
+    for push in range(8):
+        head = revision("Head", f"{push}", words, samples=1)
+        told = "".join(f"{{% if word == '{w}' %}}{end}{{% endif %}}" for w, end in ends.items())
+        head.files["contracts/c0.txt"] = f"Head {{{{ word }}}}{told}.".encode()  # type: ignore[index]
+        result = check(model, cache, base, head)
+        assert result.verdict == "fail"
+        failed = [o.sample.trial for o in result.outcomes if not o.passed]
+        for trial in failed:
+            ends[words[int(trial.fixture.removeprefix("id"))]] += "!"
 
 
 def test_a_change_to_head_measures_base_again_too(tmp_path: Path) -> None:
@@ -225,11 +250,13 @@ def test_a_base_that_two_pairs_share_is_asked_again_for_the_one_that_is_new(tmp_
     cache = tmp_path / "cache.jsonl"
     base = revision("Base", "b", WORDS[:2], samples=1)
     base.files["contracts/c0.txt"] = b"Base."  # type: ignore[index]
-    first = check(Model(), cache, base, revision("Head", "c", WORDS[:2], samples=1))
-    both = replace(base, files={**base.files, "contracts/words.csv": _csv(WORDS[1:3])})
+    head = revision("Head", "c", WORDS[:2], samples=1)
+    asked = Model()
+    first = check(asked, cache, base, head, Policy(limits=Limits(None, 2, None, 4)))
     model = Model(drawn=random.Random(8))  # noqa: S311
-    second = check(model, cache, both, revision("Head", "d", WORDS[1:3], samples=1))
-    assert sorted(model.asked) == ["Base.", "Head word 2"]
+    second = check(model, cache, base, head)
+    assert sorted([*asked.asked, *model.asked]) == ["Base.", "Base.", "Head word 0", "Head word 1"]
+    assert len(model.asked) == 2
     bases = {
         o.sample.completion.latency_ms
         for o in second.outcomes

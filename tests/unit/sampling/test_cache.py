@@ -223,14 +223,23 @@ def test_the_name_of_a_fixture_and_who_judges_make_no_other_pair() -> None:
     assert only_key(*ASKED) == only_key(*same)
 
 
+def test_pairs_are_found_only_where_all_that_their_contract_asks_is_as_it_was() -> None:
+    others = [trial("base", "g"), trial("head", "g"), trial("head", "alone")]
+    keys = pair_keys([*ASKED, *others])
+    assert pair_keys([*others, *ASKED]) == keys
+    assert not set(pair_keys([*ASKED, *others[:2]]).values()) & set(keys.values())
+    of_another = [replace(trial(arm), contract="d") for arm in ("base", "head")]
+    assert pair_keys([*ASKED, *others, *of_another]).items() >= keys.items()
+
+
 def test_a_trial_without_a_partner_has_no_key() -> None:
     apart = [trial("base"), trial("head", "g"), trial("head", repetition=1)]
     assert pair_keys(apart) == {}
 
 
 def test_recalled_answers_say_that_no_model_was_asked() -> None:
-    key = only_key(*ASKED)
     trials = [trial("head", "alone"), *ASKED]
+    key = only_key(*trials)
     found = recall(trials, {key: replace(PAIR, key=key)})
     assert found == {
         1: replace(PAIR.base, replayed=True),
