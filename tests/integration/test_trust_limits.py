@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from git_repository import GitRepository
+from openai_server import OpenAIServer
 from proposals import (
     CONTRACT,
     FIXTURES,
@@ -111,35 +113,51 @@ def test_the_full_suite_is_not_frozen(git_repository, tmp_path):
     assert main([*run, "--out", str(tmp_path / "out")]) == 0
 
 
-def test_an_interrupted_suite_writes_no_history(git_repository, tmp_path):
+HOSTED = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/test-model")
+LIMITED = replace(
+    REWORDED,
+    contract=HOSTED.replace("0.5", "0.8"),
+    before={POLICY: "limits: {calls: 10}\n"},
+)
+
+
+def test_an_interrupted_suite_writes_no_history(git_repository, tmp_path, monkeypatch):
     """Half a suite is a chance selection of it."""
-    limited = replace(REWORDED, before={POLICY: "limits: {calls: 10}\n"})
-    made = limited.propose(git_repository)
+    made = LIMITED.propose(git_repository)
     made.switch("main")
     history = tmp_path / "history.jsonl"
     run = ["run", "--repo", str(made.path), "--history", str(history)]
-    assert main([*run, "--out", str(tmp_path / "out")]) == 3
+    with OpenAIServer(lambda _: "ok") as server:
+        _ask(server, monkeypatch)
+        assert main([*run, "--out", str(tmp_path / "out")]) == 3
+    assert len(server.requests) == 10
     assert not history.exists()
 
 
-def test_a_reached_limit_decides_no_objective(git_repository, tmp_path):
+def test_a_reached_limit_decides_no_objective(git_repository, tmp_path, monkeypatch):
     """35 of 40 pass where 0.8 is promised; the five that fail are the ones that were asked."""
-    limited = replace(
-        REWORDED,
-        contract=GOOD.replace("0.5", "0.8"),
-        before={POLICY: "limits: {calls: 10}\n"},
-    )
-    made = limited.propose(git_repository)
-    check(made, tmp_path / "first")
+    made = LIMITED.propose(git_repository)
+    with OpenAIServer(lambda _: "ok") as server:
+        _ask(server, monkeypatch)
+        check(made, tmp_path / "first")
     lines = (tmp_path / "first/samples.jsonl").read_text("utf-8").splitlines()
     asked = {json.loads(line)["fixture"] for line in lines}
-    bad = {word: "no" if word in asked else "ok" for word in MANY}
-    made.switch("main")
-    made.commit("bad", {RECORDING: recording(answers(PROMPT, bad) | answers(OTHER, bad))})
-    made.switch("pr")
-    made.git("rebase", "--quiet", "main")
     assert 0 < len(asked) < 8
-    assert check(made, tmp_path / "second") == 3
+
+    def answer(body: dict[str, Any]) -> str:
+        said = body["messages"][0]["content"].strip().rstrip(".")
+        return "no" if said.split()[-1] in asked else "ok"
+
+    with OpenAIServer(answer) as server:
+        _ask(server, monkeypatch)
+        assert check(made, tmp_path / "second") == 3
+    lines = (tmp_path / "second/samples.jsonl").read_text("utf-8").splitlines()
+    assert {json.loads(line)["output"] for line in lines} == {"no"}
+
+
+def _ask(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
 
 
 def test_repeating_a_question_is_no_new_evidence_of_a_rate(git_repository, tmp_path):
