@@ -110,12 +110,6 @@ class _Drawn:
     same_input: Mapping[str, str]
     confidence: float
 
-    @property
-    def lost(self) -> int:
-        """How many calls have no answer."""
-        answered = sum(o.sample.completion is not None for o in self.outcomes)
-        return max(0, sum(self.planned.values()) - answered)
-
     def inputs(self, amount: Callable[[Outcome], float | None]) -> list[tuple[float, int, int]]:
         """The sum of the known amounts of each distinct input, how many there are, and how many
         there should be. Drawing an input again says nothing new about the others."""
@@ -166,8 +160,7 @@ def _result(objective: Objective, drawn: _Drawn) -> SloResult:
 def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
     """Shown with Wilson's interval over the samples; decided by the exact one over inputs."""
     inputs = drawn.inputs(_flag(objective))
-    hits, samples = [int(total) for total, _, _ in inputs], [known for _, known, _ in inputs]
-    wanted = [planned for _, _, planned in inputs]
+    hits, samples, wanted, most = _counts(inputs)
     shown = rate_interval(sum(hits), sum(samples))
 
     def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
@@ -177,26 +170,48 @@ def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
         met = _decide(objective, observed, interval)
         return SloResult(objective.name, objective.target, observed, shown, met)
 
-    most = [k + w - n for k, w, n in zip(hits, wanted, samples, strict=True)]
     return _agreed(result(hits, samples), result(hits, wanted), result(most, wanted))
 
 
-def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
-    known, lost = latencies(drawn.outcomes), drawn.lost
-    target, q = objective.target, objective.measure.quantile or 0.95
+def _counts(
+    inputs: Sequence[tuple[float, int, int]],
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """By input: the hits, the samples, those that there should be, and the most hits there can."""
+    hits, samples = [int(total) for total, _, _ in inputs], [known for _, known, _ in inputs]
+    wanted = [planned for _, _, planned in inputs]
+    most = [k + w - n for k, w, n in zip(hits, wanted, samples, strict=True)]
+    return hits, samples, wanted, most
 
-    def result(values: list[float]) -> SloResult:
-        observed = quantile(values, q)
-        # One end alone can decide: a miss is proven long before the upper end is known.
-        low, high = quantile_bounds(values, q, drawn.confidence) if values else (None, None)
+
+def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
+    """Shown with the order statistics of the calls; decided by the share of them that are quick
+    enough, over inputs: an input with a long answer is slow whenever it is drawn."""
+    known = latencies(drawn.outcomes)
+    target, q = objective.target, objective.measure.quantile or 0.95
+    # Nothing was lost with an answer whose latency is not known.
+    untimed = Counter(
+        o.sample.trial.fixture
+        for o in drawn.outcomes
+        if o.sample.completion and o.sample.completion.latency_ms is None
+    )
+    planned = {fixture: count - untimed[fixture] for fixture, count in drawn.planned.items()}
+    inputs = replace(drawn, planned=planned).inputs(lambda o: is_good(objective, o))
+    hits, samples, wanted, most = _counts(inputs)
+
+    def result(values: list[float], hits: Sequence[int], samples: Sequence[int]) -> SloResult:
+        low, high = quantile_bounds(values, q, drawn.confidence)
         interval = None if low is None or high is None else ConfidenceInterval(low, high)
-        met = decide(observed, low, high, target, "lower")
+        quick = clustered_rate_interval(hits, samples, drawn.confidence)
+        observed = quantile(values, q)
+        met = decide(observed, quick.low, quick.high, q, "higher") if quick else None
         return SloResult(objective.name, target, observed, interval, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.
-    slowest = 2 * max([*known, target])
+    lost, slowest = sum(wanted) - sum(samples), 2 * max([*known, target])
     return _agreed(
-        result(known), result([*known, *[slowest] * lost]), result([*known, *[0.0] * lost])
+        result(known, hits, samples),
+        result([*known, *[slowest] * lost], hits, wanted),
+        result([*known, *[0.0] * lost], most, wanted),
     )
 
 

@@ -98,6 +98,26 @@ def test_each_latency_quantile_is_its_own(q):
     assert (found.met, found.observed) == (None, 20.0 * q)
 
 
+def test_an_input_that_is_always_slow_is_one_slow_input():
+    """Three of 20, where one is allowed: drawn five times each they are no more than that."""
+    slo = {"latency_p95_ms": 100}
+    for rounds in (1, 5):
+        outcomes = [
+            made(f"f{i}", number, latency=500.0 + i if i < 3 else 50.0 + i)
+            for number in range(rounds)
+            for i in range(20)
+        ]
+        assert standing(only(slo, outcomes)) == "unlikely"
+
+
+def test_an_answer_whose_latency_is_not_known_is_not_lost():
+    known = [made(f"f{i}", latency=50.0 + i) for i in range(200)]
+    found = only({"latency_p95_ms": 1000}, [*known, *(made(f"g{i}") for i in range(100))])
+    assert (found.met, found.unmeasured) == (True, False)
+    alone = only({"latency_p95_ms": 1000}, [made(f"g{i}") for i in range(100)])
+    assert (standing(alone), alone.unmeasured) == ("unknown", False)
+
+
 def test_total_tokens_are_those_of_prompt_and_completion():
     outcomes = [made(f"f{i}", tokens=(80 + i % 5, 20)) for i in range(30)]
     result = only({"tokens_per_call": 200}, outcomes)
@@ -170,7 +190,8 @@ def test_objectives_share_the_error_rate():
 
 def test_a_met_objective_is_seldom_called_missed():
     """Four objectives whose targets are exactly what is true, looked at after rounds 1, 2, 3 and 5:
-    the chance that any is ever called missed is half of the error rate at most."""
+    the chance that any is ever called missed is half of the error rate at most. What an input
+    takes is its own: a long answer is slow each time."""
     rng = np.random.default_rng(7)
     rounds, inputs, runs = 5, 25, 240
     slo = read_objectives(
@@ -187,7 +208,7 @@ def test_a_met_objective_is_seldom_called_missed():
     wrong = 0
     for _ in range(runs):
         passing, short_enough = rng.beta(9, 1, inputs), rng.beta(4, 1, inputs)
-        length = rng.normal(80, 15, inputs)
+        length, slowness = rng.normal(80, 15, inputs), rng.lognormal(0, 0.5, inputs)
         drawn: list[Outcome] = []
         missed = False
         for number in range(rounds):
@@ -198,7 +219,7 @@ def test_a_met_objective_is_seldom_called_missed():
                     number,
                     judged=(judged,),
                     tokens=(float(length[i]), float(rng.normal(20, 5))),
-                    latency=float(rng.lognormal(0, 0.5)),
+                    latency=float(slowness[i]),
                 )
                 verdict = Judgement("says ok", bool(rng.random() < passing[i]))
                 drawn.append(replace(own, judgements=(verdict, judged)))
