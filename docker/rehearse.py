@@ -32,8 +32,8 @@ from gatekeeper.contract.trial import Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
 
-OPTIONAL = ("xllamacpp",)
-"""The embedded model, which the image leaves out."""
+OPTIONAL = ("pyarrow", "xllamacpp")
+"""Parquet and the embedded model, which the image leaves out."""
 
 ENVIRONMENT = {
     "ANTHROPIC_API_KEY": "x",

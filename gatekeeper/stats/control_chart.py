@@ -88,11 +88,14 @@ def ewma_chart(
 @lru_cache(maxsize=16)
 def control_limit(weight: float, run_length: float) -> float:
     """How far the average of standard normal nights goes once in `run_length` nights."""
-    from scipy.optimize import brentq
-
-    sigma = math.sqrt(weight / (2 - weight))
-    width = brentq(lambda w: average_run_length(weight, w) - run_length, 0.1, 5.0)
-    return float(width * sigma)
+    low, high = 0.1, 5.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        if average_run_length(weight, middle) < run_length:
+            low = middle
+        else:
+            high = middle
+    return high * math.sqrt(weight / (2 - weight))
 
 
 def average_run_length(weight: float, width: float, shift: float = 0.0) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,23 @@ def test_what_the_server_needs_is_not_installed_in_the_image() -> None:
     lock = (ROOT / "requirements" / "runtime.lock").read_text()
     installed = {line.split("==")[0] for line in lock.splitlines() if "==" in line}
     assert not installed & set(prune.SERVER_PACKAGES)
+
+
+def test_what_the_gate_imports_is_locked_for_the_image_or_known_to_be_left_out() -> None:
+    lock = (ROOT / "requirements" / "runtime.lock").read_text()
+    installed = {line.split("==")[0] for line in lock.splitlines() if "==" in line}
+    imported = {
+        module.split(".")[0]
+        for path in (ROOT / "gatekeeper").rglob("*.py")
+        for module, _ in rehearse.imports_of(path.read_text())
+    }
+    names = packages_distributions()
+    missing = {
+        module
+        for module in imported - set(sys.stdlib_module_names) - {"gatekeeper"}
+        if not installed & {name.lower().replace("_", "-") for name in names.get(module, ())}
+    }
+    assert missing == set(rehearse.OPTIONAL)
 
 
 def test_each_removal_is_explained() -> None:
