@@ -15,17 +15,18 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from github_shapes import (
     BOT,
     REPOSITORY,
     FakeComment,
+    FakeIssue,
     FakePull,
     FakeRun,
     FakeStatus,
@@ -33,6 +34,7 @@ from github_shapes import (
 )
 
 _NO_ANSWER = (0, {}, {})
+T = TypeVar("T")
 
 
 @dataclass
@@ -81,6 +83,7 @@ class FakeGithub(Shapes):
         """Nothing has happened yet."""
         self.comments: dict[int, list[FakeComment]] = {}
         self.statuses: list[FakeStatus] = []
+        self.issues: list[FakeIssue] = []
         self.pulls: dict[int, FakePull] = {}
         self.runs: list[FakeRun] = []
         self.roles: dict[str, str] = {}
@@ -119,6 +122,13 @@ class FakeGithub(Shapes):
         comment = FakeComment(self._next_id, author, body)
         self.comments.setdefault(number, []).append(comment)
         return comment
+
+    def issue(self, title: str, body: str, author: str | None = "octocat") -> FakeIssue:
+        """Somebody opens an issue."""
+        self._next_id += 1
+        issue = FakeIssue(self._next_id, author, title, body)
+        self.issues.append(issue)
+        return issue
 
     def answer(self, method: str, target: str, body: Any) -> Answer:
         """Carry out one request."""
@@ -166,6 +176,10 @@ class FakeGithub(Shapes):
             ("POST", rf"{repository}/issues/(\d+)/comments", self._create_comment),
             ("PATCH", rf"{repository}/issues/comments/(\d+)", self._edit_comment),
             ("POST", rf"{repository}/statuses/([0-9a-f]+)", self._create_status),
+            ("GET", rf"{repository}/issues", self._list_issues),
+            ("POST", rf"{repository}/issues", self._create_issue),
+            ("GET", rf"{repository}/issues/(\d+)", self._get_issue),
+            ("PATCH", rf"{repository}/issues/(\d+)", self._edit_issue),
             ("GET", "/user", self._get_user),
             ("POST", "(?:/api)?/graphql", self._graphql),
         ]
@@ -231,18 +245,46 @@ class FakeGithub(Shapes):
 
     def _list_comments(self, number: str, query: Mapping[str, list[str]], **_: Any) -> Answer:
         comments = self.comments.get(int(number), [])
+        shown, headers = self._paged(comments, f"issues/{number}/comments", query)
+        return 200, headers, [self._comment_json(comment) for comment in shown]
+
+    def _paged(
+        self, items: Sequence[T], path: str, query: Mapping[str, list[str]]
+    ) -> tuple[Sequence[T], Mapping[str, str]]:
         size = int(query.get("per_page", ["30"])[0])
         page = int(query.get("page", ["1"])[0])
-        shown = comments[(page - 1) * size : page * size]
         headers = {}
-        if page * size < len(comments):
-            path = f"{self.public_url}/repos/{REPOSITORY}/issues/{number}/comments"
-            last = -(-len(comments) // size)
+        if page * size < len(items):
+            address = f"{self.public_url}/repos/{REPOSITORY}/{path}"
+            last = -(-len(items) // size)
             headers["Link"] = (
-                f'<{path}?per_page={size}&page={page + 1}>; rel="next", '
-                f'<{path}?per_page={size}&page={last}>; rel="last"'
+                f'<{address}?per_page={size}&page={page + 1}>; rel="next", '
+                f'<{address}?per_page={size}&page={last}>; rel="last"'
             )
-        return 200, headers, [self._comment_json(comment) for comment in shown]
+        return items[(page - 1) * size : page * size], headers
+
+    def _list_issues(self, query: Mapping[str, list[str]], **_: Any) -> Answer:
+        (state,) = query.get("state", ["open"])
+        found = [issue for issue in reversed(self.issues) if state in ("all", issue.state)]
+        shown, headers = self._paged(found, "issues", query)
+        return 200, headers, [self._issue_json(issue) for issue in shown]
+
+    def _create_issue(self, body: Any, **_: Any) -> Answer:
+        if len(body["body"]) > 65_536:
+            return 422, {}, _error("body is too long (maximum is 65536 characters)")
+        return 201, {}, self._issue_json(self.issue(body["title"], body["body"], self._author()))
+
+    def _get_issue(self, number: str, **_: Any) -> Answer:
+        known = next((issue for issue in self.issues if issue.number == int(number)), None)
+        return (200, {}, self._issue_json(known)) if known else (404, {}, _error("Not Found"))
+
+    def _edit_issue(self, number: str, body: Any, **_: Any) -> Answer:
+        known = next((issue for issue in self.issues if issue.number == int(number)), None)
+        if known is None:
+            return 404, {}, _error("Not Found")
+        known.title, known.body, known.state = body["title"], body["body"], body["state"]
+        known.edits += 1
+        return 200, {}, self._issue_json(known)
 
     def _create_comment(self, number: str, body: Any, **_: Any) -> Answer:
         if len(body["body"]) > 65_536:
