@@ -73,7 +73,8 @@ def judge(
     result = measure(
         work,
         (change.base, change.head),
-        history=history_of(settings, work.policy, checkout),
+        # Most pull requests touch no prompt, and need not load what reads a history.
+        history=history_of(settings, work.policy, checkout) if work.trials else None,
         cache=cache_of(settings),
         waivers=waivers,
         notices=notices,

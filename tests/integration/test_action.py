@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -78,6 +80,11 @@ def test_a_change_without_prompts_is_quiet(
     assert act(PullRequest.make(tmp_path, {"README.md": "Another product.\n"})) == 0
     assert github.comments[7] == []
     assert model.requests == []
+    heavy = "apprise httpx jinja2 jsonschema litellm numpy pydantic pygal rich scipy sqlalchemy"
+    program = "import sys; from gatekeeper import action; action.main(); "
+    program += f"sys.exit(','.join(set('{heavy}'.split()) & set(sys.modules)) or None)"
+    again = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (again.returncode, again.stderr) == (0, "")
     assert github.statuses[0].state == "success"
 
 
