@@ -85,7 +85,8 @@ def _same(record: Record) -> tuple[object, ...]:
 
 def _of_contract(nights: Sequence[Record]) -> ContractDrift:
     first, last = nights[0], nights[-1]
-    found = find_drift([_night(record, _fixtures(nights)) for record in nights])
+    fixtures = sorted({fixture for record in nights for fixture in record.fixtures})
+    found = find_drift([_night(record, fixtures) for record in nights])
     change = _change(found, nights)
     return ContractDrift(
         contract=last.contract,
@@ -100,10 +101,6 @@ def _of_contract(nights: Sequence[Record]) -> ContractDrift:
         new_models=tuple(nights[number].time for number in found.new_models),
         series=found,
     )
-
-
-def _fixtures(nights: Sequence[Record]) -> tuple[str, ...]:
-    return tuple(sorted({fixture for record in nights for fixture in record.fixtures}))
 
 
 def _night(record: Record, fixtures: Sequence[str]) -> Night:
