@@ -64,7 +64,8 @@ def look_back(
 def newly_frozen(
     contracts: Sequence[Contract], records: Sequence[Record], result: GateResult, policy: Policy
 ) -> tuple[News, ...]:
-    """The contracts whose error budget this run has spent; a freeze that goes on is no news."""
+    """The contracts that are frozen since this run or since the last one that looked back: good
+    samples that left the window in between freeze, too. A freeze that goes on is no news."""
     from gatekeeper.budgets import contract_budgets
     from gatekeeper.record import events_of
 
@@ -72,9 +73,15 @@ def newly_frozen(
     before, after = events_of(earlier), events_of(records)
     found = []
     for contract in contracts:
-        was = contract_budgets(contract, before, policy, result.started)
         now = contract_budgets(contract, after, policy, result.started)
-        if now.frozen and not was.frozen:
+        looks = [r.time for r in earlier if r.contract == contract.name and r.trigger != "manual"]
+        last = max(looks, default=result.started)
+        then = events_of(record for record in earlier if record.time <= last)
+        known = all(
+            contract_budgets(contract, spending, policy, at).frozen
+            for spending, at in ((then, last), (before, result.started))
+        )
+        if now.frozen and not known:
             thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
             text = (
                 "its error budget is spent: until "
