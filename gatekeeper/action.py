@@ -129,7 +129,7 @@ def _judge(settings: Settings, activity: Judged | Run, api: RepositoryApi) -> An
     with Checkout(settings) as checkout:
         result = result_of(settings, activity, checkout, api)
         after = look_back(settings, activity, checkout, result)
-    answer = answer_to(with_news(result, after.news), out, settings)
+    answer = answer_to(with_news(result, (*after.news, *after.known)), out, settings)
     return replace(answer, news=(*answer.news, *after.news), drifts=after.drifts)
 
 

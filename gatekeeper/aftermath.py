@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """`drifts` is None where nobody asked: every run but the nightly one."""
+    """`known` is what was news on an earlier night and still holds: to be read, not to be sent
+    again. `drifts` is None where nobody asked: every run but the nightly one."""
 
     news: tuple[News, ...] = ()
+    known: tuple[News, ...] = ()
     drifts: tuple[ContractDrift, ...] | None = None
 
 
@@ -45,20 +47,22 @@ def look_back(
     if history is None:
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
+    from gatekeeper.contract.load import load_contract
 
     records = history.read().records
-    names = {contract.name for contract in result.contracts}
-    suite = every_contract(revision, policy, SHAPES).contracts
-    contracts = [found.head for found in suite if found.head and found.head.name in names]
+    # No others: what this run did not touch may be broken.
+    contracts = [load_contract(revision, found.path, SHAPES) for found in result.contracts]
     news = newly_frozen(contracts, records, result, policy)
     if not nightly:
         return Aftermath(news)
     from gatekeeper.drift import drifts
     from gatekeeper.reports.drift import drift_news
 
-    drifting = drifts(records)
-    return Aftermath((*news, *drift_news(drifting)), drifting)
+    # Of those that are still there: the past of a removed one stays as it ended.
+    drifting = drifts(records, [contract.name for contract in contracts])
+    new = [d for d in drifting if d.change and d.change.sure >= result.started]
+    old = [d for d in drifting if d not in new]
+    return Aftermath((*news, *drift_news(new)), drift_news(old), drifting)
 
 
 def newly_frozen(
