@@ -133,6 +133,6 @@ def _change(found: Drift, nights: Sequence[Record]) -> SureChange | None:
 
 
 FALSE_ALARMS = (
-    f"If nothing changes, the chance that a contract is ever called drifted is at most "
-    f"{ALPHA:.0%}; a night to watch comes about once in {NIGHTS_PER_FALSE_ALARM:.0f}."
+    "If nothing changes, the chance that a contract is called drifted before its prompt changes "
+    f"is at most {ALPHA:.0%}; a night to watch comes about once in {NIGHTS_PER_FALSE_ALARM:.0f}."
 )

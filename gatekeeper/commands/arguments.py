@@ -6,10 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH
+from gatekeeper.errors import UsageError
 from gatekeeper.settings import Format
 
 if TYPE_CHECKING:
     from gatekeeper.contract.change import Change
+    from gatekeeper.contract.policy import Policy
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
 
@@ -37,6 +40,15 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="only this contract; may be given again",
+    )
+
+
+def add_past(parser: argparse.ArgumentParser) -> None:
+    """Which history is looked at."""
+    parser.add_argument(
+        "--history",
+        metavar="WHERE",
+        help="past runs of the default branch, as for `run` (default: what the policy names)",
     )
 
 
@@ -79,3 +91,13 @@ def history_of(arguments: argparse.Namespace, repository: Repository) -> History
     from gatekeeper.history.open import open_history
 
     return open_history(arguments.history, repository)
+
+
+def past_of(arguments: argparse.Namespace, repository: Repository, policy: Policy) -> HistoryStore:
+    """The past runs that `add_past` names, not yet read. Raises UsageError."""
+    from gatekeeper.history.open import open_history
+
+    location = arguments.history or policy.history
+    if location == NO_HISTORY:
+        raise UsageError(f"{POLICY_PATH} keeps no history; name one with --history")
+    return open_history(location, repository)

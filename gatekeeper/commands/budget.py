@@ -6,10 +6,9 @@ import argparse
 import json
 from datetime import UTC, datetime
 
-from gatekeeper.commands.arguments import add_contract
+from gatekeeper.commands.arguments import add_contract, add_past, past_of
 from gatekeeper.commands.output import readers_may_leave
-from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH, load_policy
-from gatekeeper.errors import UsageError
+from gatekeeper.contract.policy import load_policy
 from gatekeeper.git import Repository
 
 
@@ -17,11 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ref", default="HEAD", help="the revision whose objectives count (default: HEAD)"
     )
-    parser.add_argument(
-        "--history",
-        metavar="WHERE",
-        help="past runs of the default branch, as for `run` (default: what the policy names)",
-    )
+    add_past(parser)
     add_contract(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -31,7 +26,6 @@ def budget(arguments: argparse.Namespace) -> int:
     from gatekeeper.budgets import contract_budgets
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract, named
-    from gatekeeper.history.open import open_history
     from gatekeeper.record import events_of
     from gatekeeper.reports.budget import budget_document, print_budgets
 
@@ -39,10 +33,7 @@ def budget(arguments: argparse.Namespace) -> int:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
         suite = named(every_contract(revision, policy, SHAPES), arguments.contract)
-        location = arguments.history or policy.history
-        if location == NO_HISTORY:
-            raise UsageError(f"{POLICY_PATH} keeps no history; name one with --history")
-        past = open_history(location, repository).read()
+        past = past_of(arguments, repository, policy).read()
     now = datetime.now(UTC)
     spending = events_of(past.records)
     found = [contract_budgets(c.head, spending, policy, now) for c in suite if c.head]

@@ -5,25 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 
+from gatekeeper.commands.arguments import add_contract, add_past, past_of
 from gatekeeper.commands.output import readers_may_leave
-from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH, load_policy
-from gatekeeper.errors import UsageError
+from gatekeeper.contract.policy import load_policy
 from gatekeeper.git import Repository
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--history",
-        metavar="WHERE",
-        help="past runs of the default branch, as for `run` (default: what the policy names)",
-    )
-    parser.add_argument(
-        "--contract",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only this contract; may be given again",
-    )
+    add_past(parser)
+    add_contract(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -33,18 +23,18 @@ def drift(arguments: argparse.Namespace) -> int:
     The exit code is 1 where a change is sure and 0 where none is.
     """
     from gatekeeper.drift import drifts
-    from gatekeeper.history.open import open_history
     from gatekeeper.reports.drift import drift_document, print_drifts
 
     with Repository.open(arguments.repo) as repository:
-        location = arguments.history or load_policy(repository.revision("HEAD")).history
-        if location == NO_HISTORY:
-            raise UsageError(f"{POLICY_PATH} keeps no history; name one with --history")
-        past = open_history(location, repository).read()
+        policy = load_policy(repository.revision("HEAD"))
+        past = past_of(arguments, repository, policy).read()
     found = drifts(past.records, arguments.contract)
+    known = {contract.contract for contract in found}
+    unknown = [f"{name}: no run in the history" for name in arguments.contract if name not in known]
+    notices = [*past.notices, *unknown]
     with readers_may_leave():
         if arguments.json:
-            print(json.dumps(drift_document(found, past.notices), indent=2))  # noqa: T201
+            print(json.dumps(drift_document(found, notices), indent=2))  # noqa: T201
         else:
-            print_drifts(found, past.notices)
+            print_drifts(found, notices)
     return 1 if any(contract.change for contract in found) else 0

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gatekeeper.commands.arguments import add_contract
+from gatekeeper.commands.arguments import add_contract, add_past, past_of
 from gatekeeper.commands.output import readers_may_leave
-from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH, load_policy
+from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
@@ -22,11 +22,7 @@ FORMATS = ("table", "csv", "json", "jsonl")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--history",
-        metavar="WHERE",
-        help="past runs of the default branch, as for `run` (default: what the policy names)",
-    )
+    add_past(parser)
     add_contract(parser)
     parser.add_argument("--model", help="only runs of this model")
     parser.add_argument("--trigger", choices=TRIGGERS, help="only runs that began so")
@@ -53,10 +49,7 @@ def history(arguments: argparse.Namespace) -> int:
     since = _moment("--since", arguments.since, now)
     until = _moment("--until", arguments.until, now, end=True)
     with Repository.open(arguments.repo) as repository:
-        location = arguments.history or load_policy(repository.revision("HEAD")).history
-        if location == NO_HISTORY:
-            raise UsageError(f"{POLICY_PATH} keeps no history; name one with --history")
-        store = open_history(location, repository)
+        store = past_of(arguments, repository, load_policy(repository.revision("HEAD")))
         if arguments.source:
             source = open_history(arguments.source, repository).read()
             added = store.append(source.records)

@@ -63,7 +63,7 @@ def print_drifts(
     if found:
         console.print(table)
     else:
-        console.print(Text("The history holds no run."))
+        console.print(Text("There is no run to look at."))
     for news in drift_news(found):
         console.print(Text(f"{plain(news.contract)}: {plain(news.text)}", "bold red"))
     for notice in notices:

@@ -27,6 +27,7 @@ def test_a_drift_ends_in_exit_code_1(history, git_repository, capsys):
     assert main([*command, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["contracts"][0]["standing"] == "drifted"
     assert main([*command, "--contract", "others"]) == 0
+    assert "others: no run in the history" in capsys.readouterr().out
 
 
 def test_a_history_that_is_switched_off_is_explained(git_repository, capsys):

@@ -138,4 +138,4 @@ def test_the_terminal_shows_each_contract_and_what_is_sure(capsys):
     assert "words: openai/gpt-4o-mini answers worse" in shown
     assert "one line was left out" in shown
     print_drifts(())
-    assert "holds no run" in capsys.readouterr().out
+    assert "no run to look at" in capsys.readouterr().out
