@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
@@ -68,6 +68,8 @@ def judge(
     from gatekeeper.session import measure
 
     change, work = plan(settings, activity, checkout, names)
+    if work.trials:
+        _refuse_own_history(_location(settings, work.policy), change)
     waivers, notices = _waivers(activity, work, api)
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
     result = measure(
@@ -94,6 +96,7 @@ def suite_of_head(
 
     change = checkout.change(activity)
     policy, notices = judging_policy(change)
+    _refuse_own_history(_location(settings, policy), change)
     result = measure(
         plan_run(change.head, policy, names),
         (change.base, change.head),
@@ -113,6 +116,22 @@ def plan(
     change = checkout.change(activity)
     policy, notices = judging_policy(change)
     return change, plan_check(change, policy, names or settings.contracts, notices)
+
+
+def _refuse_own_history(location: str, change: Change) -> None:
+    """The workspace may hold the files of the head. Raises UsageError where the past runs, or a
+    link that leads to others, would be the pull request's own: they could refill its budget."""
+    if ":" in location or location == NO_HISTORY:
+        return
+    path = PurePosixPath(location)
+    for name in map(str, (path, *path.parents)):
+        found = change.head.entries.get(name)
+        known = {revision.entries.get(name) for revision in (change.base, change.policy_revision)}
+        if found not in known:
+            raise UsageError(
+                f"history {location}: the change brings {name} itself, and nobody writes their own "
+                "past; take it out of the change"
+            )
 
 
 def _waivers(
