@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +19,8 @@ from typing import Annotated, Literal, NamedTuple
 from annotated_types import Interval, MinLen
 
 from gatekeeper import __version__
+from gatekeeper.contract.events import is_good
+from gatekeeper.contract.objectives import CATEGORIES, CHECKS, Objective
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.result import ArmResult, ContractResult, GateResult, PastRun, Waiver
 from gatekeeper.slo.budget import Event, Spending
@@ -33,10 +34,6 @@ MOST_EVENTS = 1_000_000_000
 Whole = Annotated[int, Interval(ge=0, le=MOST_EVENTS)]
 Amount = Annotated[float, Interval(ge=0, lt=1e12)]
 Name = Annotated[str, MinLen(1)]
-
-_LATENCY = re.compile(r"latency_p\d+_ms")
-_CATEGORY = "categories."
-_CHECK = "checks."
 
 
 class Count(NamedTuple):
@@ -215,42 +212,17 @@ def _objectives(
 ) -> dict[str, Count]:
     """The events of each objective that the contract has, as far as they can be counted."""
     found: dict[str, Count] = {}
-    for objective in contract.slo:
-        name: str = objective.objective
-        own: Sequence[Outcome] = outcomes
-        if name.startswith(_CATEGORY):
-            # The objective's own name can have dots (`checks.a.b`), and so can the category's.
-            place = next((c for c in set(category.values()) if c and _is_of(name, c)), None)
-            if place is None:
-                continue
-            own = [o for o in outcomes if category.get(o.sample.trial.fixture) == place]
-            name = name.removeprefix(f"{_CATEGORY}{place}.")
-        events = _events(name, objective.target, own)
+    for result in contract.slo:
+        objective = Objective(result.objective, result.target)
+        events = [
+            good
+            for o in outcomes
+            if objective.category in (None, category.get(o.sample.trial.fixture))
+            and (good := is_good(objective, o)) is not None
+        ]
         if events:
-            found[objective.objective] = Count(len(events), sum(events))
+            found[objective.name] = Count(len(events), events.count(False))
     return found
-
-
-def _is_of(name: str, category: str) -> bool:
-    return name.startswith(f"{_CATEGORY}{category}.")
-
-
-def _events(name: str, target: float, outcomes: Sequence[Outcome]) -> list[bool]:
-    """Whether each event failed; empty for an objective that spends no budget."""
-    answered = [o.sample.completion for o in outcomes if o.sample.completion]
-    if name == "success_rate":
-        return [not o.passed for o in outcomes if o.passed is not None]
-    if _LATENCY.fullmatch(name):
-        return [c.latency_ms > target for c in answered if c.latency_ms is not None]
-    if name == "cost_per_call_usd":
-        return [c.cost_usd > target for c in answered if c.cost_usd is not None]
-    if name == "repair_rate":
-        return [bool(o.sample.repairs) for o in outcomes if o.sample.completion]
-    if name.startswith(_CHECK):
-        check = name.removeprefix(_CHECK)
-        judged = (j for o in outcomes for j in o.judgements if j.check == check)
-        return [not j.passed for j in judged if j.passed is not None]
-    return []
 
 
 def _spent(record: Record) -> dict[str, Count]:
@@ -262,8 +234,8 @@ def _spent(record: Record) -> dict[str, Count]:
         repaired["repair_rate"] = Count(answered, record.repaired)
     return {
         "success_rate": Count(record.samples, record.failed),
-        **{f"{_CHECK}{name}": count for name, count in record.checks.items()},
-        **{f"{_CATEGORY}{name}.success_rate": count for name, count in record.categories.items()},
+        **{f"{CHECKS}.{name}": count for name, count in record.checks.items()},
+        **{f"{CATEGORIES}.{name}.success_rate": count for name, count in record.categories.items()},
         **repaired,
         **record.objectives,
     }

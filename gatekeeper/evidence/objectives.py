@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gatekeeper.contract.events import flag_of, is_good
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
@@ -77,19 +78,6 @@ def standing(result: SloResult) -> str:
     higher = measure_of(result.objective).better == "higher"
     good = result.observed >= result.target if higher else result.observed <= result.target
     return "likely" if good else "unlikely"
-
-
-def is_good(objective: Objective, outcome: Outcome) -> bool | None:
-    """Whether the outcome spends nothing of the objective's error budget; None where it is not
-    known, and where the objective has none."""
-    completion = outcome.sample.completion
-    if objective.good_share is None or completion is None:
-        return None
-    if objective.measure.quantile is not None:
-        latency = completion.latency_ms
-        return None if latency is None else latency <= objective.target
-    flag = _flag(objective)(outcome)
-    return flag if flag is None or objective.measure.better == "higher" else not flag
 
 
 def concerned(
@@ -159,7 +147,7 @@ def _result(objective: Objective, drawn: _Drawn) -> SloResult:
 
 def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
     """Shown with Wilson's interval over the samples; decided by the exact one over inputs."""
-    inputs = drawn.inputs(_flag(objective))
+    inputs = drawn.inputs(flag_of(objective))
     hits, samples, wanted, most = _counts(inputs)
     shown = rate_interval(sum(hits), sum(samples))
 
@@ -249,25 +237,6 @@ def _mean_result(
     interval = clustered_mean_interval(totals, samples, confidence)
     met = _decide(objective, observed, interval)
     return SloResult(objective.name, objective.target, observed, interval, met)
-
-
-def _flag(objective: Objective) -> Callable[[Outcome], bool | None]:
-    """What a rate counts of an outcome; None where it is not known."""
-    if objective.check is not None:
-        return lambda outcome: _check_passed(outcome, objective.check)
-    return _repaired if objective.measure.better == "lower" else _passed
-
-
-def _passed(outcome: Outcome) -> bool | None:
-    return outcome.passed
-
-
-def _repaired(outcome: Outcome) -> bool | None:
-    return None if outcome.sample.completion is None else bool(outcome.sample.repairs)
-
-
-def _check_passed(outcome: Outcome, check: str | None) -> bool | None:
-    return next((j.passed for j in outcome.judgements if j.check == check), None)
 
 
 def _given_score(outcome: Outcome) -> float | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.evidence.job import Judging
-from gatekeeper.evidence.objectives import concerned, is_good
+from gatekeeper.evidence.objectives import concerned
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import rate_interval
 from gatekeeper.stats.sign_flip import sign_flip_test

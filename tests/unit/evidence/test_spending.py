@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from outcomes import contract, outcome
 
+from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import Objective, read_objectives
 from gatekeeper.contract.trial import Judgement
 from gatekeeper.evidence.job import Judging
-from gatekeeper.evidence.objectives import is_good
 from gatekeeper.evidence.spending import burns
 from gatekeeper.stats.intervals import rate_interval
 

@@ -1,0 +1,43 @@
+"""Which outcomes count for an objective, and which of them spend its error budget. Pure.
+
+A run's decision and the history ask here, so that both count the same events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.trial import Outcome
+
+
+def is_good(objective: Objective, outcome: Outcome) -> bool | None:
+    """Whether the outcome spends nothing of the objective's error budget; None where it is not
+    known, and where the objective has none."""
+    completion = outcome.sample.completion
+    if objective.good_share is None or completion is None:
+        return None
+    if objective.measure.quantile is not None:
+        latency = completion.latency_ms
+        return None if latency is None else latency <= objective.target
+    flag = flag_of(objective)(outcome)
+    return flag if flag is None or objective.measure.better == "higher" else not flag
+
+
+def flag_of(objective: Objective) -> Callable[[Outcome], bool | None]:
+    """What a rate counts of an outcome; None where it is not known."""
+    if objective.check is not None:
+        return lambda outcome: _check_passed(outcome, objective.check)
+    return _repaired if objective.measure.better == "lower" else _passed
+
+
+def _passed(outcome: Outcome) -> bool | None:
+    return outcome.passed
+
+
+def _repaired(outcome: Outcome) -> bool | None:
+    return None if outcome.sample.completion is None else bool(outcome.sample.repairs)
+
+
+def _check_passed(outcome: Outcome, check: str | None) -> bool | None:
+    return next((j.passed for j in outcome.judgements if j.check == check), None)
