@@ -44,12 +44,11 @@ class Side:
     prompts: Mapping[str, str] | None = None
 
 
-def compare_sides(
-    earlier: Side, later: Side, names: Sequence[str] = (), gate: GatePolicy | None = None
-) -> GateResult:
+def compare_sides(earlier: Side, later: Side, names: Sequence[str] = ()) -> GateResult:
     """The result of kind `diff`: what got worse from the earlier side to the later one.
 
-    `names` narrows it to those contracts. `gate` gives the level and the margin.
+    `names` narrows it to those contracts. The level and the margin are those of a contract that
+    sets none: samples do not say what theirs set.
     """
     started = datetime.now(UTC)
     before, after = _by_contract(earlier.outcomes), _by_contract(later.outcomes)
@@ -61,7 +60,7 @@ def compare_sides(
         notices += [f"{name}: {text}" for text in left_out]
         if outcomes:
             taken[name] = outcomes
-            jobs.append(_job(name, outcomes, earlier, later, gate or GatePolicy()))
+            jobs.append(_job(name, outcomes, earlier, later))
     notices += _of_one_side(before, after, earlier, later, names)
     watches = Watches(jobs)
     for job in jobs:
@@ -120,9 +119,7 @@ def _as_arm(outcome: Outcome, arm: str, number: int) -> Outcome:
     return replace(outcome, sample=replace(outcome.sample, trial=trial))
 
 
-def _job(
-    name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side, gate: GatePolicy
-) -> Job:
+def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> Job:
     """A contract with the fixtures and samples that there are; nothing of it is judged again."""
     trials = tuple(outcome.sample.trial for outcome in outcomes)
     fixtures = dict.fromkeys(trial.fixture for trial in trials)
@@ -141,7 +138,7 @@ def _job(
         fixtures=tuple(Fixture(fixture, {}) for fixture in fixtures),
         checks=(),
         sampling=SamplingPolicy(samples=1 + max(t.repetition for t in trials), mode="fixed"),
-        gate=gate,
+        gate=GatePolicy(),
     )
     judging = Judging(
         by="head",
@@ -186,7 +183,7 @@ def _result(
     started: datetime,
 ) -> GateResult:
     # Nothing compared is nothing shown: it must not read as "not worse".
-    verdict = worst(c.verdict for c in contracts) if contracts else "inconclusive"
+    verdict = worst(c.verdict for c in contracts) if contracts else "error"
     return GateResult(
         kind="diff",
         verdict=verdict,

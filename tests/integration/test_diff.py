@@ -124,9 +124,9 @@ def test_fixtures_and_contracts_of_one_side_are_named_and_left_out(repository, m
 
 def test_nothing_in_common_shows_nothing(repository, model, tmp_path):
     saved = run(repository, "main", tmp_path / "saved")
-    assert diff(repository, tmp_path / "out", str(saved), str(saved), "--contract=others") == 0
+    assert diff(repository, tmp_path / "out", str(saved), str(saved), "--contract=others") == 3
     found = result_of(tmp_path / "out")
-    assert (found["verdict"], found["contracts"]) == ("inconclusive", [])
+    assert (found["verdict"], found["contracts"]) == ("error", [])
     assert "others is measured on neither side" in found["notices"]
 
 
