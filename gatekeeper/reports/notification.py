@@ -1,4 +1,4 @@
-"""News as a plain text for a chat or a mailbox, by the template of the base policy or this one.
+"""News as a plain text for a chat or a mailbox, by the template of the workflow or this one.
 
 Whoever opens a pull request writes parts of it, so that mentions are broken up and nothing is
 left invisible; the services are told that it is text and not markup.
