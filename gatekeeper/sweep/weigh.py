@@ -59,7 +59,8 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What a sweep found. `visible` is the smallest drop between two settings that it could have
+    """What a sweep found. `inputs` is how many distinct ones any two settings have both answered,
+    where they have any. `visible` is the smallest drop between two settings that it could have
     found with 80 % power, as a share; None where it could find none."""
 
     contract: str
@@ -82,7 +83,7 @@ def weigh_sweep(contract: Contract, settings: Sequence[Setting], measured: Measu
     )
     pairs = _pairs([_passes(outcomes) for outcomes in measured.outcomes], same_input)
     alpha, margin = contract.gate.alpha, contract.gate.margin
-    inputs = len({same_input.get(f.id, f.id) for f in contract.fixtures})
+    inputs = min((pair.inputs for pair in pairs if pair.inputs), default=0)
     return SweepResult(
         contract=contract.name,
         cells=cells,

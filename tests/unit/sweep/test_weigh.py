@@ -119,6 +119,12 @@ def test_what_could_not_have_been_seen_is_told():
     assert weighed([True], [True], fixtures=("a",)).visible is None
 
 
+def test_what_was_not_measured_could_not_have_shown_anything():
+    found = weighed(passing(1), passing(1), [True] * 30 + [None] * 30)
+    assert found.inputs == 30
+    assert found.visible > weighed(passing(1), passing(1), passing(1)).visible
+
+
 @given(st.data())
 @settings(max_examples=50)
 def test_the_recommended_one_is_never_below_the_best_by_more_than_the_margin(data):
