@@ -33,6 +33,7 @@ MOST_EVENTS = 1_000_000_000
 
 Whole = Annotated[int, Interval(ge=0, le=MOST_EVENTS)]
 Amount = Annotated[float, Interval(ge=0, lt=1e12)]
+Score = Annotated[float, Interval(ge=0, le=1)]
 Name = Annotated[str, MinLen(1)]
 
 
@@ -53,7 +54,8 @@ class Record:
     `success_rate`, `latency_p95_ms` (slower than its target), `checks.NAME`, `repair_rate`, and
     `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
     `fingerprints` is what the provider said answered, sorted; empty where it says nothing.
-    Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars.
+    Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars. `score` is the mean
+    score of the samples that checks gave one.
 
     Raises ValueError where the numbers contradict each other.
     """
@@ -82,6 +84,7 @@ class Record:
     prompt_tokens: Whole | None = None
     completion_tokens: Whole | None = None
     cost_usd: Amount | None = None
+    score: Score | None = None
     waiver: Waiver | None = None
 
     def __post_init__(self) -> None:
@@ -199,6 +202,7 @@ def _record(
         prompt_tokens=_total([c.prompt_tokens for c in answered]),
         completion_tokens=_total([c.completion_tokens for c in answered]),
         cost_usd=_cost(answered),
+        score=_mean([o.score for o in outcomes if o.score is not None]),
         waiver=contract.waiver,
     )
 
@@ -261,6 +265,10 @@ def _passes(
 def _total(values: Sequence[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
+
+
+def _mean(scores: Sequence[float]) -> float | None:
+    return math.fsum(scores) / len(scores) if scores else None
 
 
 def _cost(answered: Sequence[Completion]) -> float | None:

@@ -29,9 +29,7 @@ class PreparedCheck:
 
     def apply(self, sample: Sample) -> Judgement:
         finding = self.judge(sample)
-        return Judgement(
-            self.name, finding.passed, finding.message, self.severity, finding.score
-        )
+        return Judgement(self.name, finding.passed, finding.message, self.severity, finding.score)
 
 
 @dataclass(frozen=True, slots=True)

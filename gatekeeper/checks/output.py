@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from gatekeeper.checks.check import Finding, Parameters, SampleJudge, failed
@@ -66,7 +66,7 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleJu
         finding = inspect(part)
         if finding.passed:
             return finding
-        return Finding(finding.passed, f"`{path.text}`: {finding.message}")
+        return replace(finding, message=f"`{path.text}`: {finding.message}")
 
     return on_json(judge_field)
 

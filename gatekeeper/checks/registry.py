@@ -15,6 +15,7 @@ from gatekeeper.checks import (
     length,
     not_contains,
     regex_search,
+    similarity,
 )
 from gatekeeper.checks.check import Check
 from gatekeeper.contract.model import CheckShape
@@ -28,6 +29,7 @@ CHECKS: Mapping[str, Check] = {
     "json_schema": json_schema.CHECK,
     "json_required": json_required.CHECK,
     "enum": enumeration.CHECK,
+    "similarity": similarity.CHECK,
     "length": length.CHECK,
     "latency": latency.CHECK,
 }

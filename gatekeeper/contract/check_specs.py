@@ -80,6 +80,7 @@ class CheckReader:
             severity=item.get("severity", "error"),
             position=document.position(key),
             files=files,
+            shape=shape,
         )
 
     def _with_files(

@@ -69,11 +69,26 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckShape:
+    """What the loader must know of a check type: the JSON Schema of its parameters, which of
+    them name a file (path relative to the contract), and whether it gives a score."""
+
+    schema: Mapping[str, Any]
+    paths: tuple[str, ...] = ()
+    scores: bool = False
+
+    def default(self, name: str) -> Any:
+        """What a parameter is where it is not written; None where the schema does not say."""
+        schema = self.schema.get("properties", {}).get(name, {})
+        return schema.get("default") if isinstance(schema, Mapping) else None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckSpec:
     """One check as written. Text in `params` may be a template over the fixture.
 
     `files` maps the path of each file that `params` refers to (a JSON Schema and what
-    it `$ref`s), from the repository root, to its text.
+    it `$ref`s), from the repository root, to its text. `shape` is that of its type.
     """
 
     type: str
@@ -82,6 +97,7 @@ class CheckSpec:
     severity: Severity = "error"
     position: Position | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    shape: CheckShape = field(default=CheckShape({}), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +161,3 @@ class Contract:
     slo: tuple[Objective, ...] = ()
     gate: GatePolicy = GatePolicy()
     dependencies: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckShape:
-    """What the loader must know of a check type: the JSON Schema of its parameters, which of
-    them name a file (path relative to the contract), and whether it gives a score."""
-
-    schema: Mapping[str, Any]
-    paths: tuple[str, ...] = ()
-    scores: bool = False

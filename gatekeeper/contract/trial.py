@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -106,3 +107,9 @@ class Outcome:
         if False in verdicts:
             return False
         return None if None in verdicts else True
+
+    @property
+    def score(self) -> float | None:
+        """The mean of the scores that the checks gave, from 0 to 1; None where none gave one."""
+        scores = [j.score for j in self.judgements if j.score is not None]
+        return math.fsum(scores) / len(scores) if scores else None

@@ -4,7 +4,7 @@ and what changes how outputs come about, of which it cannot be told whether it a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from gatekeeper.contract.identity import canonical, check_meaning, file_meaning
@@ -90,11 +90,17 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     if base.severity == "error" and head.severity == "warn":
         yield f"{what}: severity lowered from error to warn"
     for name in dict.fromkeys((*base.params, *head.params)):
-        before, now = base.params.get(name, _MISSING), head.params.get(name, _MISSING)
+        before, now = _value(base, name), _value(head, name)
         if _content(base, before) != _content(head, now):
             yield from _param(f"{what}: `{name}`", name, before, now)
     if _parts(base) != _parts(head) and base.params.keys() == head.params.keys():
         yield f"{what}: a file that its schema refers to changed"
+
+
+def _value(spec: CheckSpec, name: str) -> Any:
+    """As written, or what stands for it where it is not."""
+    default = spec.shape.default(name)
+    return spec.params.get(name, _MISSING if default is None else default)
 
 
 def _param(what: str, name: str, before: Any, now: Any) -> Iterator[str]:
@@ -153,7 +159,27 @@ def _objectives(base: Contract, head: Contract) -> Iterator[str]:
         yield from _bound(what, before.target, now.target if now else None, up=up)
         if now and now.window != before.window:
             yield f"{what}: window changed from {before.window} to {now.window}"
+    yield from _scores(base, head)
     yield from _categories(base, head)
+
+
+def _scores(base: Contract, head: Contract) -> Iterator[str]:
+    """The score is the mean of all checks that give one: another check changes what it asks."""
+    if not any(objective.measure.unit == "score" for objective in base.slo):
+        return
+    kept = {fixture.id for fixture in base.fixtures}
+    before, now = _scoring(base, kept), _scoring(head, kept)
+    known = {canonical(check_meaning(spec)) for spec in before}
+    if len(now) > len(before):
+        for spec in now:
+            if canonical(check_meaning(spec)) not in known:
+                yield f"check `{spec.name}` added, which counts in slo.judge_score"
+
+
+def _scoring(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
+    """The checks that score those fixtures."""
+    own = (spec for f in contract.fixtures if f.id in fixtures for spec in f.checks)
+    return [spec for spec in (*contract.checks, *own) if spec.shape.scores]
 
 
 def _categories(base: Contract, head: Contract) -> Iterator[str]:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.contract.events import flag_of, is_good
-from gatekeeper.contract.model import Contract
+from gatekeeper.contract.model import CheckSpec, Contract
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.result import SloResult
 from gatekeeper.slo.objectives import decide
+from gatekeeper.stats.betting import bounded_mean_interval
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import (
     clustered_mean_interval,
@@ -118,17 +119,19 @@ class _Drawn:
 
 def _fixtures(contract: Contract, objective: Objective) -> set[str]:
     """The fixtures that the objective is about."""
-    everywhere = {spec.name for spec in contract.checks}
     return {
         fixture.id
         for fixture in contract.fixtures
         if objective.category in (None, fixture.category)
-        and (
-            objective.check is None
-            or objective.check in everywhere
-            or any(spec.name == objective.check for spec in fixture.checks)
-        )
+        and _is_asked(objective, (*contract.checks, *fixture.checks))
     }
+
+
+def _is_asked(objective: Objective, checks: Sequence[CheckSpec]) -> bool:
+    """Whether a fixture's checks can say anything of the objective."""
+    if objective.measure.unit == "score":
+        return any(spec.shape.scores for spec in checks)
+    return objective.check is None or any(spec.name == objective.check for spec in checks)
 
 
 def _result(objective: Objective, drawn: _Drawn) -> SloResult:
@@ -204,15 +207,18 @@ def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
 
 
 def _score(objective: Objective, drawn: _Drawn) -> SloResult:
-    """Scores lie from 0 to 1, and so would those that could not be had."""
-    inputs = drawn.inputs(_given_score)
+    """The mean over inputs. Scores lie from 0 to 1, and so would those that could not be had."""
+    inputs = drawn.inputs(lambda outcome: outcome.score)
 
     def result(filled: float | None) -> SloResult:
-        if filled is None:
-            rows = [(total, known) for total, known, _ in inputs]
-        else:
-            rows = [(t + filled * (wanted - known), wanted) for t, known, wanted in inputs]
-        return _mean_result(objective, rows, drawn.confidence)
+        rows = inputs
+        if filled is not None:
+            rows = [(t + filled * (wanted - known), wanted, wanted) for t, known, wanted in inputs]
+        means = [min(1.0, total / known) for total, known, _ in rows if known]
+        observed = math.fsum(means) / len(means) if means else None
+        interval = bounded_mean_interval(means, drawn.confidence)
+        met = _decide(objective, observed, interval)
+        return SloResult(objective.name, objective.target, observed, interval, met)
 
     return _agreed(result(None), result(0.0), result(1.0))
 
@@ -237,12 +243,6 @@ def _mean_result(
     interval = clustered_mean_interval(totals, samples, confidence)
     met = _decide(objective, observed, interval)
     return SloResult(objective.name, objective.target, observed, interval, met)
-
-
-def _given_score(outcome: Outcome) -> float | None:
-    """The mean of the scores that the checks gave; None where one of them could not."""
-    scores = [j.score for j in outcome.judgements if j.score is not None]
-    return math.fsum(scores) / len(scores) if scores else None
 
 
 def _cost(outcome: Outcome) -> float | None:

@@ -67,7 +67,7 @@ def _outcome(line: str, place: str) -> Outcome:
             judged_by=row["judged_by"],
         )
         checks = tuple(
-            Judgement(_text(c, "check"), _passed(c), _text(c, "message"), c["severity"])
+            Judgement(_text(c, "check"), _passed(c), _text(c, "message"), c["severity"], _score(c))
             for c in row["checks"]
         )
         completion = None if row["output_raw"] is None else _completion(row)
@@ -122,6 +122,13 @@ def _passed(row: Mapping[str, Any]) -> bool | None:
     if value not in (True, False, None):
         raise TypeError("passed is neither true, false nor null")
     return None if value is None else bool(value)
+
+
+def _score(row: Mapping[str, Any]) -> float | None:
+    value = _number(row, "score")
+    if value is not None and not 0 <= value <= 1:
+        raise TypeError("score does not lie between 0 and 1")
+    return value
 
 
 def _number(row: Mapping[str, Any], key: str) -> float | None:

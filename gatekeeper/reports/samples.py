@@ -51,4 +51,6 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
         "passed": judgement.passed,
         "severity": judgement.severity,
         "message": judgement.message,
+        # Left out for the many checks that give none.
+        **({} if judgement.score is None else {"score": judgement.score}),
     }

@@ -272,7 +272,13 @@ def _arrow_types() -> dict[Kind, pa.DataType]:
         "yes_no": pa.bool_(),
         "time": pa.timestamp("us", "UTC"),
         "checks": records(
-            [("check", text), ("passed", pa.bool_()), ("severity", text), ("message", text)]
+            [
+                ("check", text),
+                ("passed", pa.bool_()),
+                ("severity", text),
+                ("message", text),
+                ("score", pa.float64()),
+            ]
         ),
         "failures": records((name, text) for name in ("arm", "check", "message", "output")),
     }

@@ -283,6 +283,8 @@ def _facts(outcome: Outcome) -> str:
             facts.append(figures.dollars(completion.cost_usd))
         if completion.replayed:
             facts.append("from a recording")
+    if outcome.score is not None:
+        facts.append(f"score {outcome.score:.3f}")
     if outcome.sample.shared:
         facts.append("the other arm asked the same, so its answer counts for both")
     return " · ".join(facts)

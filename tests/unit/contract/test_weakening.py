@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gatekeeper.contract.model import (
+    CheckShape,
     CheckSpec,
     Contract,
     Fixture,
@@ -15,6 +16,7 @@ from gatekeeper.contract.model import (
     RepairMode,
     RepairPolicy,
     SamplingPolicy,
+    Severity,
     Target,
 )
 from gatekeeper.contract.objectives import read_objectives
@@ -255,3 +257,46 @@ def test_a_fixture_that_leaves_or_joins_a_category_with_an_objective_is_told(bef
         f"fixture `a`: category changed {change}",
     )
     assert loosenings(contract(before, {}), contract(now, {})) == ()
+
+
+LIKE_SHAPE = CheckShape(
+    {"properties": {"min": {"default": 0.8}, "ignore_case": {"default": False}}}, scores=True
+)
+
+
+def like(name: str = "like", severity: Severity = "error", **params: object) -> CheckSpec:
+    return CheckSpec("similarity", name, params, severity, shape=LIKE_SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ({}, {"min": 0.5}, ["check `like`: `min` loosened from 0.8 to 0.5"]),
+        ({"min": 0.9}, {}, ["check `like`: `min` loosened from 0.9 to 0.8"]),
+        ({"min": 0.5}, {}, []),
+        ({}, {"min": 0.8}, []),
+        ({}, {"ignore_case": False}, []),
+        ({}, {"ignore_case": True}, ["check `like`: `ignore_case` changed from false to true"]),
+    ],
+)
+def test_a_parameter_that_is_not_written_counts_as_its_default(before, now, told):
+    assert list(loosenings(checks(like(**before)), checks(like(**now)))) == told
+
+
+def test_another_score_changes_what_the_mean_score_asks():
+    score = read_objectives({"judge_score": 0.9})
+    base = replace(checks(like()), slo=score)
+    head = replace(checks(like(), like("easy", "warn", min=0)), slo=score)
+    assert loosenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
+    assert loosenings(checks(like()), checks(like(), like("easy", min=0))) == ()
+    own = replace(FIXTURES[1], checks=(like("easy", min=0),))
+    head = replace(base, fixtures=(FIXTURES[0], own))
+    assert loosenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
+    new = replace(base, fixtures=(*FIXTURES, replace(own, id="c")))
+    assert loosenings(base, new) == ()
+
+
+def test_a_check_that_scores_may_change_its_name():
+    score = read_objectives({"judge_score": 0.9})
+    base, head = (replace(checks(like(name)), slo=score) for name in ("like", "alike"))
+    assert loosenings(base, head) == ()

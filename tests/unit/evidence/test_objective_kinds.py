@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from outcomes import contract, outcome
 
-from gatekeeper.contract.model import CheckSpec, Fixture
+from gatekeeper.contract.model import CheckShape, CheckSpec, Fixture
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.trial import Judgement, Outcome
 from gatekeeper.evidence.collect import OBJECTIVE_ERROR
@@ -33,10 +33,15 @@ def made(name: str, repetition: int = 0, *, judged=(), repaired=False, tokens=No
     return Outcome(sample, (*found.judgements, *judged))
 
 
+SCORING = CheckSpec("opinion", "opinion", {}, "warn", shape=CheckShape({}, scores=True))
+
+
 def results(slo, outcomes, *, planned=None, fixtures=None, confidence=0.95):
     names = dict.fromkeys(o.sample.trial.fixture for o in outcomes)
     wanted = planned or Counter(o.sample.trial.fixture for o in outcomes)
     whole = contract(*names, slo=read_objectives(slo))
+    if "judge_score" in slo and not fixtures:
+        whole = replace(whole, checks=(*whole.checks, SCORING))
     if fixtures:
         whole = replace(whole, fixtures=fixtures)
     return slo_results(whole, outcomes, wanted, confidence)
@@ -149,6 +154,16 @@ class TestAJudgeScore:
         outcomes = self.scored(*[0.8 + 0.01 * (i % 5) for i in range(40)], *[None] * 10)
         assert only({"judge_score": 0.75}, outcomes).unmeasured is True
         assert only({"judge_score": 0.99}, outcomes).met is False
+
+    def test_fixtures_that_no_check_scores_decide_nothing(self):
+        scored = self.scored(*[0.8 + 0.01 * (i % 5) for i in range(40)])
+        fixtures = tuple(
+            Fixture(f"f{i}", {}, checks=(SCORING,) if i < 40 else ()) for i in range(90)
+        )
+        others = [made(f"f{i}") for i in range(40, 90)]
+        found = only({"judge_score": 0.7}, [*scored, *others], fixtures=fixtures)
+        assert (found.met, found.unmeasured) == (True, False)
+        assert found.observed == pytest.approx(0.82)
 
     def test_several_scores_of_a_sample_are_one(self):
         both = (Judgement("a", True, score=1.0), Judgement("b", True, score=0.5))

@@ -206,6 +206,7 @@ def test_parquet_has_types() -> None:
         "passed": None,
         "severity": "error",
         "message": "not reported",
+        "score": None,
     }
     (failure,) = _parquet(FIXTURES, result).to_pylist()[0]["failures"]
     assert failure["arm"] == "head"

@@ -1,0 +1,77 @@
+"""The output, or one field of it, is like a text: how like, from 0 to 1, is its score.
+
+The score is rapidfuzz's normalized Indel similarity, which is `fuzz.ratio` / 100: twice the length
+of the longest common subsequence of characters, divided by the length of both texts together. 1 is
+the same text, 0 has no character in common. Algorithm: Hyyrö, H. (2004), Bit-Parallel LCS-length
+Computation Revisited, Proc. 15th Australasian Workshop on Combinatorial Algorithms, 16-27.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from gatekeeper.checks.check import Check, Files, Finding, Parameters, SampleJudge, parameters
+from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
+from gatekeeper.contract.trial import Sample
+
+_MIN = 0.8
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+    normalise = normaliser(params, strip=True)
+    wanted = normalise(params["value"])
+    least = params.get("min", _MIN)
+
+    def inspect(found: Any) -> Finding:
+        score = similarity(normalise(found), wanted)
+        if score >= least:
+            return Finding(passed=True, score=score)
+        return Finding(False, _message(score, least, as_text(params["value"]), found), score)
+
+    judge = on_output(params, inspect)
+
+    def scored(sample: Sample) -> Finding:
+        """An output that is not JSON, or lacks the field, has nothing in common with any text."""
+        finding = judge(sample)
+        return finding if finding.score is not None else replace(finding, score=0.0)
+
+    return scored
+
+
+def similarity(one: str, other: str) -> float:
+    """How like two texts are, from 0 to 1; 1 where both are empty."""
+    from rapidfuzz.distance import Indel
+
+    length = len(one) + len(other)
+    # Counted, then divided once: 1 less a distance would put 9/20 below 0.45.
+    return Indel.similarity(one, other) / length if length else 1.0
+
+
+def _message(score: float, least: float, wanted: str, found: Any) -> str:
+    # Rounded down, so that a score that is too low never looks high enough.
+    shown = math.floor(score * 1000) / 1000
+    return f"scores {shown:g}, below {least:g}: expected like {quote(wanted)}; got {quote(found)}"
+
+
+CHECK = Check(
+    parameters(
+        required=("value",),
+        value={
+            "type": ["string", "number", "boolean"],
+            "description": "The text that the output should be like.",
+        },
+        min={
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+            "default": _MIN,
+            "description": "The least score that passes, from 0 to 1.",
+        },
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+    ),
+    _prepare,
+    scores=True,
+)
