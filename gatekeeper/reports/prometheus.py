@@ -105,8 +105,8 @@ def _of_contract(contract: ContractResult) -> Iterator[_Sample]:
     for slo in contract.slo:
         objective = labels | {"objective": slo.objective}
         yield _Sample("gatekeeper_contract_objective_met", slo.met, objective)
-    if contract.error_budget is not None:
-        yield from _of_budget(contract.error_budget, labels)
+    for budget in contract.error_budgets:
+        yield from _of_budget(budget, labels | {"objective": budget.objective})
 
 
 def _of_arm(arm: ArmResult, labels: Mapping[str, str]) -> Iterator[_Sample]:

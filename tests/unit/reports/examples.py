@@ -171,6 +171,7 @@ def failing_contract(
             SloResult("latency_p95_ms", 4000, 812.4, None, True),
         ),
         error_budget=BUDGET,
+        error_budgets=(BUDGET,),
         fixtures=tuple(found),
     )
 
@@ -199,6 +200,7 @@ def passing_contract(name: str = "order-id", fixtures: int = 60) -> ContractResu
         paired=paired(fixtures, 1, 2, 0.875),
         slo=(SloResult("success_rate", 0.9, 0.97, ConfidenceInterval(0.93, 0.99), True),),
         error_budget=BUDGET,
+        error_budgets=(BUDGET,),
         fixtures=(
             fixture(0, "broke", head_output="I am sorry,\n\nbut `A-17` is not\nan order."),
             fixture(1, "fixed"),

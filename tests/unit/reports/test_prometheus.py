@@ -67,9 +67,19 @@ def test_a_contract() -> None:
     assert _value(result, "contract_verdict", contract="order-id", verdict="pass") == 1
     slo = {"contract": "speech-tag", "objective": "success_rate"}
     assert _value(result, "contract_objective_met", **slo) == 0
-    burn = {"contract": "speech-tag", "window": "7d"}
-    assert _value(result, "contract_burn_rate", **burn) == 0.4
-    assert _value(result, "contract_error_budget_left_events", contract="speech-tag") == 37
+
+
+def test_each_error_budget_is_told_by_its_objective() -> None:
+    slow = replace(examples.BUDGET, objective="latency_p95_ms", left=-2.0)
+    contract = replace(examples.failing_contract(), error_budgets=(examples.BUDGET, slow))
+    result = examples.result(contract)
+    rate = {"contract": "speech-tag", "objective": "success_rate"}
+    latency = {"contract": "speech-tag", "objective": "latency_p95_ms"}
+    assert _value(result, "contract_burn_rate", **rate, window="7d") == 0.4
+    assert _value(result, "contract_burn_rate", **rate, window="1d") is None
+    assert _value(result, "contract_error_budget_events", **rate) == 60
+    assert _value(result, "contract_error_budget_left_events", **rate) == 37
+    assert _value(result, "contract_error_budget_left_events", **latency) == -2
 
 
 def test_what_is_not_known_is_left_out() -> None:
@@ -80,7 +90,6 @@ def test_what_is_not_known_is_left_out() -> None:
     assert "gatekeeper_contract_objective_met" not in names
     head = {"contract": "speech-tag", "arm": "head", "model": "openai/gpt-4o-mini"}
     assert _value(examples.ERROR, "contract_success_ratio", **head) is None
-    assert _value(examples.FAIL, "contract_burn_rate", contract="order-id", window="1d") is None
 
 
 def test_infinity_is_not_known() -> None:

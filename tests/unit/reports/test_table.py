@@ -98,7 +98,7 @@ def test_budget_cell(budget: ErrorBudget | None, cell: str) -> None:
 
 def test_columns_in_which_no_contract_has_anything_are_left_out() -> None:
     nothing = ErrorBudget("28d", 0, 0.0, 0, 0.0, projected_burn_rate=(0.5, 2.0))
-    contract = replace(examples.passing_contract(), error_budget=nothing)
+    contract = replace(examples.passing_contract(), error_budget=nothing, error_budgets=(nothing,))
     comment = _read(examples.result(contract))
     assert "| Contract | Base | Head | Difference | p | SLO | Verdict |" in comment
     assert "error budget over `28d`: no history yet; merging would burn at 0.5 to 2" in comment
