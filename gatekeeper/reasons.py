@@ -172,7 +172,7 @@ def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     spent = f"The error budget of the objective {label_of(budget.objective)} is spent ({counts})"
     if exempt:
         return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
-    until, rule = "", "only a significantly better change may merge"
+    until, rule = "", "only a change that is significantly better by it may merge"
     if budget.frozen_until:
         thaw = f"{budget.frozen_until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         until = f" until {thaw}, or earlier as good samples come, if nothing more fails"

@@ -325,6 +325,7 @@ def test_the_reason_of_a_freeze_says_what_is_spent_and_until_when():
     (reason,) = budget_reasons([spent], [], Policy())
     assert reason.verdict == "fail"
     assert "valid-json pass rate is spent (9 failed of 100 in 28d)" in reason.text
+    assert "only a change that is significantly better by it may merge" in reason.text
     assert "until 2026-03-01 12:00 UTC" in reason.text
 
 
