@@ -95,14 +95,19 @@ def _budget_rows(contract: ContractResult, name: str) -> list[str]:
     return [_budget_row(budget, name) for budget in contract.error_budgets or pressing]
 
 
+def _times(rate: float) -> str:
+    """A burn rate; most are below 1, where one digit would make many of them 0."""
+    return figures.number(rate) if rate >= 1 else f"{round(rate, 2):g}"
+
+
 def _budget_row(budget: ErrorBudget, name: str) -> str:
     rates = ", ".join(
-        f"{code(window, 20)} {figures.NONE if rate is None else figures.number(rate)}"
+        f"{code(window, 20)} {figures.NONE if rate is None else _times(rate)}"
         for window, rate in budget.burn_rate.items()
     )
     projected = ""
     if budget.projected_burn_rate:
-        low, high = (figures.number(rate) for rate in budget.projected_burn_rate)
+        low, high = (_times(rate) for rate in budget.projected_burn_rate)
         projected = f"; merging would burn at {low} to {high} times the budgeted rate"
     burn = f", burn rate {rates}" if rates else ""
     other = budget.objective != "success_rate"

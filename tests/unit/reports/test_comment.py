@@ -268,6 +268,7 @@ def test_budget_and_latency_are_explained() -> None:
     comment = _read(examples.FAIL)
     assert "37 of 60 failures left after 1,200 events" in comment
     assert "merging would burn at 3.1 to 6.8 times the budgeted rate" in comment
+    assert "burn rate `1d` –, `7d` 0.4, `28d` 0.38" in comment
     assert "latency p95 812 ms against 4,000 ms (met)" in comment
     assert "0.000021 USD a call" in comment
 
