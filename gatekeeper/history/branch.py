@@ -112,7 +112,8 @@ class BranchHistory:
                 if not edit.added:
                     return pushed
                 pushed = edit.added
-                message = f"{edit.added} records of {records[0].sha[:10]}"
+                noun = "record" if edit.added == 1 else "records"
+                message = f"{edit.added} {noun} of {records[0].sha[:10]}"
                 done = branch.push(tip, edit.put, edit.gone, message)
                 return edit.added if done else None
 

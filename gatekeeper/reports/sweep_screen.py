@@ -45,7 +45,7 @@ def _table(result: SweepResult, console: Console) -> Table:
         arm = cell.arm
         chosen = number == result.recommendation.setting
         table.add_row(
-            "→" if chosen else "",
+            "→" if chosen else ("today" if cell.setting.current else ""),
             *(clip(plain(said(value)), _LONGEST) for value in cell.setting.varied.values()),
             pass_rate(cell),
             figures.percent_interval(arm.interval),

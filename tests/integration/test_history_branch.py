@@ -104,6 +104,8 @@ def test_the_first_write_makes_the_branch_and_later_ones_grow_it(place: Place) -
     # It has grown from nothing of the repository's own.
     assert place.origin.git("rev-list", "--count", NAME).strip() == "2"
     assert place.origin.git("log", "-1", "--format=%an", NAME).strip() == "Gatekeeper"
+    said = place.origin.git("log", "--format=%s", NAME).splitlines()
+    assert [subject.split(" of ")[0] for subject in said] == ["1 record", "2 records"]
 
 
 def test_nothing_of_the_users_clone_changes(place: Place) -> None:

@@ -106,7 +106,7 @@ def test_what_is_no_time_is_named(
 
 
 def test_nothing_found_is_said(ask: Ask, past: str) -> None:
-    assert "No run" in ask("--history", past, "--contract", "gone")[0]
+    assert "No such run" in ask("--history", past, "--contract", "gone")[0]
 
 
 def test_json_is_one_document(ask: Ask, past: str) -> None:

@@ -74,6 +74,7 @@ def test_models_temperatures_and_prompts_are_tried_side_by_side(
     screen = capsys.readouterr().out
     assert "Take openai/gpt-4o-mini, prompts/polite.txt" in screen
     assert "differ surely" in screen
+    assert len([line for line in screen.splitlines() if line.startswith("today ")]) == 1
 
 
 def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path, monkeypatch):
