@@ -18,7 +18,6 @@ from typing import Any
 
 from gatekeeper.aftermath import look_back
 from gatekeeper.answer import (
-    COULD_NOT_MEASURE,
     Answer,
     answer_to,
     answer_to_error,
@@ -36,7 +35,6 @@ from gatekeeper.checkout import Checkout
 from gatekeeper.errors import GatekeeperError, PublishError, UsageError
 from gatekeeper.github.event import (
     Activity,
-    CheckPullRequest,
     FindPullRequest,
     Nothing,
     Respond,
@@ -95,9 +93,6 @@ def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
     notify(answer, settings)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
         _show_on(activity.pull_request, answer, settings, api)
-    fork = isinstance(activity, CheckPullRequest) and not activity.same_repository
-    if fork and answer.exit_code == COULD_NOT_MEASURE and settings.event_name == "pull_request":
-        say("Pull requests from forks get no secrets, so models that need a key cannot be called.")
     return answer.exit_code
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
 from gatekeeper.gate import Surroundings, Work, answer_without_calls
 from gatekeeper.gate import measure as measure_work
 from gatekeeper.result import GateResult, Waiver
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from gatekeeper.sweep.weigh import SweepResult
 
 T = TypeVar("T")
+
+_FORKS = (
+    "Pull requests from forks get no secrets: docs/github-action.md, Forks, says how a "
+    "maintainer has them judged"
+)
 
 
 def measure(
@@ -63,13 +68,20 @@ def measure(
     import asyncio
 
     from gatekeeper.cache import SampleCache
+    from gatekeeper.history.store import Past
     from gatekeeper.providers import ModelRouter
     from gatekeeper.record import events_of, past_runs
 
-    records, found = history.read() if history else ((), ())
+    past = history.read() if history else Past()
     client = ModelRouter(_reader(revisions), replay=replay)
     # A history without a single event says nothing yet.
-    around = Surroundings(client, events_of(records) or None, (*notices, *found), waivers=waivers)
+    around = Surroundings(
+        client,
+        events_of(past.records) or None,
+        (*notices, *past.notices),
+        waivers=waivers,
+        unread=past.unread,
+    )
     remembered = SampleCache.open(None if replay else cache, work)
     around = replace(
         around,
@@ -78,12 +90,17 @@ def measure(
     )
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> GateResult:
-        await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
+        try:
+            await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
+        except UsageError as error:
+            if trusted:
+                raise
+            raise MeasurementError(f"{error}. {_FORKS}") from error
         return await measure_work(work, replace(around, progress=progress, stop=stop))
 
     result = asyncio.run(_with_signals(client, within))
     notices = (*result.notices, *remembered.keep(work, result))
-    return replace(result, notices=notices, past=past_runs(records))
+    return replace(result, notices=notices, past=past_runs(past.records))
 
 
 def sweep(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from typing import Any
+
+_A_KEY = re.compile(r"_(?:KEY|KEY_ID|TOKEN|SECRET)$")
 
 
 def load_litellm() -> Any:
@@ -13,6 +16,9 @@ def load_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     # Otherwise a .env file found upwards of the package may set keys and base URLs.
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    # A workflow gives a secret that is not there as nothing, which litellm takes for a key.
+    for name in [n for n, value in os.environ.items() if not value and _A_KEY.search(n)]:
+        del os.environ[name]
     import litellm
 
     litellm.suppress_debug_info = True

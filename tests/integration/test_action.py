@@ -202,6 +202,10 @@ def test_a_fork_without_a_key_could_not_be_measured_and_is_told_why(
     event = tmp_path / "fork.json"
     event.write_text(json.dumps(change.event(fork=True)))
     assert act(change, changed={"GITHUB_EVENT_PATH": str(event), "OPENAI_API_KEY": ""}) == 3
+    said = (change.workspace / ".gatekeeper/out/comment.md").read_text()
+    assert "Could not measure" in said
+    assert "no API key, so no model was called; set OPENAI_API_KEY" in said
+    assert "forks get no secrets" in said
     assert "forks get no secrets" in capsys.readouterr().out
 
 
