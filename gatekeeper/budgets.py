@@ -64,9 +64,13 @@ def error_budgets(
     )
 
 
+def by_pressure(budgets: Sequence[ErrorBudget]) -> list[ErrorBudget]:
+    """The one with the smallest share left first; those without an event last."""
+    return sorted(budgets, key=_share_left)
+
+
 def most_pressing(budgets: Sequence[ErrorBudget]) -> ErrorBudget | None:
-    """The one with the smallest share left; one without an event only where there is no other."""
-    return min(budgets, key=_share_left, default=None)
+    return next(iter(by_pressure(budgets)), None)
 
 
 def is_frozen(budgets: Sequence[ErrorBudget], contract: Contract, policy: Policy) -> bool:

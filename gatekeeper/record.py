@@ -134,8 +134,7 @@ def events_of(records: Iterable[Record]) -> Spending:
     """What spends each error budget, by contract and objective, in the order of the records."""
     found: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        for name, count in _spent(record).items():
-            event = Event(record.time, count.events, count.failed)
+        for name, event in _spending(record).items():
             found[record.contract][name].append(event)
     return {contract: dict(events) for contract, events in found.items()}
 
@@ -150,8 +149,7 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
             samples=record.samples,
             failed=record.failed,
             interval=record.interval,
-            events=(spent := _spent(record)["success_rate"]).events,
-            spent=spent.failed,
+            events=_spending(record),
         )
         for record in records
     )
@@ -227,6 +225,10 @@ def _objectives(
         if events:
             found[objective.name] = Count(len(events), events.count(False))
     return found
+
+
+def _spending(record: Record) -> dict[str, Event]:
+    return {name: Event(record.time, *count) for name, count in _spent(record).items()}
 
 
 def _spent(record: Record) -> dict[str, Count]:

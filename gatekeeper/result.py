@@ -13,7 +13,7 @@ from typing import Literal
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.trial import Arm, Outcome
-from gatekeeper.slo.budget import ErrorBudget
+from gatekeeper.slo.budget import ErrorBudget, Event
 from gatekeeper.stats.interval import ConfidenceInterval
 
 Verdict = Literal["pass", "fail", "inconclusive", "error"]
@@ -21,6 +21,7 @@ ReasonCode = Literal[
     "regression",
     "slo",
     "budget",
+    "unread",
     "tolerance",
     "weakened",
     "removed",
@@ -267,8 +268,8 @@ class Calls:
 class PastRun:
     """What the history remembers of one contract in an earlier run on the default branch.
 
-    `failed` of `samples` judged samples failed, and `spent` of `events` count against the error
-    budget of the success rate.
+    `failed` of `samples` judged samples failed; `events` are what spends the error budgets, by
+    objective.
     """
 
     contract: str
@@ -277,8 +278,7 @@ class PastRun:
     samples: int
     failed: int
     interval: ConfidenceInterval | None
-    events: int
-    spent: int
+    events: Mapping[str, Event] = field(default_factory=dict)
 
     @property
     def success_rate(self) -> float | None:

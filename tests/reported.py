@@ -17,6 +17,7 @@ from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.gate import Surroundings, measure, plan_check
 from gatekeeper.result import GateResult, PastRun
+from gatekeeper.slo.budget import Event
 from gatekeeper.stats.intervals import rate_interval
 
 QUEUES = {
@@ -126,5 +127,6 @@ def past(contract: str = "triage", runs: int = 30, *, seed: int = 1) -> tuple[Pa
         failed = sum(drawn.random() > rate for _ in range(180))
         time = datetime(2026, 1, 31, 3, tzinfo=UTC) + timedelta(days=night)
         interval = rate_interval(180 - failed, 180)
-        made.append(PastRun(contract, time, f"{night:040x}", 180, failed, interval, 180, failed))
+        events = {"success_rate": Event(time, 180, failed)}
+        made.append(PastRun(contract, time, f"{night:040x}", 180, failed, interval, events))
     return tuple(made)

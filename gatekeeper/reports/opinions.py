@@ -18,7 +18,7 @@ _EXPLAINED = (
     "Each method is explained, with what it takes for granted, in gatekeeper's "
     "`docs/statistics.md`."
 )
-_TOO_SURE = (
+TOO_SURE = (
     " None knows that sampling ended as soon as the answer was sure, so they look surer than "
     "they are; the deciding test allows for it."
 )
@@ -65,7 +65,7 @@ def add_opinions(page: Page, contracts: Sequence[ContractResult], most: int) -> 
         of = f" of {html_code(contract.name, 60)}" if several else ""
         opening, closing = fold(f"Second opinions: other methods on the same samples{of}")
         early = contract.paired is not None and ended_early(contract.paired)
-        text = f"{_EXPLAINED}{_TOO_SURE if early else ''}\n\n"
+        text = f"{_EXPLAINED}{TOO_SURE if early else ''}\n\n"
         page.add_rows(opening + text + _COLUMNS, rows, closing=closing)
 
 

@@ -20,6 +20,7 @@ from gatekeeper.reports.paired import (
     seeable_effect,
 )
 from gatekeeper.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
+from gatekeeper.slo.budget import ErrorBudget
 
 _UNKNOWN = (figures.NONE,)
 
@@ -89,13 +90,16 @@ def standing(slo: SloResult, contract: ContractResult) -> str:
 
 def budget_left(contract: ContractResult) -> tuple[str, ...]:
     budget = contract.error_budget
-    if budget is None:
-        return _UNKNOWN
+    return (share_left(budget),) if budget else _UNKNOWN
+
+
+def share_left(budget: ErrorBudget) -> str:
+    """How much of an error budget is left."""
     if budget.events == 0:
-        return ("no history yet",)
+        return "no history yet"
     if budget.budget <= 0:
-        return ("none",) if budget.left >= 0 else ("overspent",)
-    return (figures.percent(budget.left / budget.budget),)
+        return "none" if budget.left >= 0 else "overspent"
+    return figures.percent(budget.left / budget.budget)
 
 
 def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from gatekeeper import __version__
+from gatekeeper.budgets import by_pressure
+from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.reports import figures
 from gatekeeper.reports.decision import as_base_judges, decision_rows
@@ -19,12 +21,13 @@ from gatekeeper.reports.headline import headline, lead, what_happened
 from gatekeeper.reports.html import charts, markup
 from gatekeeper.reports.html.heat import failure_clusters
 from gatekeeper.reports.html.samples import Judging, Packed
-from gatekeeper.reports.opinions import opinion_rows
+from gatekeeper.reports.opinions import TOO_SURE, opinion_rows
 from gatekeeper.reports.order import by_severity, worst_reasons
 from gatekeeper.reports.page import Page
+from gatekeeper.reports.paired import ended_early
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
 from gatekeeper.reports.sections import add_notes, add_reasons, footer
-from gatekeeper.reports.table import columns
+from gatekeeper.reports.table import columns, share_left
 from gatekeeper.result import ArmResult, ContractResult, GateResult, PastRun
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ _WORDS = 60_000
 _DIFF = 8_000
 """Characters of a section's difference; samples hold the whole prompts."""
 _SECTIONS = 20
+_MOST_TRENDS = 3
+"""Error budgets drawn of a contract."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
 _OPINIONS = (
     "None of these decides. p-values are one-sided unless they say otherwise, intervals 95 %."
@@ -115,7 +120,9 @@ def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) ->
             "rank": _VERDICTS.index(contract.verdict),
             "cells": [
                 {
-                    "lines": [markup.with_icons(escape(line)) for line in column.cells[row].lines],
+                    "lines": [
+                        markup.with_icons(escape(visible(line))) for line in column.cells[row].lines
+                    ],
                     "strong": column.cells[row].strong,
                     "right": column.justify == "right",
                     "key": _sort_key(column.title, contract),
@@ -159,6 +166,7 @@ def _section(
     before = as_base_judges(contract)
     decided = [*decision_rows(contract), *(decision_rows(before) if before else [])]
     changes = _prompt_changes(contract)
+    budgets, told = _budgets(contract, past)
     return {
         "id": f"contract-{number}",
         "name": clip(plain(contract.name), 120),
@@ -175,7 +183,8 @@ def _section(
         "models": _model_change(contract),
         "changes": [_change(change) for change in changes[:_SECTIONS]],
         "more_changes": max(0, len(changes) - _SECTIONS),
-        "charts": _charts(contract, past, own),
+        "charts": _charts(contract, past, budgets, own),
+        "budgets": told,
         "clusters": _clusters(own) if own else "",
         "decided": markup.blocks("\n".join(decided)),
         "opinions": _opinions(contract),
@@ -183,20 +192,38 @@ def _section(
     }
 
 
-def _charts(contract: ContractResult, past: Sequence[PastRun], own: Judging | None) -> list[Markup]:
-    budgets = (*contract.error_budgets, contract.error_budget)
-    budget = next((b for b in budgets if b and b.objective == "success_rate"), None)
+def _charts(
+    contract: ContractResult,
+    past: Sequence[PastRun],
+    budgets: Sequence[str],
+    own: Judging | None,
+) -> list[Markup]:
     target = next((s.target for s in contract.slo if s.objective == "success_rate"), None)
     now = "this change" if contract.base else "this run"
     arms: Mapping[Arm, ArmResult | None] = {"base": contract.base, "head": contract.head}
-    found = [
-        charts.success_trend(past, contract.head, target, now),
-        charts.budget_trend(past, target, budget.window if budget else None),
-    ]
+    found = [charts.success_trend(past, contract.head, target, now), *budgets]
     if own:
         outcomes = _by_arm(own)
         found += [charts.latency_chart(outcomes, arms), charts.token_chart(outcomes, arms)]
     return [Markup(chart) for chart in found if chart]  # noqa: S704
+
+
+def _budgets(contract: ContractResult, past: Sequence[PastRun]) -> tuple[list[str], str]:
+    """Charts of the error budgets over runs, the most pressing first; and in words what is left
+    of the others that have an event."""
+    targets = {slo.objective: slo.target for slo in contract.slo}
+    drawn: list[str] = []
+    told: list[str] = []
+    for budget in by_pressure(contract.error_budgets):
+        target = targets.get(budget.objective)
+        chart = ""
+        if target is not None and len(drawn) < _MOST_TRENDS:
+            chart = charts.budget_trend(past, budget, target)
+        if chart:
+            drawn.append(chart)
+        elif budget.events:
+            told.append(f"{clip(visible(label_of(budget.objective)), 80)} {share_left(budget)}")
+    return drawn, ", ".join(told)
 
 
 def _clusters(judging: Judging) -> Markup:
@@ -267,4 +294,5 @@ def _opinions(contract: ContractResult) -> str:
     if not rows:
         return ""
     table = "\n".join(["| By | Value |", "| --- | --- |", *rows])
-    return markup.blocks(f"{_OPINIONS}\n\n{table}")
+    early = contract.paired is not None and ended_early(contract.paired)
+    return markup.blocks(f"{_OPINIONS}{TOO_SURE if early else ''}\n\n{table}")

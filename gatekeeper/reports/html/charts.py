@@ -14,12 +14,13 @@ from html import escape
 from statistics import fmean
 from typing import Any
 
+from gatekeeper.contract.objectives import Objective, label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import visible
+from gatekeeper.reports.harmless import clip, visible
 from gatekeeper.result import ArmResult, ContractResult, PastRun
-from gatekeeper.slo.budget import ErrorBudget, Event, error_budget
+from gatekeeper.slo.budget import ErrorBudget, error_budget
 
 MOST_RUNS = 60
 """Runs in a trend; what is older tells little of today."""
@@ -77,39 +78,38 @@ def success_trend(
     )
 
 
-def budget_trend(past: Sequence[PastRun], objective: float | None, window: str | None) -> str:
-    """What was left of the error budget after each run."""
+def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) -> str:
+    """What was left of an objective's error budget after each run, and what is left now.
+
+    `target` is the objective's own.
+    """
     runs = _latest(past)
-    if objective is None or window is None or len(runs) < 2:
+    good_share = Objective(budget.objective, target, budget.window).good_share
+    if good_share is None or len(runs) < 2 or _share_left(budget) is None:
         return ""
-    found = [_budget_after(run, past, objective, window) for run in runs]
-    shares = [_share_left(budget) for budget in found]
-    if not any(share is not None for share in shares):
-        return ""
-    known = [share for share in shares if share is not None]
-    lowest = min(0.0, *known)
-    points = [(_day(r),) for r in runs]
+    events = [event for run in past if (event := run.events.get(budget.objective))]
+    found = [
+        error_budget((e for e in events if e.time <= run.time), good_share, budget.window, run.time)
+        for run in runs
+    ]
+    points = [*zip(map(_day, runs), found, strict=True), ("now", budget)]
+    shares = [_share_left(each) for _, each in points]
+    lowest = min(0.0, *(share for share in shares if share is not None))
     chart = _pygal("Line", range=(lowest, 1), value_formatter=_percent, x_labels=_sparse(points))
     chart.add("budget left", shares)
     table = [
-        (_day(r), figures.percent(share), figures.number(b.left), figures.number(b.budget))
-        for r, share, b in zip(runs, shares, found, strict=True)
+        (when, figures.percent(share), figures.number(b.left), figures.number(b.budget))
+        for (when, b), share in zip(points, shares, strict=True)
     ]
     return _figure(
-        "Error budget left over runs",
-        f"Of the failures that the objective of {figures.percent(objective)} allows in {window}; "
-        f"{figures.percent(known[-1])} of them were left after the latest run.",
+        f"Error budget left: {clip(visible(label_of(budget.objective)), 80)}",
+        f"After each run, and now: {figures.percent(shares[-1])}, which is "
+        f"{figures.number(budget.left)} of the {figures.number(budget.budget)} failures that the "
+        f"objective allows in {budget.window}.",
         chart,
         ("Run", "Left", "Failures left", "Failures allowed"),
         table,
     )
-
-
-def _budget_after(
-    run: PastRun, past: Sequence[PastRun], objective: float, window: str
-) -> ErrorBudget:
-    events = [Event(each.time, each.events, each.spent) for each in past if each.time <= run.time]
-    return error_budget(events, objective, window, run.time)
 
 
 def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
