@@ -104,7 +104,7 @@ def named(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract, .
             hint = (
                 f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(known))}"
             )
-            raise UsageError(f"--contract {name}: no contract has that name; {hint}")
+            raise UsageError(f"{name}: no contract has that name; {hint}")
     return tuple(c for c in affected.contracts if not names or c.name in names)
 
 
