@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FORKS = (
-    "Pull requests from forks get no secrets: docs/github-action.md, Forks, says how a "
-    "maintainer has them judged"
+    "Pull requests from forks get no secrets; Forks in gatekeeper's docs/github-action.md says "
+    "how a maintainer has them judged"
 )
 
 
