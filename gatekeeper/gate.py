@@ -34,7 +34,7 @@ from gatekeeper.verdict import conclude, exit_code, frozen, removed, waived, wor
 if TYPE_CHECKING:
     import asyncio
 
-    from gatekeeper.sampling.cache import Pair
+    from gatekeeper.sampling.cache import Entry
     from gatekeeper.sampling.retry import RetryPolicy
     from gatekeeper.sampling.run import Run
 
@@ -66,8 +66,9 @@ class Surroundings:
 
     `history` holds the events of the default branch, by contract and objective; None where no
     history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
-    that count for the commit judged. `remembered` are pairs that earlier runs measured, by key:
-    what they answer is not asked again.
+    that count for the commit judged. `unread` says that there is a history and that it could not
+    be read. `remembered` is what earlier runs measured, by plan: what it answers is not asked
+    again.
     """
 
     client: ModelClient
@@ -77,7 +78,8 @@ class Surroundings:
     stop: asyncio.Event | None = None
     retry: RetryPolicy | None = None
     waivers: tuple[Waiver, ...] = ()
-    remembered: Mapping[str, Pair] = field(default_factory=dict)
+    unread: bool = False
+    remembered: Mapping[str, Entry] = field(default_factory=dict)
 
 
 def plan_check(
@@ -148,7 +150,14 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
     contracts = conclude(
-        work.jobs, watches, sampled, around.history, work.policy, started, around.waivers
+        work.jobs,
+        watches,
+        sampled,
+        around.history,
+        work.policy,
+        started,
+        around.waivers,
+        unread=around.unread,
     )
     calls = _calls(sampled)
     return _result(

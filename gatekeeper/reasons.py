@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from gatekeeper.budgets import is_exempt
 from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.contract.policy import Policy
 from gatekeeper.evidence.compare import Comparison
@@ -165,6 +166,17 @@ def budget_reasons(
     by its objective, in the eyes of every contract that judges."""
     spent = [budget for budget in budgets if budget.spent_up] if policy.freeze else []
     return [_frozen(b, exempt=exempt) for b in spent if not _surely_better(b.objective, weighed)]
+
+
+def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
+    """Where the history could not be read a spent budget would not be seen: not knowing of a freeze
+    is not knowing of none."""
+    contract = job.base or job.contract
+    budgeted = any(objective.good_share is not None for objective in contract.slo)
+    if not policy.freeze or not budgeted or is_exempt(contract, policy):
+        return []
+    text = "Whether an error budget is spent is not known, because the history could not be read."
+    return [Reason("unread", text, "inconclusive")]
 
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:

@@ -251,9 +251,10 @@ class ContractResult:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`made` reached a model, retries included; `cached` were answered from a recording or from the
-    cache; `saved` were planned and not needed (identical requests of both arms, early stopping); `failed` had
-    no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
+    """`made` reached a model, retries included; `cached` were answered from a recording or from
+    the cache; `saved` were planned and not needed (identical requests of both arms, early
+    stopping); `failed` had no answer; `surplus` were under way when the answer was sure: paid for,
+    but not evidence.
     `unrecorded` are requests that a recording should have answered and has no answer for."""
 
     made: int = 0

@@ -68,18 +68,25 @@ def measure(
     import asyncio
 
     from gatekeeper.cache import SampleCache
+    from gatekeeper.history.store import Past
     from gatekeeper.providers import ModelRouter
     from gatekeeper.record import events_of, past_runs
 
-    records, found = history.read() if history else ((), ())
+    past = history.read() if history else Past()
     client = ModelRouter(_reader(revisions), replay=replay)
     # A history without a single event says nothing yet.
-    around = Surroundings(client, events_of(records) or None, (*notices, *found), waivers=waivers)
+    around = Surroundings(
+        client,
+        events_of(past.records) or None,
+        (*notices, *past.notices),
+        waivers=waivers,
+        unread=past.unread,
+    )
     remembered = SampleCache.open(None if replay else cache, work)
     around = replace(
         around,
         notices=(*around.notices, *remembered.notices),
-        remembered=remembered.pairs,
+        remembered=remembered.entries,
     )
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> GateResult:
@@ -93,7 +100,7 @@ def measure(
 
     result = asyncio.run(_with_signals(client, within))
     notices = (*result.notices, *remembered.keep(work, result))
-    return replace(result, notices=notices, past=past_runs(records))
+    return replace(result, notices=notices, past=past_runs(past.records))
 
 
 def sweep(

@@ -24,6 +24,7 @@ from gatekeeper.reasons import (
     evidence_reasons,
     left_reasons,
     under_base,
+    unread_reasons,
     warnings_of,
     weakened_reasons,
 )
@@ -68,16 +69,27 @@ def conclude(
     policy: Policy,
     now: datetime,
     waivers: Sequence[Waiver] = (),
+    *,
+    unread: bool = False,
 ) -> list[ContractResult]:
-    """Each job's result. All comparisons of the run share the level by Holm's procedure."""
+    """Each job's result. All comparisons of the run share the level by Holm's procedure.
+
+    `history` is None where there is none to know of, or where it is `unread`: then it is not
+    known what is frozen.
+    """
     weighed = _weigh_all(jobs, watches)
-    return [
-        waived(
-            _contract_result(job, weighed[job.contract.name], sampled, history, policy, now),
-            waivers,
-        )
-        for job in jobs
-    ]
+    found = []
+    for job in jobs:
+        result = _contract_result(job, weighed[job.contract.name], sampled, history, policy, now)
+        if unread and job.paired:
+            result = _with_reasons(result, unread_reasons(job, policy))
+        found.append(waived(result, waivers))
+    return found
+
+
+def _with_reasons(result: ContractResult, more: Sequence[Reason]) -> ContractResult:
+    reasons = sorted((*result.reasons, *more), key=lambda r: SEVERITY.index(r.verdict))
+    return replace(result, reasons=tuple(reasons), verdict=worst(r.verdict for r in reasons))
 
 
 def waived(found: ContractResult, waivers: Sequence[Waiver]) -> ContractResult:

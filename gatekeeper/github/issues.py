@@ -34,8 +34,9 @@ class Issue:
 class IssueApi(Protocol):
     """What the issue needs of GitHub. Every method raises PublishError with advice."""
 
-    def find_issue(self, marker: str) -> Issue | None:
-        """The latest issue of the gate's own that carries the marker."""
+    def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
+        """The latest issue of the gate's own that carries the marker; an open one unless `closed`
+        ones are looked through too."""
         ...
 
     def create_issue(self, marker: str, title: str, body: str) -> Issue:
@@ -50,8 +51,10 @@ class IssueApi(Protocol):
 class GithubIssueApi(GithubApi):
     """IssueApi by PyGithub."""
 
-    def find_issue(self, marker: str) -> Issue | None:
-        return self._retry("look for the issue", _PERMISSION, lambda: self._search_issue(marker))
+    def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
+        return self._retry(
+            "look for the issue", _PERMISSION, lambda: self._search_issue(marker, closed=closed)
+        )
 
     def create_issue(self, marker: str, title: str, body: str) -> Issue:
         tried = False
@@ -59,7 +62,7 @@ class GithubIssueApi(GithubApi):
         def create() -> Issue:
             nonlocal tried
             # A POST whose answer was lost may have been carried out.
-            if tried and (found := self._search_issue(marker)) and found.state == "open":
+            if tried and (found := self._search_issue(marker, closed=False)):
                 return found
             tried = True
             return _issue(self._repo().create_issue(title, body=body))
@@ -74,8 +77,9 @@ class GithubIssueApi(GithubApi):
 
         return self._retry("update the issue", _PERMISSION, edit)
 
-    def _search_issue(self, marker: str) -> Issue | None:
-        for issue in self._repo().get_issues(state="all", sort="created", direction="desc"):
+    def _search_issue(self, marker: str, *, closed: bool) -> Issue | None:
+        state = "all" if closed else "open"
+        for issue in self._repo().get_issues(state=state, sort="created", direction="desc"):
             if marker in (issue.body or "") and self._is_own_account(issue.user):
                 return _issue(issue)
         return None
@@ -91,10 +95,11 @@ def publish_drift(
     """
     known = f"<!-- drift: {' '.join(sorted(changes))} -->"
     text = f"{marker}\n{known}\n{body}"[:LIMIT]
-    found = api.find_issue(marker)
+    # A repository may have thousands of closed ones: they matter where there is something to tell.
+    found = api.find_issue(marker, closed=bool(changes))
     if not changes:
-        if found is None or found.state == "closed":
-            return found, ""
+        if found is None:
+            return None, ""
         return api.update_issue(found, title, text, "closed"), "the issue about drift is closed"
     if found is None:
         return api.create_issue(marker, title, text), "an issue about drift is opened"

@@ -66,7 +66,8 @@ class DatabaseHistory:
                 ordered = select(_RECORDS.c.id, _RECORDS.c.line).order_by(_RECORDS.c.time)
                 rows = connection.execute(ordered).all()
         except SQLAlchemyError as error:
-            return Past(notices=(f"{self._name}: the history cannot be read ({_words(error)})",))
+            text = f"{self._name}: the history cannot be read ({_words(error)})"
+            return Past(notices=(text,), unread=True)
         return read_past((f"{self._name}:{row.id}", _bytes(row.line)) for row in rows)
 
     def append(self, records: Sequence[Record]) -> int:

@@ -21,14 +21,17 @@ class FileHistory:
     def read(self) -> Past:
         try:
             if self._path.stat().st_size > LARGEST_FILE:
-                text = f"{self._path}: more than {LARGEST_FILE:,} bytes, too many for a file"
-                return Past(notices=(f"{text}; take a history of the kind NAME.sqlite",))
+                text = (
+                    f"{self._path}: more than {LARGEST_FILE:,} bytes, too many for a file; "
+                    "take a history of the kind NAME.sqlite"
+                )
+                return Past(notices=(text,), unread=True)
             content = self._path.read_bytes()
         except FileNotFoundError:
             return Past(notices=(f"{self._path}: there is no history yet",))
         except OSError as error:
             text = f"{self._path}: the history cannot be read ({error.strerror})"
-            return Past(notices=(text,))
+            return Past(notices=(text,), unread=True)
         return read_past([(str(self._path), content)])
 
     def append(self, records: Sequence[Record]) -> int:

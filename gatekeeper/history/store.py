@@ -9,10 +9,12 @@ from gatekeeper.record import Record
 
 
 class Past(NamedTuple):
-    """What a store holds, oldest first, each record once; and what of it could not be read."""
+    """What a store holds, oldest first, each record once; and what of it could not be read.
+    `unread` says that nothing of it could: what is in it is not known, which is not nothing."""
 
     records: tuple[Record, ...] = ()
     notices: tuple[str, ...] = ()
+    unread: bool = False
 
 
 class HistoryStore(Protocol):

@@ -41,6 +41,7 @@ _ACTIONS: dict[ReasonCode, str] = {
     "in a pull request of its own.",
     "tolerance": "Mend the prompt until enough of its fixtures pass; the failing ones are below.",
     "budget": "The error budget is spent: only changes that make things better may merge.",
+    "unread": "Run the gate again; what keeps it from reading the history is said below.",
     "weakened": "Take the loosening back, or have the policy allow it.",
     "removed": "Put the contract back, or remove the prompt with it.",
     "uncovered": "Write a contract for the prompt.",

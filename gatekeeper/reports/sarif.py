@@ -49,6 +49,11 @@ _RULES: Mapping[ReasonCode, tuple[str, str]] = {
         "The error budget is spent",
         "Until the window has moved on, only changes that make things better may merge.",
     ),
+    "unread": (
+        "The history could not be read",
+        "Whether an error budget is spent is not known. Run the gate again once the history can be "
+        "read.",
+    ),
     "weakened": (
         "The contract was loosened",
         "The change takes away or loosens what the contract asks for, and the policy does not "

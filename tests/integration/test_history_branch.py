@@ -21,6 +21,7 @@ from gatekeeper.history import branch as history_branch
 from gatekeeper.history.branch import BranchHistory
 from gatekeeper.history.lines import to_lines
 from gatekeeper.history.open import open_history
+from gatekeeper.history.store import Past
 
 NAME = "gatekeeper-data"
 NOVEMBER = datetime(2026, 11, 3, 10, 15, tzinfo=UTC)
@@ -92,12 +93,12 @@ def snapshot(folder: Path) -> dict[str, bytes | str]:
 
 def test_the_first_write_makes_the_branch_and_later_ones_grow_it(place: Place) -> None:
     history = place.history()
-    assert history.read() == ((), ())
+    assert history.read() == Past(())
     first, second, third = record(time=NOVEMBER), record(time=NOVEMBER), record(time=NOVEMBER)
     assert history.append([first, second]) == 2
     assert history.append([third]) == 1
     assert history.append([]) == 0
-    assert history.read() == ((first, second, third), ())
+    assert history.read() == Past((first, second, third))
     assert set(place.files()) == {"README.md", *place.runs()}
     assert len(place.runs()) == 2
     assert all(path.startswith("runs/2026/11/03T101500Z-") for path in place.runs())
@@ -423,7 +424,7 @@ def test_a_remote_that_refuses_is_asked_once(place: Place) -> None:
     hook.chmod(0o755)
     with pytest.raises(data_branch.PushRefusedError, match="contents: write"):
         place.history().append([record()])
-    assert place.history().read() == ((), ())
+    assert place.history().read() == Past(())
 
 
 def test_a_remote_that_is_gone_is_said(place: Place) -> None:

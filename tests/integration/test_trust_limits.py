@@ -97,6 +97,34 @@ def test_a_history_from_the_future_is_not_dropped_unseen(git_repository, tmp_pat
     assert code == 1 or result["notices"]
 
 
+def test_a_history_that_cannot_be_read_is_not_one_without_a_freeze(git_repository, tmp_path):
+    history = tmp_path / "history.jsonl"
+    history.mkdir()
+    code, result = judge(REWORDED, git_repository, tmp_path / "out", "--history", str(history))
+    assert (code, result["verdict"]) == (0, "inconclusive")
+    assert "unread" in reasons(result, "inconclusive")
+    assert any("cannot be read" in notice for notice in result["notices"])
+
+
+@pytest.mark.parametrize(
+    ("case", "policy", "contract"),
+    [
+        ("nothing freezes", "error_budget: {freeze: false}\n", GOOD),
+        ("the contract is exempt", "error_budget: {exempt: [words]}\n", GOOD),
+        ("there is no objective", "", NO_SLO),
+    ],
+)
+def test_where_nothing_could_be_frozen_an_unread_history_holds_up_nothing(
+    git_repository, tmp_path, case, policy, contract
+):
+    history = tmp_path / "history.jsonl"
+    history.mkdir()
+    proposal = replace(REWORDED, before={POLICY: policy}, contract=contract)
+    code, result = judge(proposal, git_repository, tmp_path / "out", "--history", str(history))
+    assert code == 0, case
+    assert "unread" not in reasons(result, "inconclusive")
+
+
 def test_a_frozen_contract_may_get_more_fixtures(git_repository, tmp_path):
     """Head's prompt is base's, so that merging cannot spend anything."""
     more = replace(REWORDED, writes={FIXTURES: csv(MANY)}, before={FIXTURES: csv(MANY[:39])})

@@ -17,7 +17,7 @@ from postgresql_server import MISSING, postgresql_server, programs
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history import open as opening
 from gatekeeper.history.open import open_history
-from gatekeeper.history.store import HistoryStore
+from gatekeeper.history.store import HistoryStore, Past
 from gatekeeper.record import Count
 
 
@@ -84,11 +84,11 @@ def test_what_was_written_is_read_the_oldest_first(location: str) -> None:
     store = history(location)
     assert store.append([second]) == 1
     assert store.append([first]) == 1
-    assert history(location).read() == ((first, second), ())
+    assert history(location).read() == Past((first, second))
 
 
 def test_nothing_is_made_by_reading(location: str) -> None:
-    records, (notice,) = history(location).read()
+    records, (notice,), _ = history(location).read()
     assert records == ()
     assert "no history yet" in notice
     with pytest.raises(sqlalchemy.exc.SQLAlchemyError):
@@ -160,7 +160,7 @@ def test_damaged_rows_are_named_and_the_rest_counts(location: str) -> None:
     store.append([sound, cut, newer])
     change(location, "cut", "{")
     change(location, "newer", line(schema=2))
-    records, notices = store.read()
+    records, notices, _ = store.read()
     assert records == (sound,)
     assert len(notices) == 2
     assert any("cut:1: not a JSON record" in notice for notice in notices)
@@ -173,7 +173,7 @@ def test_damaged_rows_are_named_and_the_rest_counts(location: str) -> None:
 def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
     path = tmp_path / "past.db"
     path.write_text("no database, but long enough to be looked at as one" * 100)
-    records, (notice,) = history(str(path)).read()
+    records, (notice,), _ = history(str(path)).read()
     assert records == ()
     assert "cannot be read" in notice
     with pytest.raises(MeasurementError, match="not a database"):
@@ -186,7 +186,7 @@ def test_a_cell_of_another_type_is_named(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE gatekeeper_records SET line = x'00ff'")
     connection.close()
-    records, (notice,) = history(path).read()
+    records, (notice,), _ = history(path).read()
     assert records == ()
     assert "not a JSON record" in notice
 
@@ -219,7 +219,7 @@ def test_a_writer_waits_for_another(tmp_path: Path) -> None:
 def test_a_server_that_is_not_there_is_said_without_the_password() -> None:
     pytest.importorskip("psycopg")
     store = history("postgresql://gate:hunter2@127.0.0.1:1/past")
-    records, (notice,) = store.read()
+    records, (notice,), _ = store.read()
     assert records == ()
     assert "postgresql://gate:***@127.0.0.1:1/past: the history cannot be read" in notice
     with pytest.raises(MeasurementError) as caught:

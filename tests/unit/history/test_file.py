@@ -14,6 +14,7 @@ from past import line, record
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history import file as history_file
 from gatekeeper.history.file import FileHistory
+from gatekeeper.history.store import Past
 from gatekeeper.record import Record
 
 
@@ -27,7 +28,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     first, second, third = record(), record(), record()
     assert history.append([first, second]) == 2
     assert history.append([third]) == 1
-    assert history.read() == ((first, second, third), ())
+    assert history.read() == Past((first, second, third))
 
 
 def test_what_is_there_is_not_added_again(path: Path) -> None:
@@ -52,7 +53,7 @@ def test_a_last_line_without_end_is_closed_first(path: Path, before: bytes, lost
     added = record()
     FileHistory(path).append([added])
     assert path.read_bytes().startswith(before + b"\n{")
-    records, notices = FileHistory(path).read()
+    records, notices, _ = FileHistory(path).read()
     assert records[-1] == added
     assert len(notices) == lost
 
@@ -78,7 +79,7 @@ def test_concurrent_runs_do_not_tear_lines_apart(path: Path) -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    records, notices = FileHistory(path).read()
+    records, notices, _ = FileHistory(path).read()
     assert notices == ()
     assert len(records) == 160
 
@@ -100,19 +101,19 @@ def test_a_full_disk_is_not_the_authors_mistake(
         FileHistory(path).append([added])
     monkeypatch.undo()
     assert FileHistory(path).append([added]) == 1
-    records, notices = FileHistory(path).read()
+    records, notices, _ = FileHistory(path).read()
     assert records == (added,)
     assert len(notices) == 1
 
 
 def test_no_history_yet_is_a_notice(path: Path) -> None:
-    records, notices = FileHistory(path).read()
+    records, notices, _ = FileHistory(path).read()
     assert records == ()
     assert "no history yet" in notices[0]
 
 
 def test_a_folder_is_a_notice(tmp_path: Path) -> None:
-    records, notices = FileHistory(tmp_path).read()
+    records, notices, _ = FileHistory(tmp_path).read()
     assert records == ()
     assert "cannot be read" in notices[0]
 
@@ -122,19 +123,19 @@ def test_a_file_that_has_outgrown_its_kind_is_a_notice(
 ) -> None:
     monkeypatch.setattr(history_file, "LARGEST_FILE", 100)
     path.write_text(line())
-    records, notices = FileHistory(path).read()
+    records, notices, _ = FileHistory(path).read()
     assert records == ()
     assert "sqlite" in notices[0]
 
 
 def test_an_empty_history_is_fine(path: Path) -> None:
     path.write_bytes(b"")
-    assert FileHistory(path).read() == ((), ())
+    assert FileHistory(path).read() == Past(())
 
 
 def test_a_bad_line_is_named_by_file_and_line(path: Path) -> None:
     path.write_text(f"{line()}\nnot json\n")
-    _, (notice,) = FileHistory(path).read()
+    _, (notice,), _ = FileHistory(path).read()
     assert notice.startswith(f"{path}:2: ")
 
 
