@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -212,6 +213,25 @@ def test_no_serious_accessibility_fault(
         ] == []
         # Nothing but what scrolls in a frame of its own is wider than the window.
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_paper_shows_every_column_in_dark_ink(browser: Browser, report: Path, scheme: Any) -> None:
+    # What is left of A4 at 96 dots an inch.
+    paper = {"width": 688, "height": 1000}
+    with browser.new_page(color_scheme=scheme, viewport=paper) as page:
+        Visit(page).open(report).samples()
+        page.emulate_media(media="print", color_scheme=scheme)
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        cut = """() => [...document.querySelectorAll('main *')]
+            .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+            .map((e) => e.outerHTML.slice(0, 90))"""
+        assert page.evaluate(cut) == []
+        assert not page.locator("#samples").is_visible()
+        assert not page.locator(".chart details").first.is_visible()
+        assert page.locator("details.contract").last.locator(".finding").is_visible()
+        ink = page.evaluate("getComputedStyle(document.body).color")
+        assert max(map(int, re.findall(r"\d+", ink)[:3])) < 80
 
 
 def test_without_a_script_the_main_facts_are_there(browser: Browser, report: Path) -> None:
