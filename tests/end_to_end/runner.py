@@ -29,6 +29,15 @@ USER = 1001
 """The runner's user on GitHub's machines; the container is root."""
 KEY = "sk-0123456789abcdef"
 WORKFLOW = ".github/workflows/workflow.yml"
+CACHE = """\
+name: Stands in for actions/cache, which needs GitHub's own storage and finds nothing
+inputs: {path: {}, key: {}, restore-keys: {}}
+runs:
+  using: composite
+  steps:
+    - shell: bash
+      run: "true"
+"""
 UPLOAD = """\
 name: Stands in for actions/upload-artifact, which needs GitHub's own storage
 inputs: {name: {}, path: {}, include-hidden-files: {}, if-no-files-found: {}}
@@ -105,12 +114,17 @@ class Runner:
         folder = repository.path.parent
         (folder / "upload").mkdir(exist_ok=True)
         (folder / "upload" / "action.yml").write_text(UPLOAD)
+        for part in ("restore", "save"):
+            (folder / "cache" / part).mkdir(parents=True, exist_ok=True)
+            (folder / "cache" / part / "action.yml").write_text(CACHE)
         (folder / "event.json").write_text(json.dumps(payload))
         text = (repository.path / workflow).read_text()
         instead = {PUBLISHED: self.action}
         instead |= dict.fromkeys(
             re.findall(r"actions/upload-artifact@\w+", text), folder / "upload"
         )
+        caches = re.findall(r"actions/cache/\w+@(\w+)", text)
+        instead |= {f"actions/cache@{commit}": folder / "cache" for commit in caches}
         return self.lab.run(
             str(LAB),
             "act",
