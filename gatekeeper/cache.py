@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -15,7 +15,7 @@ from gatekeeper.result import GateResult
 from gatekeeper.settings import secrets_in
 
 if TYPE_CHECKING:
-    from gatekeeper.sampling.cache import Pair
+    from gatekeeper.sampling.cache import Entry
 
 NO_KEY = (
     "the cache is not used, because its entries are signed with the keys of the models, and no "
@@ -25,12 +25,12 @@ NO_KEY = (
 
 @dataclass(frozen=True, slots=True)
 class SampleCache:
-    """`pairs` are those that may be used, by their key; `notices` what is to be said of others.
+    """`entries` are those that may be used, by their plan; `notices` what is to be said of others.
 
     Without a file or a key to sign with it knows nothing and keeps nothing.
     """
 
-    pairs: Mapping[str, Pair] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     path: Path = Path()
     key: bytes | None = field(default=None, repr=False)
@@ -56,14 +56,21 @@ class SampleCache:
         where that could not be done."""
         if self.key is None:
             return ()
-        from gatekeeper.providers.cache_file import write_cache
+        from gatekeeper.providers.cache_file import read_cache, write_cache
         from gatekeeper.reports.redact import redactor
-        from gatekeeper.sampling.cache import measured_pairs
+        from gatekeeper.sampling.cache import continued, measured, standing
 
-        samples = [outcome.sample for outcome in result.outcomes]
-        measured = measured_pairs(work.trials, samples, datetime.now(UTC))
+        now = datetime.now(UTC)
         redact = redactor(secrets_in(os.environ))
-        new = {key: pair for key, pair in measured.items() if redact.value(pair) == pair}
+        new = []
+        for entry in measured(work.trials, [outcome.sample for outcome in result.outcomes], now):
+            pairs = tuple(pair for pair in entry.pairs if redact.value(pair) == pair)
+            if pairs:
+                earlier = self.entries.get(entry.plan)
+                new.append(continued(earlier, replace(entry, pairs=pairs)))
         if not new:
             return ()
-        return write_cache(self.path, {**new, **self.pairs}.values(), self.key)
+        # What a run beside this one has kept meanwhile was drawn first, and stands.
+        meanwhile = read_cache(self.path, self.key, now).entries
+        entries = standing([*meanwhile.values(), *self.entries.values(), *new])
+        return write_cache(self.path, entries.values(), self.key)

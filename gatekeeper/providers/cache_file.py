@@ -2,7 +2,7 @@
 
 Neither reading nor writing ever stops a run: what cannot be used is named in one notice, and is
 then measured. The file is replaced as a whole, so that whoever reads or is killed meanwhile
-finds the old one or the new one. Of two runs that write at once on one machine the last counts.
+finds the old one or the new one.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from gatekeeper.sampling.cache import LONGEST_LINE, MOST_AGE, Pair, read, written
+from gatekeeper.sampling.cache import MOST_AGE, Entry, read, standing, written
 
 MOST_BYTES = 20_000_000
-"""Some ten thousand pairs of short answers. The oldest make room."""
+"""Some ten thousand pairs of short answers. The oldest entries make room."""
 
 
 class Recalled(NamedTuple):
-    """The pairs that may be used, by their key, and what is to be said of others."""
+    """The entries that may be used, by their plan, and what is to be said of others."""
 
-    pairs: Mapping[str, Pair]
+    entries: Mapping[str, Entry]
     notices: tuple[str, ...] = ()
 
 
@@ -38,35 +38,36 @@ def read_cache(path: Path, key: bytes, now: datetime) -> Recalled:
         return Recalled({})
     except OSError as error:
         return Recalled({}, (f"{path}: the cache is not used: {_reason(error)}",))
-    pairs: dict[str, Pair] = {}
+    sound: list[Entry] = []
     wrong: Counter[str] = Counter()
     for line in content.split(b"\n"):
         if not line.strip():
             continue
         try:
-            pair = read(line, key, now)
+            sound.append(read(line, key, now))
         except ValueError as error:
             wrong[str(error)] += 1
-            continue
-        known = pairs.get(pair.key)
-        # What was drawn first stands.
-        if pair.measured > now - MOST_AGE and (known is None or pair.measured < known.measured):
-            pairs[pair.key] = pair
+    stands = standing(entry for entry in sound if entry.measured > now - MOST_AGE)
     if not wrong:
-        return Recalled(pairs)
+        return Recalled(stands)
     said = ", ".join(f"{count} {reason}" for reason, count in wrong.most_common())
-    entries = "1 entry is" if wrong.total() == 1 else f"{wrong.total()} entries are"
-    return Recalled(pairs, (f"{path}: {entries} left out of the cache and measured anew: {said}",))
+    left = "1 entry is" if wrong.total() == 1 else f"{wrong.total()} entries are"
+    return Recalled(stands, (f"{path}: {left} left out of the cache and measured anew: {said}",))
 
 
-def write_cache(path: Path, pairs: Iterable[Pair], key: bytes) -> tuple[str, ...]:
-    """Put the pairs in the place of what is there, the newest where not all fit. Returns what is
-    to be said where that could not be done."""
+def write_cache(path: Path, entries: Iterable[Entry], key: bytes) -> tuple[str, ...]:
+    """Put the entries in the place of what is there, the newest where not all fit. Returns what
+    is to be said of one that could never fit, and where the file could not be written."""
     lines: list[bytes] = []
+    notices: list[str] = []
     size = 0
-    for pair in sorted(pairs, key=lambda pair: pair.measured, reverse=True):
-        line = written(pair, key).encode() + b"\n"
-        if len(line) > LONGEST_LINE:
+    for entry in sorted(entries, key=lambda entry: entry.measured, reverse=True):
+        line = written(entry, key) + b"\n"
+        if len(line) > MOST_BYTES:
+            notices.append(
+                f"{path}: the answers of contract {entry.contract} are not kept, because they take "
+                f"{len(line):,} bytes and the cache holds {MOST_BYTES:,}"
+            )
             continue
         size += len(line)
         if size > MOST_BYTES:
@@ -75,8 +76,8 @@ def write_cache(path: Path, pairs: Iterable[Pair], key: bytes) -> tuple[str, ...
     try:
         _replace(path, b"".join(reversed(lines)))
     except OSError as error:
-        return (f"{path}: the cache could not be written: {_reason(error)}",)
-    return ()
+        notices.append(f"{path}: the cache could not be written: {_reason(error)}")
+    return tuple(notices)
 
 
 def _content(path: Path) -> bytes:

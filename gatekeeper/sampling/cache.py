@@ -9,12 +9,17 @@ an answer from the past from misleading:
 2. A pair is drawn once. Whoever asks for it again within MOST_AGE gets what was drawn first,
    so that nobody can draw until it comes out well. Only what was evidence is kept: of the
    answers under way when a run ended, the quick ones are there and the slow ones are not.
-3. A contract is found as a whole: with one request changed, all of it is measured anew. Else a
-   push that changes what failed would draw that again and keep what passed by luck, until all
-   of it has passed.
+3. A contract is found and kept as a whole. With one request changed, all of it is measured anew:
+   else a push that changes what failed would draw that again and keep what passed by luck, until
+   all of it has passed. And all that was drawn for it is one entry, so that whoever takes out
+   what failed loses what passed as well.
 
-An entry is a line of JSON with an HMAC-SHA256 whose key is made of the keys for the models.
-Who can write the file, but does not have those, can take entries out and nothing else.
+A run that was cut short leaves the pairs that it has, and the next one goes on behind them: the
+entry grows at its end, and is forgotten whole MOST_AGE after its first pairs.
+
+An entry is a line of JSON with an HMAC-SHA256 over all of it, whose key is made of the keys for
+the models. Who can write the file, but does not have those, can take out a whole entry or put
+an older state of it back, and nothing else.
 """
 
 from __future__ import annotations
@@ -22,8 +27,9 @@ from __future__ import annotations
 import hmac
 import json
 import math
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,77 +37,112 @@ from typing import Any
 from gatekeeper.contract.identity import canonical, digest, request_digest
 from gatekeeper.contract.trial import Arm, Completion, Request, Sample, Trial
 
-VERSION = 1
+VERSION = 2
 MOST_AGE = timedelta(days=7)
-LONGEST_LINE = 1_000_000
-"""Bytes. A longer pair is not kept, and a longer line is not read."""
 
 _CLOCK_SKEW = timedelta(minutes=5)
 _SALT = b"gatekeeper"
-_CONTEXT = b"sample cache 1"
+_CONTEXT = b"sample cache %d" % VERSION
 _REMEMBERED = tuple(field.name for field in fields(Completion) if field.name != "replayed")
+# The signature is over the bytes as they are, so that nothing is parsed that is not signed.
+_LINE = re.compile(rb'\{"version":%d,"entry":(.*),"hmac":"([0-9a-f]{64})"\}' % VERSION)
 
-_Place = tuple[str, Arm, str, int]
+_Place = tuple[Arm, str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What both arms answered in one run. `key` names their two requests, see `pair_keys`."""
+    """What both arms answered in one run. `key` names their two requests."""
 
     key: str
-    measured: datetime
     base: Completion
     head: Completion
 
 
-def pair_keys(trials: Sequence[Trial]) -> dict[_Place, str]:
-    """The key of each pair of trials, by contract, judge, fixture and repetition.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What was drawn of one contract's plan, in the order in which runs drew it.
 
-    It is the same for equal requests of one contract: model, messages, parameters, seed and
-    repetition, of base and of head, as long as all else that the contract asks is the same too.
-    Two contracts never share an answer, as in any run.
+    `plan` names all that the contract asks, `measured` is when its first pairs were.
     """
-    arms: dict[_Place, dict[Arm, list[Any]]] = defaultdict(dict)
-    asked: dict[str, set[str]] = defaultdict(set)
-    for trial in trials:
-        meaning = arms[_place(trial)][trial.arm] = _meaning(trial.request)
-        asked[trial.contract].add(canonical([trial.arm, meaning]))
-    whole = {contract: digest([contract, sorted(requests)]) for contract, requests in asked.items()}
-    return {
-        place: digest([whole[place[0]], both["base"], both["head"]])
-        for place, both in arms.items()
-        if len(both) == 2
-    }
+
+    plan: str
+    contract: str
+    measured: datetime
+    pairs: tuple[Pair, ...]
 
 
-def recall(trials: Sequence[Trial], pairs: Mapping[str, Pair]) -> dict[int, Completion]:
-    """What is known of the trials, by their place in the plan. `pairs` are by their key."""
-    if not pairs:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """All that one contract asks: `pairs` has the key of each by judge, fixture and repetition.
+
+    It is the same for equal requests: model, messages, parameters, seed and repetition, of base
+    and of head. Two contracts never share an answer, as in any run.
+    """
+
+    contract: str
+    pairs: Mapping[_Place, str]
+
+    @property
+    def key(self) -> str:
+        return digest([self.contract, sorted(set(self.pairs.values()))])
+
+
+def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, Completion]:
+    """What is known of the trials, by their place in the sequence. `entries` are by their plan."""
+    if not entries:
         return {}
-    keys = pair_keys(trials)
+    plans = _plans(trials)
+    drawn = {
+        plan.contract: {pair.key: pair for pair in entries[plan.key].pairs}
+        for plan in plans.values()
+        if plan.key in entries
+    }
     known: dict[int, Completion] = {}
     for index, trial in enumerate(trials):
-        pair = pairs.get(keys.get(_place(trial), ""))
+        key = plans[trial.contract].pairs[_place(trial)]
+        pair = drawn.get(trial.contract, {}).get(key)
         if pair is not None:
             answer = pair.base if trial.arm == "base" else pair.head
             known[index] = replace(answer, replayed=True)
     return known
 
 
-def measured_pairs(
-    trials: Sequence[Trial], samples: Sequence[Sample], now: datetime
-) -> dict[str, Pair]:
-    """The pairs of which this run has both answers from a model and as evidence, by their key."""
-    arms: dict[_Place, dict[Arm, Completion]] = defaultdict(dict)
+def measured(trials: Sequence[Trial], samples: Sequence[Sample], now: datetime) -> list[Entry]:
+    """Each contract's pairs of which this run has both answers from a model and as evidence."""
+    arms: dict[tuple[str, _Place], dict[Arm, Completion]] = defaultdict(dict)
     for sample in _evidence(trials, samples):
-        if sample.completion is not None and not sample.completion.replayed:
-            arms[_place(sample.trial)][sample.trial.arm] = sample.completion
-    keys = pair_keys(trials)
-    return {
-        keys[place]: Pair(keys[place], now, both["base"], both["head"])
-        for place, both in arms.items()
-        if len(both) == 2
-    }
+        trial, answer = sample.trial, sample.completion
+        if answer is not None and not answer.replayed:
+            arms[trial.contract, _place(trial)][trial.arm] = answer
+    plans = _plans(trials)
+    drawn: dict[str, dict[str, Pair]] = defaultdict(dict)
+    for (contract, place), both in arms.items():
+        if len(both) == 2:
+            key = plans[contract].pairs[place]
+            drawn[contract][key] = Pair(key, both["base"], both["head"])
+    return [
+        Entry(plans[contract].key, contract, now, tuple(pairs.values()))
+        for contract, pairs in drawn.items()
+    ]
+
+
+def continued(earlier: Entry | None, new: Entry) -> Entry:
+    """What a run drew behind what it recalled of the same plan."""
+    return new if earlier is None else replace(earlier, pairs=(*earlier.pairs, *new.pairs))
+
+
+def standing(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """The entry that stands for each plan: the oldest, or one that goes on behind its pairs.
+
+    Of two that are as old, or go on in two ways, it is the one that comes first.
+    """
+    stands: dict[str, Entry] = {}
+    for entry in sorted(entries, key=lambda entry: entry.measured):
+        first = stands.get(entry.plan)
+        if first is None or entry.pairs[: len(first.pairs)] == first.pairs:
+            stands[entry.plan] = entry
+    return stands
 
 
 def signing_key(secrets: Sequence[tuple[str, str]]) -> bytes:
@@ -110,51 +151,59 @@ def signing_key(secrets: Sequence[tuple[str, str]]) -> bytes:
     return hmac.digest(extracted, _CONTEXT + b"\x01", "sha256")
 
 
-def written(pair: Pair, key: bytes) -> str:
-    """The pair as a signed line, without its end."""
+def written(entry: Entry, key: bytes) -> bytes:
+    """The entry as a signed line, without its end."""
     record = {
-        "version": VERSION,
-        "key": pair.key,
-        "measured": pair.measured.astimezone(UTC).isoformat(),
-        "base": _record(pair.base),
-        "head": _record(pair.head),
+        "plan": entry.plan,
+        "contract": entry.contract,
+        "measured": entry.measured.astimezone(UTC).isoformat(),
+        "pairs": [
+            {"key": pair.key, "base": _record(pair.base), "head": _record(pair.head)}
+            for pair in entry.pairs
+        ],
     }
-    return canonical(record | {"hmac": _hmac(record, key)})
+    content = canonical(record).encode()
+    signature = _hmac(content, key)
+    return b'{"version":%d,"entry":%s,"hmac":"%s"}' % (VERSION, content, signature)
 
 
-def read(line: bytes, key: bytes, now: datetime) -> Pair:
-    """The pair of a line. Raises ValueError that says in a few words what is wrong with it."""
-    if len(line) > LONGEST_LINE:
-        raise ValueError("too long")
-    try:
-        record = json.loads(line.decode())
-        if not isinstance(record, dict):
-            raise ValueError
-        signature = str(record.pop("hmac", "")).encode()
-        expected = _hmac(record, key).encode()
-    except (ValueError, RecursionError):
-        raise ValueError("not a line of a cache, or cut short") from None
-    if record.get("version") != VERSION:
-        raise ValueError("of another version")
-    if not hmac.compare_digest(signature, expected):
+def read(line: bytes, key: bytes, now: datetime) -> Entry:
+    """The entry of a line. Raises ValueError that says in a few words what is wrong with it."""
+    found = _LINE.fullmatch(line)
+    if not found:
+        raise ValueError("not a line of this cache's version, or cut short")
+    content, signature = found.groups()
+    if not hmac.compare_digest(signature, _hmac(content, key)):
         raise ValueError("not signed with the keys of this run")
     try:
-        pair = Pair(
-            key=_text(record["key"]),
+        record = json.loads(content)
+        entry = Entry(
+            plan=_text(record["plan"]),
+            contract=_text(record["contract"]),
             measured=datetime.fromisoformat(record["measured"]),
-            base=_completion(record["base"]),
-            head=_completion(record["head"]),
+            pairs=tuple(map(_pair, record["pairs"])),
         )
-        ahead = pair.measured - now > _CLOCK_SKEW
+        ahead = entry.measured - now > _CLOCK_SKEW
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError("signed, and of another form") from error
     if ahead:
         raise ValueError("from the future")
-    return pair
+    return entry
+
+
+def _plans(trials: Sequence[Trial]) -> dict[str, _Plan]:
+    """The plan of each contract. An arm that has no partner is a part of it too."""
+    asked: dict[str, dict[_Place, dict[Arm, Any]]] = defaultdict(lambda: defaultdict(dict))
+    for trial in trials:
+        asked[trial.contract][_place(trial)][trial.arm] = _meaning(trial.request)
+    return {
+        contract: _Plan(contract, {place: digest(arms) for place, arms in places.items()})
+        for contract, places in asked.items()
+    }
 
 
 def _place(trial: Trial) -> _Place:
-    return trial.contract, trial.judged_by, trial.fixture, trial.repetition
+    return trial.judged_by, trial.fixture, trial.repetition
 
 
 def _meaning(request: Request) -> list[Any]:
@@ -175,8 +224,14 @@ def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sa
             judging.clear()
 
 
-def _hmac(record: Mapping[str, Any], key: bytes) -> str:
-    return hmac.digest(key, canonical(record).encode(), "sha256").hex()
+def _hmac(content: bytes, key: bytes) -> bytes:
+    return hmac.digest(key, content, "sha256").hex().encode()
+
+
+def _pair(record: Mapping[str, Any]) -> Pair:
+    """Raises TypeError or KeyError for what no run wrote."""
+    base, head = _completion(record["base"]), _completion(record["head"])
+    return Pair(_text(record["key"]), base, head)
 
 
 def _record(completion: Completion) -> dict[str, Any]:

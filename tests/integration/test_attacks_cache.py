@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from git_repository import GitRepository
 from openai_server import OpenAIServer
 from samples import GOOD, RECORDING, WORDS, check, csv, result_of
 
+from gatekeeper.contract.identity import canonical
 from gatekeeper.contract.trial import Completion
 from gatekeeper.providers.keys import model_access
-from gatekeeper.sampling.cache import Pair, read, signing_key, written
+from gatekeeper.sampling.cache import Entry, Pair, read, signing_key, written
 
 KEY = "sk-the-key-of-the-gate"
 SAYS_OK = Completion("ok", 5.0, 10, 2, 0.0, fingerprint="m")
@@ -30,7 +32,8 @@ CONTRACT = GOOD.replace(f"recorded/{RECORDING}", "openai/test-model").replace(
 CALLS = 2 * len(WORDS)
 
 Create = Callable[..., GitRepository]
-Lines = list[dict[str, Any]]
+Line = dict[str, Any]
+Pairs = list[dict[str, Any]]
 
 
 @pytest.fixture
@@ -62,7 +65,8 @@ def cache(repository: GitRepository, server: OpenAIServer, tmp_path: Path) -> Pa
     file = tmp_path / "cache.jsonl"
     assert check(repository, tmp_path / "first", "--cache", str(file)) == 1
     assert len(server.requests) == CALLS
-    assert len(file.read_text().splitlines()) == len(WORDS)
+    (line,) = file.read_text().splitlines()
+    assert len(json.loads(line)["entry"]["pairs"]) == len(WORDS)
     server.requests.clear()
     return file
 
@@ -78,60 +82,79 @@ def test_the_honest_cache_answers_all(
     assert f"{CALLS} cached" in (tmp_path / "out" / "comment.md").read_text()
 
 
-def head_says_ok(lines: Lines) -> Lines:
-    return [line | {"head": line["head"] | {"text": "ok"}} for line in lines]
+def with_pairs(line: Line, pairs: Pairs) -> Line:
+    return line | {"entry": line["entry"] | {"pairs": pairs}}
 
 
-def arms_exchanged(lines: Lines) -> Lines:
-    return [line | {"base": line["head"], "head": line["base"]} for line in lines]
+def head_says_ok(line: Line) -> Line:
+    pairs = line["entry"]["pairs"]
+    return with_pairs(line, [pair | {"head": pair["head"] | {"text": "ok"}} for pair in pairs])
 
 
-def base_says_no(lines: Lines) -> Lines:
-    return [line | {"base": line["head"]} for line in lines]
+def arms_exchanged(line: Line) -> Line:
+    pairs = line["entry"]["pairs"]
+    return with_pairs(line, [p | {"base": p["head"], "head": p["base"]} for p in pairs])
 
 
-def answers_moved(lines: Lines) -> Lines:
-    """Each entry, as it was signed, under the key of its neighbour."""
-    keys = [line["key"] for line in lines]
-    return [line | {"key": key} for line, key in zip(lines, keys[1:] + keys[:1], strict=True)]
+def base_says_no(line: Line) -> Line:
+    return with_pairs(line, [pair | {"base": pair["head"]} for pair in line["entry"]["pairs"]])
 
 
-def signatures_moved(lines: Lines) -> Lines:
-    marks = [line["hmac"] for line in lines]
-    forged = head_says_ok(lines)
-    return [line | {"hmac": m} for line, m in zip(forged, marks[1:] + marks[:1], strict=True)]
+def answers_moved(line: Line) -> Line:
+    """Each pair under the key of its neighbour."""
+    pairs = line["entry"]["pairs"]
+    keys = [pair["key"] for pair in pairs]
+    moved = zip(pairs, keys[1:] + keys[:1], strict=True)
+    return with_pairs(line, [pair | {"key": key} for pair, key in moved])
 
 
-def made_young(lines: Lines) -> Lines:
-    now = datetime.now(UTC).isoformat()
-    return [line | {"measured": now} for line in head_says_ok(lines)]
+def unlucky_taken_out(line: Line) -> Line:
+    return with_pairs(line, line["entry"]["pairs"][1:])
 
 
-def signed_by_a_stranger(lines: Lines) -> Lines:
+def end_cut_off(line: Line) -> Line:
+    """As if the run had been cut short there."""
+    return with_pairs(line, line["entry"]["pairs"][:1])
+
+
+def made_young(line: Line) -> Line:
+    return line | {"entry": line["entry"] | {"measured": datetime.now(UTC).isoformat()}}
+
+
+def signed_by_a_stranger(line: Line) -> Line:
     key = signing_key([("OPENAI_API_KEY", "sk-the-key-of-a-stranger")])
-    return [_signed(line["key"], key) for line in lines]
+    return _signed(line["entry"], key)
 
 
-def signed_without_a_key(lines: Lines) -> Lines:
-    return [_signed(line["key"], signing_key([])) for line in lines]
+def signed_without_a_key(line: Line) -> Line:
+    return _signed(line["entry"], signing_key([]))
 
 
-def unsigned(lines: Lines) -> Lines:
-    return [{k: v for k, v in line.items() if k != "hmac"} for line in head_says_ok(lines)]
+def unsigned(line: Line) -> Line:
+    return head_says_ok(line) | {"hmac": "0" * 64}
 
 
-def _signed(key: str, signing: bytes) -> dict[str, Any]:
-    pair = Pair(key, datetime.now(UTC), SAYS_OK, SAYS_OK)
-    forged: dict[str, Any] = json.loads(written(pair, signing))
-    return forged
+def _signed(entry: Line, signing: bytes) -> Line:
+    pairs = tuple(Pair(pair["key"], SAYS_OK, SAYS_OK) for pair in entry["pairs"])
+    forged = Entry(entry["plan"], entry["contract"], datetime.now(UTC), pairs)
+    line: Line = json.loads(written(forged, signing))
+    return line
 
 
-FORGERIES: list[Callable[[Lines], Lines]] = [
+def as_a_line(line: Line) -> str:
+    return (
+        f'{{"version":{line["version"]},"entry":{canonical(line["entry"])},'
+        f'"hmac":"{line["hmac"]}"}}\n'
+    )
+
+
+FORGERIES: list[Callable[[Line], Line]] = [
     head_says_ok,
     arms_exchanged,
     base_says_no,
     answers_moved,
-    signatures_moved,
+    unlucky_taken_out,
+    end_cut_off,
     made_young,
     signed_by_a_stranger,
     signed_without_a_key,
@@ -141,19 +164,20 @@ FORGERIES: list[Callable[[Lines], Lines]] = [
 
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forged_entry_is_left_out_counted_and_measured(
-    forge: Callable[[Lines], Lines],
+    forge: Callable[[Line], Line],
     cache: Path,
     repository: GitRepository,
     server: OpenAIServer,
     tmp_path: Path,
 ) -> None:
-    lines = [json.loads(line) for line in cache.read_text().splitlines()]
-    cache.write_text("".join(json.dumps(line) + "\n" for line in forge(lines)))
+    line = json.loads(cache.read_text())
+    assert as_a_line(line) == cache.read_text()
+    cache.write_text(as_a_line(forge(line)))
     assert check(repository, tmp_path / "out", "--cache", str(cache)) == 1
     result = result_of(tmp_path / "out")
     assert (result["calls"]["made"], result["calls"]["cached"]) == (CALLS, 0)
     (notice,) = result["notices"]
-    assert notice.startswith(f"{cache}: {len(WORDS)} entries are left out of the cache")
+    assert notice.startswith(f"{cache}: 1 entry is left out of the cache")
     assert "not signed with the keys of this run" in notice
     # What is left is sound again.
     server.requests.clear()
@@ -163,11 +187,11 @@ def test_a_forged_entry_is_left_out_counted_and_measured(
 
 
 def _replaced(make: Callable[[Path], object]) -> Callable[[Path], object]:
-    def replace(path: Path) -> None:
+    def put(path: Path) -> None:
         path.unlink()
         make(path)
 
-    return replace
+    return put
 
 
 BOMBS: dict[str, Callable[[Path], object]] = {
@@ -202,14 +226,30 @@ def test_whatever_lies_in_its_place_the_run_goes_on(
     assert "root:" not in "".join(capsys.readouterr()) + left
 
 
-def test_an_entry_that_was_taken_out_is_measured(
+def test_the_signature_of_one_contract_serves_no_other(
     cache: Path, repository: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
-    """All that somebody without the key can do: pay again. Both arms are asked."""
-    kept, _ = cache.read_text().split("\n", 1)
-    cache.write_text(kept + "\n")
+    line = json.loads(cache.read_text())
+    repository.commit("another", {"prompts/words.txt": "Never say {{ word }}"})
+    assert check(repository, tmp_path / "other", "--cache", str(cache)) == 1
+    _, other = map(json.loads, cache.read_text().splitlines())
+    assert other["entry"]["plan"] != line["entry"]["plan"]
+    server.requests.clear()
+    stolen = line["entry"] | {"plan": other["entry"]["plan"]}
+    for forged in (other | {"entry": stolen}, line | {"entry": stolen}):
+        cache.write_text(as_a_line(forged))
+        assert check(repository, tmp_path / "out", "--cache", str(cache)) == 1
+        assert len(server.requests) == CALLS
+        server.requests.clear()
+
+
+def test_an_entry_that_was_taken_out_is_measured_whole(
+    cache: Path, repository: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    """All that somebody without the key can do: pay for all of it again."""
+    cache.write_text("")
     assert check(repository, tmp_path / "out", "--cache", str(cache)) == 1
-    assert len(server.requests) == CALLS - 2
+    assert len(server.requests) == CALLS
 
 
 def test_old_entries_are_not_used(
@@ -218,9 +258,10 @@ def test_old_entries_are_not_used(
     """However well they are signed: a provider changes its models."""
     key = signing_key(model_access(os.environ))
     now = datetime.now(UTC)
-    pairs = [read(line.encode(), key, now) for line in cache.read_text().splitlines()]
-    old = [Pair(p.key, now - timedelta(days=7, minutes=1), SAYS_OK, SAYS_OK) for p in pairs]
-    cache.write_text("".join(written(pair, key) + "\n" for pair in old))
+    entry = read(cache.read_bytes().rstrip(), key, now)
+    pairs = tuple(Pair(pair.key, SAYS_OK, SAYS_OK) for pair in entry.pairs)
+    old = replace(entry, measured=now - timedelta(days=7, minutes=1), pairs=pairs)
+    cache.write_bytes(written(old, key))
     assert check(repository, tmp_path / "out", "--cache", str(cache)) == 1
     assert len(server.requests) == CALLS
-    assert len(cache.read_text().splitlines()) == len(WORDS)
+    assert len(cache.read_text().splitlines()) == 1

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,18 +14,19 @@ import pytest
 from gatekeeper.contract.trial import Completion
 from gatekeeper.providers import cache_file
 from gatekeeper.providers.cache_file import MOST_BYTES, read_cache, write_cache
-from gatekeeper.sampling.cache import LONGEST_LINE, Pair, signing_key, written
+from gatekeeper.sampling.cache import Entry, Pair, signing_key, written
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 KEY = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
 
 
-def pair(number: int, age: timedelta = timedelta(0), text: str = "ok") -> Pair:
-    return Pair(f"{number:064x}", NOW - age, Completion("no", 8.5), Completion(text, 9.0))
+def entry(number: int, age: timedelta = timedelta(0), text: str = "ok") -> Entry:
+    pair = Pair("a" * 64, Completion("no", 8.5), Completion(text, 9.0))
+    return Entry(f"{number:064x}", f"c{number}", NOW - age, (pair,))
 
 
-def by_key(*pairs: Pair) -> dict[str, Pair]:
-    return {pair.key: pair for pair in pairs}
+def by_plan(*entries: Entry) -> dict[str, Entry]:
+    return {entry.plan: entry for entry in entries}
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_written_is_read(path: Path) -> None:
-    assert write_cache(path, [pair(1), pair(2)], KEY) == ()
-    assert read_cache(path, KEY, NOW) == (by_key(pair(1), pair(2)), ())
+    assert write_cache(path, [entry(1), entry(2)], KEY) == ()
+    assert read_cache(path, KEY, NOW) == (by_plan(entry(1), entry(2)), ())
     assert list(path.parent.iterdir()) == [path]
     assert path.stat().st_mode & 0o777 == 0o644
 
@@ -46,39 +46,45 @@ def test_no_file_is_an_empty_cache_and_nothing_to_talk_about(path: Path) -> None
 
 
 def test_what_is_too_old_is_not_used_and_not_talked_about(path: Path) -> None:
-    fresh = pair(1, timedelta(days=6, hours=23))
-    write_cache(path, [fresh, pair(2, timedelta(days=7, seconds=1))], KEY)
-    assert read_cache(path, KEY, NOW) == (by_key(fresh), ())
+    fresh = entry(1, timedelta(days=6, hours=23))
+    write_cache(path, [fresh, entry(2, timedelta(days=7, seconds=1))], KEY)
+    assert read_cache(path, KEY, NOW) == (by_plan(fresh), ())
 
 
-def test_of_a_pair_that_is_there_twice_the_first_draw_stands(path: Path) -> None:
+def test_of_a_plan_that_is_there_twice_the_first_draw_stands(path: Path) -> None:
     """Nobody gets to choose among draws by the order of the lines."""
-    first, second = pair(1, timedelta(hours=2), "no"), pair(1, timedelta(hours=1), "ok")
+    first, second = entry(1, timedelta(hours=2), "no"), entry(1, timedelta(hours=1), "ok")
     for order in ([first, second], [second, first]):
-        lines = "".join(f"{written(p, KEY)}\n" for p in order)
         path.parent.mkdir(exist_ok=True)
-        path.write_text(lines)
-        assert read_cache(path, KEY, NOW).pairs == by_key(first)
+        path.write_bytes(b"\n".join(written(e, KEY) for e in order))
+        assert read_cache(path, KEY, NOW).entries == by_plan(first)
+
+
+def test_what_is_too_old_stands_in_the_way_of_nothing(path: Path) -> None:
+    old, new = entry(1, timedelta(days=8), "no"), entry(1, timedelta(hours=1), "ok")
+    write_cache(path, [old, new], KEY)
+    assert read_cache(path, KEY, NOW) == (by_plan(new), ())
 
 
 def test_unsound_lines_are_counted_in_one_notice_and_the_others_count(path: Path) -> None:
     path.parent.mkdir()
     lines = [
-        written(pair(1), KEY),
-        "{",
-        written(pair(2), b"another"),
-        "",
-        written(pair(3), b"another"),
-        "x" * (LONGEST_LINE + 1),
-        written(pair(4), KEY)[:-20],
+        written(entry(1), KEY),
+        b"{",
+        written(entry(2), b"another"),
+        b"",
+        written(entry(3), b"another"),
+        written(entry(5, -timedelta(hours=1)), KEY),
+        written(entry(4), KEY)[:-20],
     ]
-    path.write_text("\n".join(lines))
+    path.write_bytes(b"\n".join(lines))
     found = read_cache(path, KEY, NOW)
-    assert found.pairs == by_key(pair(1))
+    assert found.entries == by_plan(entry(1))
     (notice,) = found.notices
     assert notice == (
         f"{path}: 5 entries are left out of the cache and measured anew: "
-        "2 not a line of a cache, or cut short, 2 not signed with the keys of this run, 1 too long"
+        "2 not a line of this cache's version, or cut short, "
+        "2 not signed with the keys of this run, 1 from the future"
     )
 
 
@@ -101,7 +107,7 @@ IN_ITS_PLACE: dict[str, Callable[[Path], object]] = {
 
 
 def _sound(path: Path) -> Path:
-    write_cache(path, [pair(1)], KEY)
+    write_cache(path, [entry(1)], KEY)
     return path
 
 
@@ -110,7 +116,7 @@ def test_what_is_no_file_is_not_read_and_said(make: Callable[[Path], object], pa
     path.parent.mkdir()
     make(path)
     found = read_cache(path, KEY, NOW)
-    assert found.pairs == {}
+    assert found.entries == {}
     (notice,) = found.notices
     assert notice.startswith(f"{path}: the cache is not used: ")
 
@@ -120,7 +126,7 @@ def test_a_link_is_replaced_and_not_followed(path: Path, tmp_path: Path) -> None
     target = tmp_path / "target"
     target.write_text("mine")
     path.symlink_to(target)
-    assert write_cache(path, [pair(1)], KEY) == ()
+    assert write_cache(path, [entry(1)], KEY) == ()
     assert not path.is_symlink()
     assert target.read_text() == "mine"
 
@@ -129,23 +135,40 @@ def test_a_link_is_replaced_and_not_followed(path: Path, tmp_path: Path) -> None
 def test_what_cannot_be_replaced_is_said(place: str, path: Path) -> None:
     path.parent.mkdir()
     IN_ITS_PLACE[place](path)
-    (notice,) = write_cache(path, [pair(1)], KEY)
+    (notice,) = write_cache(path, [entry(1)], KEY)
     assert notice.startswith(f"{path}: the cache could not be written: ")
     if path.parent.is_dir():
         assert list(path.parent.iterdir()) == [path]
 
 
 def test_the_oldest_make_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = [pair(number, timedelta(hours=number)) for number in range(10)]
-    monkeypatch.setattr(cache_file, "MOST_BYTES", 4 * len(written(pairs[0], KEY)) + 10)
-    write_cache(path, reversed(pairs), KEY)
+    entries = [entry(number, timedelta(hours=number)) for number in range(10)]
+    monkeypatch.setattr(cache_file, "MOST_BYTES", 4 * len(written(entries[0], KEY)) + 10)
+    assert write_cache(path, reversed(entries), KEY) == ()
     assert path.stat().st_size <= cache_file.MOST_BYTES
-    assert read_cache(path, KEY, NOW).pairs == by_key(*pairs[:4])
+    assert read_cache(path, KEY, NOW).entries == by_plan(*entries[:4])
 
 
-def test_a_pair_longer_than_a_line_may_be_is_not_written(path: Path) -> None:
-    write_cache(path, [replace(pair(1), base=Completion("x" * LONGEST_LINE)), pair(2)], KEY)
-    assert read_cache(path, KEY, NOW) == (by_key(pair(2)), ())
+def test_an_entry_longer_than_the_file_may_be_is_not_kept_and_that_is_said(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_file, "MOST_BYTES", 1000)
+    long = entry(1, text="x" * 1000)
+    (notice,) = write_cache(path, [long, entry(2)], KEY)
+    size = len(written(long, KEY)) + 1
+    assert notice == (
+        f"{path}: the answers of contract c1 are not kept, because they take {size:,} bytes and "
+        "the cache holds 1,000"
+    )
+    assert read_cache(path, KEY, NOW) == (by_plan(entry(2)), ())
+
+
+def test_an_entry_as_long_as_the_file_may_be_is_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_file, "MOST_BYTES", len(written(entry(1), KEY)) + 1)
+    assert write_cache(path, [entry(1)], KEY) == ()
+    assert read_cache(path, KEY, NOW) == (by_plan(entry(1)), ())
 
 
 KILLED = """
@@ -165,11 +188,12 @@ def die_at(frame, event, argument):
 
 from gatekeeper.contract.trial import Completion
 from gatekeeper.providers.cache_file import write_cache
-from gatekeeper.sampling.cache import Pair, signing_key
+from gatekeeper.sampling.cache import Entry, Pair, signing_key
 
 key = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
 now = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
-new = [Pair(f"{n:064x}", now, Completion("no", 8.5), Completion("ok", 9.0)) for n in (1, 2)]
+pair = Pair("a" * 64, Completion("no", 8.5), Completion("ok", 9.0))
+new = [Entry(f"{n:064x}", f"c{n}", now, (pair,)) for n in (1, 2)]
 for steps in range(1000):
     if os.fork() == 0:
         sys.settrace(die_at)
@@ -185,7 +209,7 @@ for steps in range(1000):
 
 def test_whenever_it_is_killed_the_old_file_or_the_new_one_is_there(path: Path) -> None:
     """The writer dies before each line of its code in turn."""
-    write_cache(path, [pair(1)], KEY)
+    write_cache(path, [entry(1)], KEY)
     old = path.with_name("old")
     old.write_bytes(path.read_bytes())
     program = [sys.executable, "-c", KILLED, str(path), "0", str(old)]
@@ -196,14 +220,14 @@ def test_whenever_it_is_killed_the_old_file_or_the_new_one_is_there(path: Path) 
     assert {lines for _, lines in killed} == {1, 2}
     assert {code for code, _ in killed} == {9}
     assert [lines for _, lines in killed] == sorted(lines for _, lines in killed)
-    assert read_cache(path, KEY, NOW) == (by_key(pair(1), pair(2)), ())
+    assert read_cache(path, KEY, NOW) == (by_plan(entry(1), entry(2)), ())
 
 
 @pytest.mark.parametrize("step", ["mkstemp", "fsync", "fchmod", "replace"])
 def test_a_fault_at_any_step_leaves_the_old_file_and_nothing_else(
     step: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_cache(path, [pair(1)], KEY)
+    write_cache(path, [entry(1)], KEY)
     before = path.read_bytes()
 
     def full(*_: object, **__: object) -> None:
@@ -211,7 +235,7 @@ def test_a_fault_at_any_step_leaves_the_old_file_and_nothing_else(
 
     owner = {"mkstemp": cache_file.tempfile, "replace": Path}.get(step, os)
     monkeypatch.setattr(owner, step, full)
-    (notice,) = write_cache(path, [pair(2)], KEY)
+    (notice,) = write_cache(path, [entry(2)], KEY)
     monkeypatch.undo()
     assert notice == f"{path}: the cache could not be written: No space left on device"
     assert path.read_bytes() == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -14,13 +15,14 @@ from hypothesis import strategies as st
 from gatekeeper.contract.model import Message
 from gatekeeper.contract.trial import Arm, Completion, Request, Sample, Trial
 from gatekeeper.sampling.cache import (
-    LONGEST_LINE,
+    Entry,
     Pair,
-    measured_pairs,
-    pair_keys,
+    continued,
+    measured,
     read,
     recall,
     signing_key,
+    standing,
     written,
 )
 
@@ -37,14 +39,17 @@ completions = st.builds(
     cost_usd=amounts,
     fingerprint=st.none() | st.text(),
 )
-pairs = st.builds(
-    Pair,
-    key=st.text("0123456789abcdef", min_size=64, max_size=64),
+keys = st.text("0123456789abcdef", min_size=64, max_size=64)
+entries = st.builds(
+    Entry,
+    plan=keys,
+    contract=st.text(),
     measured=st.timedeltas(timedelta(0), timedelta(days=400)).map(lambda age: NOW - age),
-    base=completions,
-    head=completions,
+    pairs=st.lists(st.builds(Pair, keys, completions, completions), max_size=3).map(tuple),
 )
-PAIR = Pair("a" * 64, NOW, Completion("no", 8.5, 10, 2, 0.25), Completion("ok", 9.0, 11, 3, 0.5))
+PAIR = Pair("a" * 64, Completion("no", 8.5, 10, 2, 0.25), Completion("ok", 9.0, 11, 3, 0.5))
+ENTRY = Entry("b" * 64, "c", NOW, (PAIR,))
+LINE = written(ENTRY, KEY)
 
 
 def trial(
@@ -73,96 +78,119 @@ def sampled(trial: Trial, text: str | None = "ok", **completion: Any) -> Sample:
     return Sample(trial, Completion(text, **completion))
 
 
-def only_key(*trials: Trial) -> str:
-    (key,) = set(pair_keys(trials).values())
-    return key
+def plan(*trials: Trial) -> Entry:
+    """The entry of a run that had an answer to all of them."""
+    (entry,) = measured(trials, [sampled(trial) for trial in trials], NOW)
+    return entry
 
 
-@given(pairs)
-def test_a_pair_comes_back_as_it_was(pair: Pair) -> None:
-    line = written(pair, KEY)
-    assert "\n" not in line
-    assert read(line.encode(), KEY, NOW) == pair
+@given(entries)
+def test_an_entry_comes_back_as_it_was(entry: Entry) -> None:
+    line = written(entry, KEY)
+    assert b"\n" not in line
+    assert json.loads(line)["version"] == 2
+    assert read(line, KEY, NOW) == entry
 
 
-@given(pairs, st.data())
-def test_no_byte_of_an_entry_can_be_changed(pair: Pair, data: st.DataObject) -> None:
-    line = bytearray(written(pair, KEY).encode())
+@given(entries, st.data())
+def test_no_byte_of_an_entry_can_be_changed(entry: Entry, data: st.DataObject) -> None:
+    line = bytearray(written(entry, KEY))
     place = data.draw(st.integers(0, len(line) - 1))
     line[place] = data.draw(st.integers(0, 255).filter(lambda byte: byte != line[place]))
-    try:
-        found = read(bytes(line), KEY, NOW)
-    except ValueError:
-        return
-    assert found == pair  # `1e5` or `1E5`, `\\u00e9` or `\\u00E9`: the same entry in other letters
+    with pytest.raises(ValueError, match=r"cut short$|^not signed"):
+        read(bytes(line), KEY, NOW)
 
 
-@given(pairs, st.binary(min_size=1, max_size=40))
-def test_another_key_makes_another_signature(pair: Pair, other: bytes) -> None:
+@given(entries, st.data())
+def test_no_byte_can_be_taken_out_and_none_put_in(entry: Entry, data: st.DataObject) -> None:
+    line = written(entry, KEY)
+    start = data.draw(st.integers(0, len(line)))
+    end = data.draw(st.integers(start, len(line)))
+    other = data.draw(st.binary(max_size=5).filter(lambda new: new != line[start:end]))
+    with pytest.raises(ValueError, match=r"cut short$|^not signed"):
+        read(line[:start] + other + line[end:], KEY, NOW)
+
+
+@given(entries, st.binary(min_size=1, max_size=40))
+def test_another_key_makes_another_signature(entry: Entry, other: bytes) -> None:
     with pytest.raises(ValueError, match=r"^not signed with the keys of this run$"):
-        read(written(pair, other).encode(), KEY, NOW)
+        read(written(entry, other), KEY, NOW)
 
 
 @given(st.binary(max_size=200))
 def test_nothing_but_an_entry_is_an_entry(line: bytes) -> None:
-    with pytest.raises(ValueError, match=r"not a line of a cache, or cut short|of another version"):
+    with pytest.raises(ValueError, match=r"^not a line of this cache's version, or cut short$"):
         read(line, KEY, NOW)
 
 
-def changed(**fields: object) -> bytes:
-    return json.dumps(json.loads(written(PAIR, KEY)) | fields).encode()
+def changed(old: bytes, new: bytes) -> bytes:
+    assert old in LINE
+    return LINE.replace(old, new)
 
 
 def signed(**fields: object) -> bytes:
     """What somebody with the key could write, or a fault of this program."""
+    return signed_text(json.dumps(RECORD | fields))
+
+
+def signed_text(text: str) -> bytes:
     from gatekeeper.sampling.cache import _hmac
 
-    record = json.loads(written(PAIR, KEY)) | fields
-    del record["hmac"]
-    return json.dumps(record | {"hmac": _hmac(record, KEY)}).encode()
+    signature = _hmac(text.encode(), KEY).decode()
+    return f'{{"version":2,"entry":{text},"hmac":"{signature}"}}'.encode()
 
 
-ARMS = json.loads(written(PAIR, KEY))
+def signed_pair(**fields: object) -> bytes:
+    return signed(pairs=[RECORD["pairs"][0] | fields])
+
+
+RECORD = json.loads(LINE)["entry"]
+BASE = RECORD["pairs"][0]["base"]
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (changed(base=ARMS["head"], head=ARMS["base"]), "not signed"),
-        (changed(base=ARMS["head"]), "not signed"),
-        (changed(key="b" * 64), "not signed"),
-        (changed(measured="2026-05-04T12:30:01+00:00"), "not signed"),
-        (changed(version=2), "another version"),
-        (changed(version=True), "not signed"),
-        (changed(hmac=None), "not signed"),
-        (changed(hmac="é" * 64), "not signed"),
-        (changed(hmac="\ud800"), "not a line"),
-        (changed(hmac=["a"]), "not signed"),
-        (written(PAIR, KEY).encode()[:-1], "cut short"),
-        (written(PAIR, KEY).encode()[:200], "cut short"),
-        (written(PAIR, KEY).encode("utf-16"), "not a line"),
-        (written(PAIR, KEY).replace("8.5", "9" * 5000).encode(), "not a line"),
-        (written(PAIR, KEY).replace("8.5", "NaN").encode(), "not a line"),
+        (changed(b'"base"', b'"head"'), "not signed"),
+        (changed(b'"no"', b'"ok"'), "not signed"),
+        (changed(b"a" * 64, b"b" * 64), "not signed"),
+        (changed(b"12:30:00+", b"12:30:01+"), "not signed"),
+        (changed(b'"entry":{', b'"entry":{ '), "not signed"),
+        (changed(b'"version":2', b'"version":1'), "of this cache's version"),
+        (changed(b'"version":2', b'"version":true'), "of this cache's version"),
+        (LINE[:-66] + b'0"}', "not a line"),
+        (LINE[:-66] + "é".encode() * 32 + b'"}', "not a line"),
+        (LINE[:-66] + b"0" * 64 + b'"}', "not signed"),
+        (LINE[:-1], "cut short"),
+        (LINE[:200], "cut short"),
+        (LINE + b" ", "not a line"),
+        (LINE.decode().encode("utf-16"), "not a line"),
         (b"[" * 100_000, "not a line"),
         (b"[]", "not a line"),
-        (b"null", "not a line"),
         (b"\xff\xfe", "not a line"),
-        (b" " * (LONGEST_LINE + 1), "too long"),
         (signed(measured="2026-05-04T12:36:00+00:00"), "from the future"),
+        (signed(measured="9999-12-31T23:59:59-23:59"), "from the future"),
         (signed(measured="2026-05-04T12:30:00"), "another form"),
         (signed(measured="yesterday"), "another form"),
         (signed(measured=7), "another form"),
-        (signed(measured="9999-12-31T23:59:59-23:59"), "from the future"),
-        (signed(key=["a"]), "another form"),
-        (signed(base=None), "another form"),
-        (signed(base=[]), "another form"),
-        (signed(base="text"), "another form"),
-        (signed(base={}), "another form"),
-        (signed(base=ARMS["base"] | {"text": None}), "another form"),
-        (signed(base=ARMS["base"] | {"fingerprint": 7}), "another form"),
-        (signed(base=ARMS["base"] | {"cost_usd": -1}), "another form"),
-        (signed(base=ARMS["base"] | {"cost_usd": "1"}), "another form"),
-        (signed(base=ARMS["base"] | {"prompt_tokens": True}), "another form"),
+        (signed(plan=["a"]), "another form"),
+        (signed(contract=None), "another form"),
+        (signed(pairs=None), "another form"),
+        (signed(pairs=["pair"]), "another form"),
+        (signed(pairs=[{}]), "another form"),
+        (signed_text("[]"), "another form"),
+        (signed_text("{"), "another form"),
+        (signed_pair(key=7), "another form"),
+        (signed_pair(base=None), "another form"),
+        (signed_pair(base=[]), "another form"),
+        (signed_pair(base="text"), "another form"),
+        (signed_pair(base={}), "another form"),
+        (signed_pair(base=BASE | {"text": None}), "another form"),
+        (signed_pair(base=BASE | {"fingerprint": 7}), "another form"),
+        (signed_pair(base=BASE | {"cost_usd": -1}), "another form"),
+        (signed_pair(base=BASE | {"cost_usd": math.nan}), "another form"),
+        (signed_pair(base=BASE | {"cost_usd": "1"}), "another form"),
+        (signed_pair(base=BASE | {"prompt_tokens": True}), "another form"),
     ],
 )
 def test_what_is_wrong_with_an_entry_is_said(line: bytes, said: str) -> None:
@@ -171,13 +199,13 @@ def test_what_is_wrong_with_an_entry_is_said(line: bytes, said: str) -> None:
 
 
 def test_a_clock_may_be_a_little_fast() -> None:
-    ahead = replace(PAIR, measured=NOW + timedelta(minutes=4))
-    assert read(written(ahead, KEY).encode(), KEY, NOW) == ahead
+    ahead = replace(ENTRY, measured=NOW + timedelta(minutes=4))
+    assert read(written(ahead, KEY), KEY, NOW) == ahead
 
 
 def test_a_time_is_written_in_utc() -> None:
     elsewhere = NOW.astimezone(timezone(timedelta(hours=-5)))
-    assert '"2026-05-04T12:30:00+00:00"' in written(replace(PAIR, measured=elsewhere), KEY)
+    assert b'"2026-05-04T12:30:00+00:00"' in written(replace(ENTRY, measured=elsewhere), KEY)
 
 
 def test_the_signing_key_is_made_as_rfc_5869_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,46 +242,95 @@ ASKED = [trial("base"), trial("head")]
         [replace(trial(arm), contract="d") for arm in ("base", "head")],
     ],
 )
-def test_whatever_is_asked_otherwise_is_another_pair(other: list[Trial]) -> None:
-    assert only_key(*ASKED) != only_key(*other)
+def test_whatever_is_asked_otherwise_is_another_plan(other: list[Trial]) -> None:
+    assert plan(*ASKED).plan != plan(*other).plan
+    assert recall(other, standing([plan(*ASKED)])) == {}
 
 
-def test_the_name_of_a_fixture_and_who_judges_make_no_other_pair() -> None:
+def test_the_name_of_a_fixture_and_who_judges_make_no_other_plan() -> None:
     same = [trial(arm, "g", f"{arm} f", judged_by="base") for arm in ("base", "head")]
-    assert only_key(*ASKED) == only_key(*same)
+    assert plan(*ASKED) == plan(*same)
 
 
 def test_pairs_are_found_only_where_all_that_their_contract_asks_is_as_it_was() -> None:
     others = [trial("base", "g"), trial("head", "g"), trial("head", "alone")]
-    keys = pair_keys([*ASKED, *others])
-    assert pair_keys([*others, *ASKED]) == keys
-    assert not set(pair_keys([*ASKED, *others[:2]]).values()) & set(keys.values())
+    known = standing([plan(*ASKED, *others)])
+    assert sorted(recall([*others, *ASKED], known)) == [0, 1, 3, 4]
+    assert recall([*ASKED, *others[:2]], known) == {}
+    assert recall([ASKED[0], others[1], others[0], ASKED[1], others[2]], known) != {}
     of_another = [replace(trial(arm), contract="d") for arm in ("base", "head")]
-    assert pair_keys([*ASKED, *others, *of_another]).items() >= keys.items()
+    assert sorted(recall([*of_another, *ASKED, *others], known)) == [2, 3, 4, 5]
 
 
-def test_a_trial_without_a_partner_has_no_key() -> None:
+def test_who_stands_beside_whom_is_part_of_the_plan() -> None:
+    def asked(*texts: str) -> list[Trial]:
+        return [trial("base", f, t) for f, t in zip("ab", texts, strict=True)] + [
+            trial("head", f) for f in "ab"
+        ]
+
+    assert plan(*asked("x", "y")).plan != plan(*asked("y", "x")).plan
+
+
+def test_a_trial_without_a_partner_is_not_kept() -> None:
     apart = [trial("base"), trial("head", "g"), trial("head", repetition=1)]
-    assert pair_keys(apart) == {}
+    assert measured(apart, [sampled(trial) for trial in apart], NOW) == []
 
 
 def test_recalled_answers_say_that_no_model_was_asked() -> None:
     trials = [trial("head", "alone"), *ASKED]
-    key = only_key(*trials)
-    found = recall(trials, {key: replace(PAIR, key=key)})
-    assert found == {
-        1: replace(PAIR.base, replayed=True),
-        2: replace(PAIR.head, replayed=True),
-    }
-    assert recall(trials, {"another": PAIR}) == {}
+    found = recall(trials, standing([plan(*trials)]))
+    assert found == {1: Completion("ok", replayed=True), 2: Completion("ok", replayed=True)}
+    assert recall(trials, {"another": ENTRY}) == {}
     assert recall(trials, {}) == {}
 
 
 def test_both_answers_of_a_pair_are_kept() -> None:
     samples = [sampled(ASKED[0], "a", latency_ms=5.0), sampled(ASKED[1], "b", cost_usd=0.5)]
-    (pair,) = measured_pairs(ASKED, samples, NOW).values()
-    key = only_key(*ASKED)
-    assert pair == Pair(key, NOW, Completion("a", latency_ms=5.0), Completion("b", cost_usd=0.5))
+    (entry,) = measured(ASKED, samples, NOW)
+    (pair,) = entry.pairs
+    assert (entry.contract, entry.measured) == ("c", NOW)
+    assert (pair.base, pair.head) == (
+        Completion("a", latency_ms=5.0),
+        Completion("b", cost_usd=0.5),
+    )
+
+
+def test_each_contract_has_an_entry_of_its_own() -> None:
+    trials = [replace(t, contract=name) for name in "de" for t in ASKED]
+    found = measured(trials, [sampled(t) for t in trials], NOW)
+    assert [entry.contract for entry in found] == ["d", "e"]
+    assert len(standing(found)) == 2
+
+
+def drawn(*texts: str, hours: int = 0) -> Entry:
+    pairs = tuple(Pair(f"{n}", Completion("no"), Completion(t)) for n, t in enumerate(texts))
+    return Entry("plan", "c", NOW - timedelta(hours=hours), pairs)
+
+
+def test_what_is_drawn_goes_behind_what_was_and_is_forgotten_with_it() -> None:
+    new = replace(drawn("a", "b"), pairs=drawn("a", "b").pairs[1:])
+    assert continued(drawn("a", hours=5), new) == drawn("a", "b", hours=5)
+    assert continued(None, new) == new
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (drawn("a", "b", hours=2), drawn("a", hours=2)),
+        (drawn("a", hours=2), drawn("b", hours=1)),
+        (drawn("a", hours=2), drawn("b", "a", hours=1)),
+        (drawn("a", "b", hours=2), drawn("a", hours=1)),
+    ],
+    ids=["the longer", "the older", "the older, though shorter", "the older and longer"],
+)
+def test_of_entries_of_one_plan_one_stands(one: Entry, other: Entry) -> None:
+    assert standing([one, other]) == standing([other, one]) == {"plan": one}
+
+
+def test_of_two_that_go_on_in_two_ways_the_first_stands() -> None:
+    start, one, other = drawn("a"), drawn("a", "b"), drawn("a", "c", "d")
+    for order in ([start, one, other], [one, start, other], [one, other, start]):
+        assert standing(order) == {"plan": one}
 
 
 @pytest.mark.parametrize(
@@ -269,7 +346,7 @@ def test_both_answers_of_a_pair_are_kept() -> None:
     ],
 )
 def test_half_a_pair_is_not_kept(samples: list[Sample]) -> None:
-    assert measured_pairs(ASKED, samples, NOW) == {}
+    assert measured(ASKED, samples, NOW) == []
 
 
 def test_what_comes_after_a_gap_is_not_kept() -> None:
@@ -285,6 +362,5 @@ def test_what_comes_after_a_gap_is_not_kept() -> None:
         for t in trials
         if (t.fixture, t.judged_by, t.arm) != ("b", "head", "base")
     ]
-    kept = measured_pairs(trials, samples, NOW)
-    assert len(kept) == 3
-    assert sorted(pair.base.text for pair in kept.values()) == ["base"] * 3
+    (kept,) = measured(trials, samples, NOW)
+    assert [pair.base.text for pair in kept.pairs] == ["base"] * 3
