@@ -44,6 +44,7 @@ from gatekeeper.github.event import (
 from gatekeeper.github.publish import Annotation, post_or_update
 from gatekeeper.github.repository_api import GithubRepositoryApi, RepositoryApi
 from gatekeeper.reports.comment import marker
+from gatekeeper.reports.harmless import code
 from gatekeeper.reports.write import require_formats
 from gatekeeper.runs import Judged, Run, found_pull_request, result_of
 from gatekeeper.settings import Settings, read_settings
@@ -92,20 +93,32 @@ def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
         tell_drift(answer.drifts, settings)
     notify(answer, settings)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
-        _show_on(activity.pull_request, answer, settings, api)
+        _show_on(activity, activity.pull_request, answer, settings, api)
     return answer.exit_code
 
 
-def _show_on(number: int, answer: Answer, settings: Settings, api: RepositoryApi) -> None:
+def _show_on(
+    activity: RunFull, number: int, answer: Answer, settings: Settings, api: RepositoryApi
+) -> None:
     """The result of a run that somebody started, as a comment of its own on a pull request."""
     sticky = marker(settings.id)
     own = sticky.replace("gatekeeper:", "gatekeeper-run:", 1)
     try:
-        comment = post_or_update(api, number, own, answer.comment.removeprefix(sticky))
+        text = f"{_started_by_hand(activity)}\n\n{answer.comment.removeprefix(sticky).lstrip()}"
+        comment = post_or_update(api, number, own, text)
     except PublishError as error:
         say_annotations([Annotation("warning", "Gatekeeper", clean(str(error), settings))])
     else:
         say(f"shown on pull request {number}: {comment.url}")
+
+
+def _started_by_hand(activity: RunFull) -> str:
+    """What the comment is of: it stands beside the gate's own, which judges the pull request."""
+    what = [f"{len(activity.contracts)} contracts" if activity.contracts else "the full suite"]
+    what.append(f"on {code(activity.ref or activity.sha[:12], 80)}")
+    if activity.samples is not None:
+        what.append(f"with {activity.samples:,} samples of each fixture")
+    return f"> Run by hand: {' '.join(what)}. It decides nothing about merging."
 
 
 def _read_event(path: Path) -> Mapping[str, Any]:

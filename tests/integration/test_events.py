@@ -115,7 +115,8 @@ def test_a_dispatch_runs_what_was_typed_and_shows_it_where_asked(
     assert desk.result()["head"]["sha"] == desk.change.head
     assert history(desk) == []
     (comment,) = desk.own
-    assert comment.startswith("<!-- gatekeeper-run:gatekeeper -->\n## ")
+    assert comment.startswith("<!-- gatekeeper-run:gatekeeper -->\n> Run by hand: ")
+    assert "decides nothing about merging.\n\n## " in comment
     assert "`other`" in (desk.folder / "summary").read_text()
     # The same comment is brought up to date, and the sticky one is another.
     assert desk.act("workflow_dispatch", typed) == 0
