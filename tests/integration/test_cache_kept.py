@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chance import (
@@ -51,7 +52,7 @@ def test_each_run_goes_on_behind_what_the_ones_before_drew(
 ) -> None:
     """Cut short anywhere, and with the fixtures in another order for each commit."""
     cache = tmp_path_factory.mktemp("cache") / "cache.jsonl"
-    fields = {"mode": mode, "contracts": contracts, "samples": 3}
+    fields: dict[str, Any] = {"mode": mode, "contracts": contracts, "samples": 3}
     base, before = revision("Base", "b", **fields), dict[str, Entry]()
     model = Model(drawn=random.Random(seed))  # noqa: S311
     for push, most in enumerate([*calls, None]):
@@ -194,6 +195,15 @@ def test_an_answer_that_repeats_a_secret_is_not_kept(tmp_path: Path) -> None:
     model = Model()
     check(model, cache)
     assert sorted(model.asked) == ["Base word 5"] * 2 + ["Head word 5"] * 2
+
+
+def test_where_every_answer_repeats_a_secret_nothing_is_kept(tmp_path: Path) -> None:
+    class Telling(Model):
+        async def complete(self, request: Request) -> Completion:
+            return replace(await super().complete(request), text=KEYS["SOME_API_KEY"])
+
+    check(Telling(), tmp_path / "cache.jsonl")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("keys", [{}, {"SOME_API_KEY": "not-needed"}])
