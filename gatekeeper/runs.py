@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
-from gatekeeper.errors import GatekeeperError, PublishError, UsageError
+from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.github.event import (
     CheckMergeGroup,
     CheckPullRequest,
@@ -276,17 +276,12 @@ def _kept(
     result: GateResult,
     trigger: Trigger,
 ) -> GateResult:
-    """The result, its counts added to the history. That they could not be is said, and changes
-    no verdict."""
+    """The result, its counts added to the history."""
     if history is None or not result.contracts:
         return result
-    from gatekeeper.record import records_of
+    from gatekeeper.history.store import remember
 
-    try:
-        history.append(records_of(result, trigger))
-    except GatekeeperError as error:
-        notice = f"This run is missing in the history: {error}."
-        return replace(result, notices=(*result.notices, notice))
+    result = remember(history, result, trigger)
     location = _location(settings, policy)
     if ":" not in location:
         _give_to_owner(settings, settings.workspace / location)

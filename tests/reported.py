@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate import Surroundings, measure, plan_check
+from gatekeeper.gate import Surroundings, measure, plan_check, plan_run
 from gatekeeper.result import GateResult, PastRun
 from gatekeeper.slo.budget import Event
 from gatekeeper.stats.intervals import rate_interval
@@ -96,6 +96,16 @@ def gate_result(
     head: str = POLITE,
 ) -> GateResult:
     """What the gate finds of a change from the terse prompt to the polite one."""
+    base = _revision(PROMPT, "b", names, fixtures, samples)
+    change = Change(base, _revision(head, "c", names, fixtures, samples))
+    work = plan_check(change, Policy(limits=Limits(calls=None)))
+    result = asyncio.run(measure(work, Surroundings(Simulated(words))))
+    return replace(result, started=datetime(2026, 3, 2, 10, 31, tzinfo=UTC), seconds=184.2)
+
+
+def _revision(
+    prompt: str, sha: str, names: tuple[str, ...], fixtures: int, samples: int
+) -> MemoryRevision:
     rows = []
     for number in range(fixtures):
         queue = list(QUEUES)[number % len(QUEUES)]
@@ -103,19 +113,12 @@ def gate_result(
             f'{queue}-{number:04},{queue},{queue},"{QUEUES[queue]}, order {number}. Please help!"\n'
         )
     tickets = "id,category,expected,ticket\n" + "".join(rows)
-
-    def revision(prompt: str, sha: str) -> MemoryRevision:
-        files: dict[str, str] = {}
-        for name in names:
-            files[f"contracts/{name}/contract.yaml"] = CONTRACT.format(name=name, samples=samples)
-            files[f"contracts/{name}/prompt.md"] = prompt
-            files[f"contracts/{name}/tickets.csv"] = tickets
-        return MemoryRevision({path: text.encode() for path, text in files.items()}, sha * 40)
-
-    change = Change(revision(PROMPT, "b"), revision(head, "c"))
-    work = plan_check(change, Policy(limits=Limits(calls=None)))
-    result = asyncio.run(measure(work, Surroundings(Simulated(words))))
-    return replace(result, started=datetime(2026, 3, 2, 10, 31, tzinfo=UTC), seconds=184.2)
+    files: dict[str, str] = {}
+    for name in names:
+        files[f"contracts/{name}/contract.yaml"] = CONTRACT.format(name=name, samples=samples)
+        files[f"contracts/{name}/prompt.md"] = prompt
+        files[f"contracts/{name}/tickets.csv"] = tickets
+    return MemoryRevision({path: text.encode() for path, text in files.items()}, sha * 40)
 
 
 def past(contract: str = "triage", runs: int = 30, *, seed: int = 1) -> tuple[PastRun, ...]:
@@ -130,3 +133,10 @@ def past(contract: str = "triage", runs: int = 30, *, seed: int = 1) -> tuple[Pa
         events = {"success_rate": Event(time, 180, failed)}
         made.append(PastRun(contract, time, f"{night:040x}", 180, failed, interval, events))
     return tuple(made)
+
+
+def run_result(fixtures: int = 30, samples: int = 2, *, head: str = POLITE) -> GateResult:
+    """What the gate finds of one prompt alone."""
+    revision = _revision(head, "c", ("triage",), fixtures, samples)
+    work = plan_run(revision, Policy(limits=Limits(calls=None)))
+    return asyncio.run(measure(work, Surroundings(Simulated())))

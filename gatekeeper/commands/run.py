@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatekeeper.commands.arguments import add_contract, add_run, history_of
 from gatekeeper.commands.output import report
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import GatekeeperError, UsageError
+from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-
-if TYPE_CHECKING:
-    from gatekeeper.history.store import HistoryStore
-    from gatekeeper.result import GateResult
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """The full suite on one revision; appends to the history where one is named."""
     from gatekeeper.gate import plan_run
+    from gatekeeper.history.store import remember
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.session import measure
 
@@ -39,20 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         history = history_of(arguments, repository)
         result = measure(work, (revision,), history=history, replay=arguments.replay)
         if history:
-            result = _kept(history, result)
+            result = remember(history, result, "manual")
     return report(result, arguments.out, arguments.format)
-
-
-def _kept(history: HistoryStore, result: GateResult) -> GateResult:
-    """The result, its counts added to the history. That they could not be changes no verdict."""
-    from gatekeeper.record import records_of
-
-    try:
-        history.append(records_of(result, "manual"))
-    except GatekeeperError as error:
-        notice = f"This run is missing in the history: {error}."
-        return replace(result, notices=(*result.notices, notice))
-    return result
 
 
 def _require_writable(history: str | None) -> None:

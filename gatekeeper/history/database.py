@@ -27,7 +27,7 @@ from sqlalchemy.schema import CreateTable
 
 from gatekeeper.errors import MeasurementError
 from gatekeeper.history.lines import read_past, to_lines
-from gatekeeper.history.store import Past
+from gatekeeper.history.store import NOT_BEGUN, Past
 from gatekeeper.record import Record
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class DatabaseHistory:
         try:
             with self._engine.connect() as connection:
                 if not inspect(connection).has_table(_RECORDS.name):
-                    return Past(notices=(f"{self._name}: there is no history yet",))
+                    return Past(notices=(f"{self._name}: {NOT_BEGUN}",))
                 ordered = select(_RECORDS.c.id, _RECORDS.c.line).order_by(_RECORDS.c.time)
                 rows = connection.execute(ordered).all()
         except SQLAlchemyError as error:

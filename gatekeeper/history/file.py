@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history.lines import LARGEST_FILE, read_past, to_lines
-from gatekeeper.history.store import Past
+from gatekeeper.history.store import NOT_BEGUN, Past
 from gatekeeper.record import Record
 
 
@@ -28,7 +28,7 @@ class FileHistory:
                 return Past(notices=(text,), unread=True)
             content = self._path.read_bytes()
         except FileNotFoundError:
-            return Past(notices=(f"{self._path}: there is no history yet",))
+            return Past(notices=(f"{self._path}: {NOT_BEGUN}",))
         except OSError as error:
             text = f"{self._path}: the history cannot be read ({error.strerror})"
             return Past(notices=(text,), unread=True)

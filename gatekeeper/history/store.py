@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from gatekeeper.record import Record
+from gatekeeper.errors import GatekeeperError
+from gatekeeper.record import Record, Trigger, records_of
+from gatekeeper.result import GateResult
+
+NOT_BEGUN = "there is no history yet"
 
 
 class Past(NamedTuple):
@@ -29,3 +34,23 @@ class HistoryStore(Protocol):
         """How many were added: one that is there already, by its id, is not. Raises UsageError
         and MeasurementError where nothing was."""
         ...
+
+
+def remember(store: HistoryStore, result: GateResult, trigger: Trigger) -> GateResult:
+    """The result, its counts added to the store. That they could not be is said, and changes no
+    verdict; so is the begin of a history, in the place of the notice that there is none."""
+    try:
+        added = store.append(records_of(result, trigger))
+    except GatekeeperError as error:
+        notice = f"This run is missing in the history: {error}."
+        return replace(result, notices=(*result.notices, notice))
+    if not added:
+        return result
+    return replace(result, notices=tuple(_begun(notice, added) for notice in result.notices))
+
+
+def _begun(notice: str, added: int) -> str:
+    name, _, said = notice.rpartition(": ")
+    if said != NOT_BEGUN:
+        return notice
+    return f"{added:,} {'record' if added == 1 else 'records'} added to {name}"

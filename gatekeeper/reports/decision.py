@@ -10,9 +10,12 @@ from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.paired import decided_by
-from gatekeeper.reports.table import objective_value, standing
-from gatekeeper.result import ArmResult, ContractResult
+from gatekeeper.reports.table import objective_value, share_left, standing, target
+from gatekeeper.result import ArmResult, ContractResult, SloResult
 from gatekeeper.slo.budget import ErrorBudget
+
+_TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Standing", "Budget left")
+_RULES = ("---",) * len(_TITLES)
 
 
 def as_base_judges(contract: ContractResult) -> ContractResult | None:
@@ -46,7 +49,8 @@ def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
 
 
 def decision_rows(contract: ContractResult) -> list[str]:
-    """List items in Markdown: why it ran, the test, the arms, the objectives, the error budget."""
+    """Blocks of Markdown: why it ran, the test, the arms, a table of the objectives, the error
+    budget."""
     name = code(contract.name, 100)
     rows = []
     if contract.affected_by:
@@ -60,7 +64,7 @@ def decision_rows(contract: ContractResult) -> list[str]:
         for label, arm in (("base", contract.base), ("head", contract.head))
         if arm
     ]
-    rows += [_slo_row(contract, name)] if contract.slo else []
+    rows += [_objectives(contract, name)] if contract.slo else []
     rows += _budget_rows(contract, name)
     return rows
 
@@ -81,13 +85,28 @@ def _arm(arm: ArmResult) -> str:
     )
 
 
-def _slo_row(contract: ContractResult, name: str) -> str:
-    shown = [
-        f"{prose(label_of(slo.objective), 100)} {objective_value(slo, slo.observed)} "
-        f"against {objective_value(slo, slo.target)} ({standing(slo, contract)})"
-        for slo in contract.slo
+def _objectives(contract: ContractResult, name: str) -> str:
+    """A table between blank lines, as it stands among list items."""
+    rows = [_cells(slo, contract) for slo in contract.slo]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (_TITLES, _RULES, *rows))
+    return f"\nObjectives of {name}:\n\n{table}\n"
+
+
+def _cells(slo: SloResult, contract: ContractResult) -> list[str]:
+    budget = next((b for b in contract.error_budgets if b.objective == slo.objective), None)
+    interval = figures.NONE
+    if slo.interval:
+        low, high = (objective_value(slo, end) for end in (slo.interval.low, slo.interval.high))
+        interval = f"{low} to {high}"
+    cells = [
+        target(slo),
+        budget.window if budget else figures.NONE,
+        objective_value(slo, slo.observed),
+        interval,
+        standing(slo, contract),
+        share_left(budget) if budget else figures.NONE,
     ]
-    return f"- {name} objectives: {', '.join(shown)}"
+    return [prose(label_of(slo.objective), 100), *(cell.replace("<", "&lt;") for cell in cells)]
 
 
 def _budget_rows(contract: ContractResult, name: str) -> list[str]:

@@ -26,6 +26,7 @@ _FIXTURE_COLUMNS = (
     "| Fixture | Base | Head | Failing check | Base said | Head said |\n"
     "| --- | :---: | :---: | --- | --- | --- |\n"
 )
+_ALONE_COLUMNS = "| Fixture | Passed | Failing check | Said |\n| --- | :---: | --- | --- |\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +96,11 @@ def _add_group(
     chosen = fixtures[:most]
     opening, closing = fold(summary)
     opening += note
+    alone = all(fixture.base is None and fixture.base_passed is None for fixture in fixtures)
     if all(_is_short(fixture, arm) for fixture in chosen):
         page.add_rows(
-            opening + _FIXTURE_COLUMNS,
-            [_row(fixture, arm) for fixture in chosen],
+            opening + (_ALONE_COLUMNS if alone else _FIXTURE_COLUMNS),
+            [_row(fixture, arm, alone=alone) for fixture in chosen],
             total=len(fixtures),
             closing=closing,
             more=lambda left: f"\n…and {left:,} more in `result.json`",
@@ -106,7 +108,7 @@ def _add_group(
         return
     page.add_rows(
         opening,
-        [_blocks(fixture, arm, depth.output) for fixture in chosen],
+        [_blocks(fixture, arm, depth.output, alone=alone) for fixture in chosen],
         total=len(fixtures),
         closing=closing,
         more=lambda left: f"…and {left:,} more in `result.json`",
@@ -139,22 +141,25 @@ def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most:
     )
 
 
-def _row(fixture: FixtureResult, arm: Arm) -> str:
-    said = _said(fixture, arm)
-    cells = [
-        code_cell(fixture.id, 60),
-        str(fixture.base or figures.NONE),
-        str(fixture.head or figures.NONE),
-        _finding(fixture, arm, cell=True),
-        *(code_cell(text, _CELL) if text is not None else figures.NONE for text in said),
+def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:
+    """`alone` says that nothing of base is known of any fixture, so that head needs no name."""
+    first = 1 if alone else 0
+    tallies = [str(tally or figures.NONE) for tally in (fixture.base, fixture.head)]
+    said = [
+        code_cell(text, _CELL) if text is not None else figures.NONE for text in _said(fixture, arm)
     ]
+    finding = _finding(fixture, arm, cell=True)
+    cells = [code_cell(fixture.id, 60), *tallies[first:], finding, *said[first:]]
     return f"| {' | '.join(cells)} |"
 
 
-def _blocks(fixture: FixtureResult, arm: Arm, limit: int) -> str:
+def _blocks(fixture: FixtureResult, arm: Arm, limit: int, *, alone: bool) -> str:
     tally = f"base {fixture.base or figures.NONE}, head {fixture.head or figures.NONE}"
+    labels = ("Base said", "Head said")
+    if alone:
+        tally, labels = f"{fixture.head or figures.NONE} passed", ("", "Said")
     parts = [f"{code(fixture.id, 80)} ({tally}) {_finding(fixture, arm, cell=False)}"]
-    for label, text in zip(("Base said", "Head said"), _said(fixture, arm), strict=True):
+    for label, text in zip(labels, _said(fixture, arm), strict=True):
         if text is not None:
             parts.append(f"{label}:\n\n{block(text, limit=limit)}")
     return "\n\n".join(parts)

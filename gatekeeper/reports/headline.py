@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.order import by_severity, worst_reasons
@@ -28,6 +29,7 @@ from gatekeeper.result import (
 
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
 _REASON_LIMIT = 600
+_MOST_AIMS = 3
 _COMPARED: frozenset[ReasonCode] = frozenset(
     {"regression", "undecided", "not_worse", "no_regression"}
 )
@@ -40,7 +42,6 @@ _ACTIONS: dict[ReasonCode, str] = {
     "slo": "Bring the prompt back within its objectives, or agree on another objective "
     "in a pull request of its own.",
     "tolerance": "Mend the prompt until enough of its fixtures pass; the failing ones are below.",
-    "budget": "The error budget is spent: only changes that make things better may merge.",
     "unread": "Run the gate again; what keeps it from reading the history is said below.",
     "weakened": "Take the loosening back, or have the policy allow it.",
     "removed": "Put the contract back, or remove the prompt with it.",
@@ -256,8 +257,32 @@ def _action(result: GateResult, contract: ContractResult) -> str:
     if result.verdict == "pass" or result.kind == "diff":
         return ""
     codes = [r.code for r in worst_reasons(contract) if r.verdict == result.verdict]
-    found = next((code for code in codes if code in _ACTIONS), None)
+    found = next((code for code in codes if code == "budget" or code in _ACTIONS), None)
+    if found == "budget":
+        return _thaw(contract)
     wanted = fixtures_wanted(contract.paired) if contract.paired else ""
     if found == "undecided" and wanted:
         return f"Add fixtures to see smaller drops: {wanted}."
     return _ACTIONS[found] if found else ""
+
+
+def _thaw(contract: ContractResult) -> str:
+    """What ends a freeze: a better change, time, or a person."""
+    spent = [budget for budget in contract.error_budgets if budget.spent_up]
+    aims = [
+        f"{'raise' if measure_of(b.objective).better == 'higher' else 'lower'} the "
+        f"{prose(label_of(b.objective), 100)}"
+        for b in spent[:_MOST_AIMS]
+    ]
+    more = f" and {len(spent) - len(aims)} more" if len(spent) > len(aims) else ""
+    better = f"{', '.join(aims)}{more}" or "make it better by the objective whose budget is spent"
+    ends = [budget.frozen_until for budget in spent if budget.frozen_until]
+    wait = "wait until the budget recovers"
+    if ends:
+        sooner = "sooner as good runs come, later where more fails"
+        wait = f"wait: the freeze lasts until {figures.moment(max(ends))}, {sooner}"
+    waive = code(f"/gatekeeper waive {contract.name}: REASON")
+    return (
+        f"{better[0].upper()}{better[1:]} beyond chance: a change that does may merge now. "
+        f"Or {wait}. Or a maintainer waives it with the comment {waive}."
+    )

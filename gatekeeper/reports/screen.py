@@ -18,7 +18,7 @@ from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.order import by_loss, by_severity
 from gatekeeper.reports.order import worst_reasons as reasons_of
 from gatekeeper.reports.paired import deciding_test, ended_early, fixtures_wanted
-from gatekeeper.reports.table import Column, columns, standing
+from gatekeeper.reports.table import Column, columns, shown_objectives, standing
 from gatekeeper.result import (
     ContractResult,
     FixtureResult,
@@ -201,9 +201,8 @@ def _objectives(contract: ContractResult) -> Text:
     if not contract.slo:
         return Text(figures.NONE)
     # The figures stand in the reasons below the table; a narrow terminal has no room for them.
-    shown = [
-        f"{visible(label_of(slo.objective))} {standing(slo, contract)}"
-        for slo in contract.slo
-        if slo.met is not True
-    ]
-    return Text("; ".join(shown) or "met")
+    if all(slo.met for slo in contract.slo):
+        return Text("met")
+    shown, rest = shown_objectives(contract)
+    named = [f"{visible(label_of(slo.objective))} {standing(slo, contract)}" for slo in shown]
+    return Text("; ".join([*named, *rest]))

@@ -5,6 +5,7 @@ A cell is a few short lines of plain text, which each report joins and escapes i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -23,6 +24,8 @@ from gatekeeper.result import ArmResult, ContractResult, GateResult, PairedResul
 from gatekeeper.slo.budget import ErrorBudget
 
 _UNKNOWN = (figures.NONE,)
+_MOST_OBJECTIVES = 3
+"""Of a contract, with their figures in a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,12 @@ def objective_value(slo: SloResult, value: float | None) -> str:
             return figures.NONE if value is None else f"{value:.3f}"
 
 
+def target(slo: SloResult) -> str:
+    """What is wanted, with the side on which it lies."""
+    sign = "≥" if measure_of(slo.objective).better == "higher" else "≤"
+    return f"{sign} {objective_value(slo, slo.target)}"
+
+
 def standing(slo: SloResult, contract: ContractResult) -> str:
     """`met`, `missed`, or that it is open and why."""
     if slo.met is not None:
@@ -86,6 +95,29 @@ def standing(slo: SloResult, contract: ContractResult) -> str:
     if contract.paired and ended_early(contract.paired):
         return "open: stopped early"
     return "open: too few samples"
+
+
+def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[str]]:
+    """Those that a reader must see one by one, missed ones first, and all others in a few words:
+    `8 met`, `8 open: stopped early`."""
+    unmet = [slo for slo in contract.slo if slo.met is not True]
+    first = sorted(unmet, key=_urgency)
+    if len(first) > _MOST_OBJECTIVES:
+        first = [slo for slo in first if _urgency(slo) < 2][:_MOST_OBJECTIVES]
+    rest = sorted((slo for slo in contract.slo if slo not in first), key=_urgency)
+    counted = Counter(standing(slo, contract) for slo in rest)
+    return first, [f"{number:,} {words}" for words, number in counted.items()]
+
+
+def _urgency(slo: SloResult) -> int:
+    """0 missed, 1 in doubt, 2 open but as wanted so far, 3 met."""
+    if slo.met is not None:
+        return 3 if slo.met else 0
+    if slo.unmeasured or slo.observed is None:
+        return 1
+    higher = measure_of(slo.objective).better == "higher"
+    short = slo.observed < slo.target if higher else slo.observed > slo.target
+    return 1 if short else 2
 
 
 def budget_left(contract: ContractResult) -> tuple[str, ...]:
@@ -130,17 +162,18 @@ def _chance(paired: PairedResult | None) -> Cell:
 
 
 def _objectives(contract: ContractResult) -> tuple[str, ...]:
-    """What is missed or open, in words; otherwise that all is met."""
+    """What is missed or open, with its figures, and what is left to say; or that all is met."""
     if not contract.slo:
         return _UNKNOWN
-    rows = [_objective(slo, contract) for slo in contract.slo if slo.met is not True]
-    return tuple(line for row in rows for line in row) or ("✅ met",)
+    if all(slo.met for slo in contract.slo):
+        return ("✅ met",)
+    shown, rest = shown_objectives(contract)
+    return (*(line for slo in shown for line in _objective(slo, contract)), *rest)
 
 
 def _objective(slo: SloResult, contract: ContractResult) -> tuple[str, ...]:
-    sign = "≥" if measure_of(slo.objective).better == "higher" else "≤"
     observed = f"{label_of(slo.objective)} {objective_value(slo, slo.observed)}"
-    wanted = f"wanted {sign} {objective_value(slo, slo.target)}"
+    wanted = f"wanted {target(slo)}"
     if slo.met is False:
         return f"❌ {observed}", wanted
     return observed, wanted, standing(slo, contract)

@@ -137,7 +137,7 @@ def test_what_was_exported_can_be_imported_once(ask: Ask, past: str, tmp_path: P
 def test_the_policy_says_where_it_is(
     made: GitRepository, ask: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask()[0].startswith("No run")
+    assert ask()[0].startswith("No such run")
     with Repository.open(made.path) as repository:
         open_history("branch:elsewhere", repository).append(RECORDS)
     made.commit("policy", {".github/gatekeeper.yml": "history: branch:elsewhere\n"})
@@ -168,7 +168,10 @@ def test_what_run_remembers_check_counts(
     made.switch("main")
     run = ["run", "--repo", str(made.path), "--out", str(tmp_path / "run")]
     assert main([*run, "--history", location]) in (0, 1)
+    begun = [] if ":" in location else [f"1 record added to {location}"]
+    assert result_of(tmp_path / "run")["notices"] == begun
     assert main([*run, "--history", location]) in (0, 1)
+    assert result_of(tmp_path / "run")["notices"] == []
     capsys.readouterr()
     (first, second) = map(
         json.loads, ask("--history", location, "--format", "jsonl")[0].splitlines()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import PROGRAM, chromium
-from reported import gate_result, past
+from reported import gate_result, past, run_result
 
 from gatekeeper.contract.trial import Judgement
 from gatekeeper.reports.html import render_html
@@ -344,4 +345,20 @@ def test_what_does_not_fit_is_told(browser: Browser, result: GateResult, tmp_pat
         broke = sum(f.change == "broke" for f in result.contracts[0].fixtures)
         page.locator("#state").select_option("broke")
         assert page.locator("#fixtures > li").count() == min(25, broke)
+        assert visit.faults == []
+
+
+def test_of_one_revision_no_sample_speaks_of_a_base(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    with ThreadPoolExecutor() as elsewhere:  # the browser's event loop runs in this thread
+        found = elsewhere.submit(run_result).result()
+    path.write_text(render_html(found), "utf-8")
+    with browser.new_page() as page:
+        visit = Visit(page).open(path).samples()
+        page.locator("#state").select_option("failing")
+        page.locator(".fixture").first.click()
+        assert re.fullmatch(r"\d/2", page.locator(".fixture .tally").first.inner_text())
+        assert set(page.locator(".card-head b").all_inner_texts()) == {"head"}
+        shown = page.locator("#fixtures").inner_text()
+        assert not re.search(r"\bbase\b", shown, re.IGNORECASE)
         assert visit.faults == []

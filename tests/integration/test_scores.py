@@ -71,9 +71,9 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
 @pytest.mark.parametrize(
     ("way", "met", "code", "observed", "told"),
     [
-        (AGAIN, True, 0, 1, "judge score 1.000 against 0.900 (met)"),
-        (ROUGH, False, 1, 0.75, "judge score 0.750 against 0.900 (missed)"),
-        (MIXED, None, 0, 0.9, "judge score 0.900 against 0.900 (open: too few samples)"),
+        (AGAIN, True, 0, 1, "met"),
+        (ROUGH, False, 1, 0.75, "missed"),
+        (MIXED, None, 0, 0.9, "open: too few samples"),
     ],
 )
 def test_a_score_is_met_missed_or_open(way, met, code, observed, told, repository, tmp_path):
@@ -88,8 +88,10 @@ def test_a_score_is_met_missed_or_open(way, met, code, observed, told, repositor
     assert low <= slo["observed"] <= high
     missed = [r for r in contract["reasons"] if r["code"] == "slo" and r["verdict"] == "fail"]
     assert bool(missed) is (met is False)
-    assert told in (out / "comment.md").read_text("utf-8")
-    assert told in html.unescape((out / "report.html").read_text("utf-8"))
+    row = ["judge score", "≥ 0.900", "–", f"{observed:.3f}", f"{low:.3f} to {high:.3f}", told, "–"]
+    assert f"| {' | '.join(row)} |" in (out / "comment.md").read_text("utf-8")
+    page = html.unescape((out / "report.html").read_text("utf-8"))
+    assert "".join(f"<td>{cell}</td>\n" for cell in row) in page
     metric = f'objective_met{{contract="titles",objective="judge_score"}} {int(bool(met))}'
     assert (metric in (out / "metrics.prom").read_text("utf-8")) is (met is not None)
 

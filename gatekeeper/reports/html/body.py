@@ -178,6 +178,7 @@ def _section(
             (markup.icon(reason.verdict, reason.verdict), plain(reason.text))
             for reason in worst_reasons(contract)
         ],
+        "measured": "Both arms" if contract.base and contract.head else "What was measured",
         "arms": [_arm(label, arm) for label, arm in _arms(contract) if arm],
         "strip": Markup(charts.interval_strip(contract)),  # noqa: S704
         "models": _model_change(contract),

@@ -127,7 +127,9 @@ def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
     )
     for arm in _ARMS:
         values = known.get(arm, [])
-        chart.add(arm, [(quantile(values, share), share) for share in _LATENCY_SHARES if values])
+        # Without a title it is not in the legend, and still keeps the other arm's colour.
+        title = arm if arm in known else None
+        chart.add(title, [(quantile(values, share), share) for share in _LATENCY_SHARES if values])
     table = [
         (
             arm,

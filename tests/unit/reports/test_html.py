@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reported import gate_result, past
+from reported import gate_result, past, run_result
 from unit.reports import early_examples, examples
 
 from gatekeeper.budgets import most_pressing
@@ -542,3 +542,14 @@ def test_another_model_and_a_fixture_that_repeats_another_are_told(result: GateR
     page = render_html(replace(result, contracts=(changed,)))
     assert "simulated/model → simulated/larger" in text_of(page)
     assert f"the same input as {contract.fixtures[0].id}" in " ".join(packed(page)["texts"])
+
+
+def test_of_one_revision_nothing_speaks_of_a_base() -> None:
+    page = render_html(run_result())
+    text = text_of(page)
+    assert "What was measured" in text
+    assert "Both arms" not in page
+    assert not re.search(r"\bbase\b", text, re.IGNORECASE)
+    (figure,) = re.findall(r"<figure class=\"chart\"><figcaption><b>Latency.*?</figure>", page)
+    assert "color-1" in figure
+    assert re.findall(r"<text[^>]*>(base|head)</text>", figure) == ["head"]

@@ -11,9 +11,11 @@ from rich.console import Console
 from unit.reports import early_examples, examples
 
 from gatekeeper.reports.comment import render_comment
+from gatekeeper.reports.html import render_html
 from gatekeeper.reports.terminal import print_result
 from gatekeeper.result import FixtureResult, GateResult, Reason, SloResult, Tally
 from gatekeeper.slo.budget import ErrorBudget
+from gatekeeper.stats.interval import ConfidenceInterval
 
 
 def _read(result: GateResult) -> str:
@@ -134,3 +136,79 @@ def test_unmet_objectives_of_every_kind() -> None:
         "❌ latency p95 5,100 ms<br>wanted ≤ 1,000 ms<br>"
         "cost per call unknown<br>wanted ≤ 0.0100 USD<br>open: not measured"
     ).replace("0.0100", "0.010")
+
+
+def _checks(count: int, observed: float | None, met: bool | None) -> tuple[SloResult, ...]:
+    """As many objectives of one standing, each with a name of its own."""
+    kind = f"{observed}-{met}".replace(".", "")
+    return tuple(SloResult(f"checks.{kind}-{n}", 0.9, observed, None, met) for n in range(count))
+
+
+@pytest.mark.parametrize(
+    ("slo", "cell"),
+    [
+        (_checks(9, 0.95, True), "✅ met"),
+        (_checks(2, 0.95, True), "✅ met"),
+        (
+            (*_checks(8, 0.95, True), *_checks(1, 0.8, False)),
+            "❌ 08-False-0 pass rate 80 %<br>wanted ≥ 90 %<br>8 met",
+        ),
+        (_checks(8, 0.95, None), "8 open: too few samples"),
+        (
+            (*_checks(4, 0.95, None), *_checks(1, 0.85, None), *_checks(2, 0.95, True)),
+            "085-None-0 pass rate 85 %<br>wanted ≥ 90 %<br>open: too few samples<br>"
+            "4 open: too few samples<br>2 met",
+        ),
+        (
+            (*_checks(2, None, None), *_checks(4, 0.8, False), *_checks(1, 0.95, True)),
+            "❌ 08-False-0 pass rate 80 %<br>wanted ≥ 90 %<br>"
+            "❌ 08-False-1 pass rate 80 %<br>wanted ≥ 90 %<br>"
+            "❌ 08-False-2 pass rate 80 %<br>wanted ≥ 90 %<br>"
+            "1 missed<br>2 open: not measured<br>1 met",
+        ),
+    ],
+)
+def test_of_many_objectives_what_matters_is_shown_and_the_rest_counted(
+    slo: tuple[SloResult, ...], cell: str
+) -> None:
+    contract = replace(examples.passing_contract(), slo=slo)
+    assert _row(_read(examples.result(contract)), "order-id")[5] == cell
+
+
+def test_latency_is_in_doubt_above_its_target_and_a_terminal_names_what_is() -> None:
+    slow = SloResult("latency_p95_ms", 1000, 1400.0, None, None)
+    quick = replace(slow, objective="latency_p50_ms", observed=300.0)
+    slo = (*_checks(3, 0.95, None), *_checks(2, 0.95, True), quick, slow)
+    printed = _printed(examples.result(replace(examples.passing_contract(), slo=slo)))
+    shown = "latency p95 open: too few samples; 4 open: too few samples; 2 met"
+    assert shown in " ".join(printed.split())
+
+
+def test_every_objective_has_a_row_in_how_it_was_decided() -> None:
+    hostile = "checks.a|b <img src=x>"
+    slo = (
+        SloResult("success_rate", 0.9, 0.97, ConfidenceInterval(0.93, 0.99), True),
+        SloResult(hostile, 0.5, 0.0001, None, False),
+        SloResult("cost_per_call_usd", 0.01, None, None, None),
+    )
+    budgets = (
+        examples.BUDGET,
+        ErrorBudget("7d", 10, 5.0, 6, -1.0, objective=hostile),
+    )
+    contract = replace(examples.passing_contract(), slo=slo, error_budgets=budgets)
+    comment = _read(examples.result(contract))
+    fold = comment.partition("How this was decided")[2].partition("</details>")[0]
+    table = fold.partition("Objectives of `order-id`:\n\n")[2].partition("\n\n")[0]
+    assert table.splitlines() == [
+        "| Objective | Target | Window | Observed | Interval | Standing | Budget left |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| success rate | ≥ 90 % | 28d | 97 % | 93 % to 99 % | met | 61.7 % |",
+        "| a&#124;b &lt;img src=x> pass rate | ≥ 50 % | 7d | &lt; 0.1 % | – | missed | −20 % |",
+        "| cost per call | ≤ 0.010 USD | – | unknown | – | open: not measured | – |",
+    ]
+    page = " ".join(render_html(examples.result(contract)).split())
+    cells = ("success rate", "≥ 90 %", "28d", "97 %", "93 % to 99 %", "met", "61.7 %")
+    row = " ".join(f"<td>{cell}</td>" for cell in cells)
+    assert row in page.replace("\u00a0", " ")
+    assert "a|b &lt;img src=x&gt; pass rate" in page
+    assert "<li> <p>" not in page

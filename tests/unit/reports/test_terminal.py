@@ -119,7 +119,7 @@ def test_what_is_no_terminal_has_no_width() -> None:
         "75 % (30/40)",
         "−20 points [−28.3, −12.9]",
         "0.011",
-        "success rate missed",
+        "success rate missed; 1 met",
         "61.7 %",
         "fail",
     ]

@@ -190,13 +190,16 @@
     return fixture.headPassed ? ["pass", "passes"] : ["fail", "fails"];
   }
 
+  /** Of a run of one revision, or a new contract, there is none. */
+  const hasBase = (fixture) => fixture.basePassed !== null || fixture.base !== "–" || samplesOf(fixture).some((sample) => !sample.arm);
+
   function fixtureRow(fixture) {
     const [name, label] = standing(fixture);
     const body = element("div", { class: "samples", hidden: true });
     const button = element("button", { type: "button", class: "fixture", "aria-expanded": "false" },
       icon(name, label), element("b", {}, text(fixture.id)),
       fixture.category >= 0 && element("span", { class: "tag" }, text(fixture.category)),
-      element("span", { class: "tally" }, `base ${fixture.base} · head ${fixture.head}`),
+      element("span", { class: "tally" }, hasBase(fixture) ? `base ${fixture.base} · head ${fixture.head}` : fixture.head),
       element("span", { class: `state ${name}` }, label));
     button.addEventListener("click", () => {
       const open = button.getAttribute("aria-expanded") === "true";
