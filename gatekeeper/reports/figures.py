@@ -39,6 +39,11 @@ def size_in_points(effect: float) -> str:
     return f"{number}{_JOINED}{'point' if number == '1' else 'points'}"
 
 
+def percent_interval(interval: ConfidenceInterval | None) -> str:
+    """`91.2 % – 98.4 %`, empty where there is none."""
+    return "" if interval is None else f"{percent(interval.low)} – {percent(interval.high)}"
+
+
 def points_interval(interval: ConfidenceInterval | None) -> str:
     """`[−29.1, −8.2]`, empty where there is none."""
     if interval is None or not all(map(math.isfinite, (interval.low, interval.high))):
