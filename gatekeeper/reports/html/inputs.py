@@ -4,13 +4,9 @@ not the same in all of them. The instructions that all share are in the prompt, 
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Mapping, Sequence
 
 from gatekeeper.contract.model import Message
-
-_WORD_END = re.compile(r"\S*\Z")
-_WORD_START = re.compile(r"\A\S*")
 
 Messages = Sequence[Message]
 
@@ -41,10 +37,18 @@ def _common(texts: Sequence[str]) -> tuple[int, int]:
     beginning = _shared(texts)
     if all(text == beginning for text in texts):
         return len(beginning), 0
-    start = len(_WORD_END.sub("", beginning))
+    start = len(beginning) - _last_word(beginning)
     # What is taken from the beginning cannot be taken from the end once more.
     ending = _shared([text[start:][::-1] for text in texts])[::-1]
-    return start, len(_WORD_START.sub("", ending))
+    return start, len(ending) - _last_word(ending[::-1])
+
+
+def _last_word(text: str) -> int:
+    """How long the word is with which the text ends; 0 where it ends with a space. In a time that
+    grows with the text: a pattern that looks for its end would start anew at every character."""
+    if not text or text[-1].isspace():
+        return 0
+    return len(text.rsplit(maxsplit=1)[-1])
 
 
 def _shared(texts: Sequence[str]) -> str:
