@@ -211,9 +211,13 @@ def test_a_contract_can_name_no_code(kind: str, git_repository: Create, tmp_path
 
 
 def test_a_model_is_a_name_and_no_address(
-    git_repository: Create, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    git_repository: Create,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With an address, or a key's name, a pull request could have keys sent to itself."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     for old, new in (
         (f"recorded/{RECORDING}", "openai/https://evil.example/v1"),
         (

@@ -123,9 +123,11 @@ def test_a_fixture_opens_on_both_answers_with_the_words_that_differ(visit: Visit
 
 
 def test_fixtures_are_found_by_what_was_asked_and_answered(visit: Visit) -> None:
+    from playwright.sync_api import expect
+
     page = visit.page
     page.locator("#text").fill("order 17.")
-    page.wait_for_function("document.querySelectorAll('#fixtures > li').length === 1")
+    expect(page.locator("#fixtures > li")).to_have_count(1)
     assert fixtures(page) == ["account-0017"]
     assert page.locator("#found").inner_text() == "1 of 60 fixtures"
     page.locator("#reset").click()

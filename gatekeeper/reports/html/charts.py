@@ -224,10 +224,11 @@ def interval_strip(contract: ContractResult) -> str:
 def _imported() -> Any:
     """Pygal without the finder that it leaves behind for plug-ins: every later import of the
     process would ask it, and Python 3.11 warns of its old interface."""
-    before = list(sys.meta_path)
     import pygal
+    from pygal import PluginImportFixer
 
-    sys.meta_path[:] = [finder for finder in sys.meta_path if finder in before]
+    # That of importlib_metadata, which pygal imports, stays: Python's own has made way for it.
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, PluginImportFixer)]
     return pygal
 
 

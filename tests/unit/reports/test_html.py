@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import html
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -400,6 +401,7 @@ def test_where_nothing_is_known_nothing_is_drawn() -> None:
 def test_pygal_leaves_the_importer_as_it_was() -> None:
     render_html(replace(examples.FAIL, past=past("speech-tag")))
     assert not [f for f in sys.meta_path if type(f).__name__ == "PluginImportFixer"]
+    assert importlib.metadata.version("pygal")
 
 
 def test_an_early_stop_shows_no_effect_as_if_it_were_exact() -> None:

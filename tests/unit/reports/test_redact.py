@@ -19,7 +19,7 @@ from unit.reports.examples import result as result_of
 from gatekeeper.reports.harmless import block, code, html_code, prose, xml_text
 from gatekeeper.reports.junit import render_junit
 from gatekeeper.reports.machine import render_result
-from gatekeeper.reports.redact import Redactor, redactor
+from gatekeeper.reports.redact import _OWN_WORDS, Redactor, redactor
 from gatekeeper.reports.samples import render_samples
 from gatekeeper.result import Reason
 
@@ -146,6 +146,7 @@ def test_text_without_the_secret_stays(secret: str, text: str) -> None:
 
 @given(long_secrets, st.lists(visible_text, max_size=4))
 def test_redacted_json_is_json(secret: str, texts: list[str]) -> None:
+    assume(secret not in _OWN_WORDS)
     document = {"before": texts, "secret": secret, "inside": f"a{secret}\nb", "after": texts}
     redacting = Redactor([secret])
     document = redacting.value(document)
