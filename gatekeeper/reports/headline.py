@@ -260,10 +260,19 @@ def _action(result: GateResult, contract: ContractResult) -> str:
     found = next((code for code in codes if code == "budget" or code in _ACTIONS), None)
     if found == "budget":
         return _thaw(contract)
-    wanted = fixtures_wanted(contract.paired) if contract.paired else ""
-    if found == "undecided" and wanted:
-        return f"Add fixtures to see smaller drops: {wanted}."
+    if found == "undecided":
+        return _to_be_sure(contract)
     return _ACTIONS[found] if found else ""
+
+
+def _to_be_sure(contract: ContractResult) -> str:
+    """What broke is looked at in a minute; more fixtures come after it."""
+    broke = sum(fixture.change == "broke" for fixture in contract.fixtures)
+    look = f"Look at the {figures.count(broke, 'fixture')} that broke, below. " if broke else ""
+    wanted = fixtures_wanted(contract.paired) if contract.paired else ""
+    if wanted:
+        return f"{look}Add fixtures to see smaller drops: {wanted}."
+    return f"{look}{_ACTIONS['undecided']}"
 
 
 def _thaw(contract: ContractResult) -> str:
