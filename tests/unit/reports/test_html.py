@@ -104,7 +104,7 @@ def test_nothing_is_asked_of_a_network(result: GateResult) -> None:
     addresses = set(re.findall(r"""(?:src|href|action)=["']([^"']*)""", body))
     assert all(address.startswith("#") for address in addresses)
     names = set(re.findall(r"https?://[\w./]*", body))
-    # Names of XML, not addresses; the second one stands only where the writer knows a prefix for it.
+    # Names of XML, not addresses; the second stands only where the writer has a prefix for it.
     assert "http://www.w3.org/2000/svg" in names
     assert names <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     assert " style=" not in body
