@@ -52,11 +52,26 @@ def add_past(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_out(parser: argparse.ArgumentParser, default: Path = DEFAULT_OUT) -> None:
+    """Where reports go."""
+    parser.add_argument(
+        "--out", type=Path, default=default, metavar="DIR", help=f"(default: {default})"
+    )
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    """Whether models are asked at all."""
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="answer every model from this samples.jsonl and call none",
+    )
+
+
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Where a run's reports go, and what it knows beforehand."""
-    parser.add_argument(
-        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help=f"(default: {DEFAULT_OUT})"
-    )
+    add_out(parser)
     parser.add_argument(
         "--format",
         action="append",
@@ -69,12 +84,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="past runs of the default branch: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
     )
-    parser.add_argument(
-        "--replay",
-        type=Path,
-        metavar="FILE",
-        help="answer every model from this samples.jsonl and call none",
-    )
+    add_replay(parser)
 
 
 def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:

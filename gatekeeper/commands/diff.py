@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.commands.arguments import add_contract
+from gatekeeper.commands.arguments import add_contract, add_out, add_replay
 from gatekeeper.commands.output import report
 from gatekeeper.contract.policy import Allow, Policy, load_policy
 from gatekeeper.errors import UsageError
@@ -29,15 +29,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             help=f"{says}: a revision, or the folder or file of an earlier run's reports",
         )
     add_contract(parser)
-    parser.add_argument(
-        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help=f"(default: {DEFAULT_OUT})"
-    )
-    parser.add_argument(
-        "--replay",
-        type=Path,
-        metavar="FILE",
-        help="answer every model from this samples.jsonl and call none",
-    )
+    add_out(parser, DEFAULT_OUT)
+    add_replay(parser)
 
 
 def diff(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper.commands.arguments import add_out, add_replay
 from gatekeeper.commands.output import readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
@@ -39,15 +40,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, metavar="N", help="of each fixture (default: the contract's)"
     )
     parser.add_argument("--ref", help="the revision (default: the work tree as it stands)")
-    parser.add_argument(
-        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help=f"(default: {DEFAULT_OUT})"
-    )
-    parser.add_argument(
-        "--replay",
-        type=Path,
-        metavar="FILE",
-        help="answer every model from this samples.jsonl and call none",
-    )
+    add_out(parser, DEFAULT_OUT)
+    add_replay(parser)
 
 
 def sweep(arguments: argparse.Namespace) -> int:
