@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.network_guard import HostRefused
 from gatekeeper.providers.wire import Exchange
 
 _LONGEST_MESSAGE = 300
 _RETRYABLE = frozenset({408, 409, 425, 429})
+_GAVE_UP = frozenset({408, 499, 504, 524})
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SECRET_LOOK = re.compile(
     r"\b(?:sk|pk|gsk|hf|xai|AIza|ghp|ghs|github_pat)[-_]?[A-Za-z0-9_\-]{12,}"
@@ -30,19 +32,39 @@ _UNKNOWN_MODEL = re.compile(
 )
 
 
-def call_failed(
-    model: str, error: Exception, exchange: Exchange, missing_keys: tuple[str, ...] = ()
-) -> CallFailed:
-    """The failure of one call. `missing_keys` are environment variables the model needs."""
+def call_failed(model: str, error: Exception, exchange: Exchange) -> CallFailed:
+    """Tell what the failure of one call means."""
     text = plain(str(error))
+    refused = exchange.fault if exchange.status is None else None
+    refused = refused or _refused_connection(error)
+    if refused is not None:
+        # Where the request would go is the same for every other one.
+        return CallFailed(f"{model}: not sent: {plain(refused)}", fatal=True)
+    if exchange.fault is not None:
+        text = f"{model}: HTTP {exchange.status}: {plain(exchange.fault)}"
+        return CallFailed(text, billable=exchange.status is not None and exchange.status < 300)
     if exchange.status is None:
-        return _without_answer(model, error, text, missing_keys)
-    return _with_status(model, exchange.status, text, exchange.retry_after)
+        failure = _without_answer(model, error, text)
+    else:
+        failure = _with_status(model, exchange.status, text, exchange.retry_after)
+    # A refusal costs nothing. A request that got no answer may have had one on its way, and so
+    # may one that a proxy gave up waiting for.
+    answered = exchange.status is not None and exchange.status < 400
+    gave_up = exchange.status in _GAVE_UP or (exchange.status is None and exchange.reached)
+    failure.billable = answered or gave_up
+    return failure
 
 
-def _without_answer(
-    model: str, error: Exception, text: str, missing_keys: tuple[str, ...]
-) -> CallFailed:
+def _refused_connection(error: BaseException | None) -> str | None:
+    """The connection that the guard refused, if that is what the error comes from."""
+    while error is not None:
+        if isinstance(error, HostRefused):
+            return f"a connection to another host: {error}"
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
     names = {kind.__name__ for kind in type(error).__mro__}
     if "LLM Provider NOT provided" in str(error):
         return CallFailed(
@@ -53,9 +75,6 @@ def _without_answer(
         )
     if "UnsupportedParamsError" in names:
         return CallFailed(f"{model}: {text}", fatal=True, author=True)
-    if missing_keys and "Timeout" not in names:
-        text = f"{model}: no API key; set {' and '.join(missing_keys)}"
-        return CallFailed(text, fatal=True, author=True)
     if names & {"AuthenticationError", "PermissionDeniedError"}:
         return CallFailed(f"{model}: {text}", fatal=True)
     if names & {"BadRequestError", "UnprocessableEntityError"}:

@@ -4,47 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import os
 from typing import Any
 
 from gatekeeper.contract.model import Message
+from gatekeeper.contract.model_params import HOSTED_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
+from gatekeeper.providers.endings import filtered_prompt, read_ending
+from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.failures import call_failed
+from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.providers.quiet_litellm import load_litellm
 from gatekeeper.providers.wire import Exchange, Wire, current_exchange
 
-# What a contract may set. Everything else stays out: litellm takes `api_base`, `api_key`,
-# `extra_headers` and many more as parameters, with which a pull request could send the
-# key of whoever runs the gate to a server of its own.
-PARAMS = frozenset(
-    {
-        "frequency_penalty",
-        "logit_bias",
-        "logprobs",
-        "max_completion_tokens",
-        "max_tokens",
-        "min_p",
-        "parallel_tool_calls",
-        "presence_penalty",
-        "reasoning_effort",
-        "repetition_penalty",
-        "response_format",
-        "safety_settings",
-        "seed",
-        "service_tier",
-        "stop",
-        "temperature",
-        "thinking",
-        "tool_choice",
-        "tools",
-        "top_k",
-        "top_logprobs",
-        "top_p",
-        "verbosity",
-    }
-)
-
 _LONGEST_NAME = 100
+_MOST_TOKENS = 1_000_000_000
 _REHEARSAL_SECONDS = 10.0
 _TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
 
@@ -57,33 +33,39 @@ class HostedClient:
         self._session: _Session | None = None
 
     async def complete(self, request: Request) -> Completion:
-        _refuse(request)
-        session = await self._open()
-        exchange = Exchange()
+        _require_known_params(request)
+        endpoint = _endpoint(request.model)
+        session = await self._open(endpoint)
+        exchange = Exchange(endpoint)
         token = current_exchange.set(exchange)
         try:
-            arguments = _arguments(session.litellm, request)
+            arguments = _arguments(session.litellm, request, endpoint)
             call = asyncio.ensure_future(session.litellm.acompletion(**arguments))
             response = await _answer(call, exchange)
         except Exception as error:
-            missing = () if exchange.status else _missing_keys(session.litellm, request.model)
-            raise call_failed(request.model, error, exchange, missing) from error
+            filtered = filtered_prompt(exchange)
+            if filtered is not None:
+                return filtered
+            raise call_failed(request.model, error, exchange) from error
         finally:
             current_exchange.reset(token)
         return _completion(session.litellm, request.model, response, exchange)
 
     async def require_key(self, model: str) -> None:
-        """Refuse a model whose key is missing, before anything is sent. Raises UsageError.
+        """Refuse a model that cannot be asked, before anything is sent: its name, its provider, an
+        address or a key that is missing. Raises UsageError.
 
-        litellm may find elsewhere what the environment seems to lack (a profile, a token of the
-        machine, a server that asks for no key), so a call is tried that ends at the wire.
+        AWS's and Google's libraries may find elsewhere what the environment seems to lack (a
+        profile, a token of the machine), so for those a call is tried that ends at the wire.
         """
-        session = await self._open()
-        missing = _missing_keys(session.litellm, model)
-        if not missing or await _reaches_the_wire(session.litellm, model):
-            return
+        endpoint = endpoint_of(model, os.environ)
+        if not endpoint.missing or endpoint.provider.ambient:
+            # Loading litellm here takes none of the first calls' time.
+            session = await self._open(endpoint)
+            if not endpoint.missing or await _reaches_the_wire(session.litellm, model, endpoint):
+                return
         raise UsageError(
-            f"{model}: no API key, so no model was called; set {' and '.join(missing)} in the "
+            f"{model}: no API key, so no model was called; set {_either(endpoint.missing)} in the "
             "environment"
         )
 
@@ -92,10 +74,11 @@ class HostedClient:
             await self._session.close()
             self._session = None
 
-    async def _open(self) -> _Session:
+    async def _open(self, endpoint: Endpoint) -> _Session:
         async with self._opening:
             if self._session is None:
                 self._session = _Session(await asyncio.to_thread(load_litellm))
+        self._session.guard.allow(endpoint.host_patterns)
         return self._session
 
 
@@ -113,6 +96,7 @@ class _Session:
             timeout=_TIMEOUT_SECONDS,
         )
         self._wire = Wire(client)
+        self.guard = NetworkGuard()
         # litellm makes the transport of every asynchronous client here, also of OpenAI's. Up to
         # 1.83 the function's name began with an underscore; later that is but an alias.
         self._handler = http_handler.AsyncHTTPHandler
@@ -125,11 +109,13 @@ class _Session:
         for name in self._own_transport:
             setattr(self._handler, name, staticmethod(lambda **_: self._wire))
         litellm.in_memory_llm_clients_cache.flush_cache()
+        self.guard.start()
 
     async def close(self) -> None:
         from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
         from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
+        self.guard.stop()
         for name, own in self._own_transport.items():
             setattr(self._handler, name, staticmethod(own))
         await self._wire.shut_down()
@@ -157,25 +143,39 @@ async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
         raise
 
 
-def _refuse(request: Request) -> None:
-    if "://" in request.model:
-        raise CallFailed(
-            f"{request.model}: a model is named, not addressed", fatal=True, author=True
-        )
-    unknown = sorted(set(request.params) - PARAMS)
+def _endpoint(model: str) -> Endpoint:
+    try:
+        endpoint = endpoint_of(model, os.environ)
+    except UsageError as error:
+        raise CallFailed(str(error), fatal=True, author=True) from error
+    if endpoint.missing and not endpoint.provider.ambient:
+        text = f"{model}: no API key; set {_either(endpoint.missing)}"
+        raise CallFailed(text, fatal=True, author=True)
+    return endpoint
+
+
+def _either(variables: tuple[str, ...]) -> str:
+    return " or ".join(variables)
+
+
+def _require_known_params(request: Request) -> None:
+    unknown = sorted(set(request.params) - HOSTED_PARAMS)
     if unknown:
         raise CallFailed(
             f"{request.model}: the parameter {unknown[0]!r} cannot be set by a contract; "
-            f"use any of {', '.join(sorted(PARAMS))}",
+            f"use any of {', '.join(sorted(HOSTED_PARAMS))}",
             fatal=True,
             author=True,
         )
 
 
-def _arguments(litellm: Any, request: Request) -> dict[str, Any]:
+def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         **request.params,
-        "model": request.model,
+        "model": endpoint.model,
+        # Both, or litellm would look for them, and may find another provider's.
+        "api_key": endpoint.api_key,
+        "api_base": endpoint.api_base,
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
         "num_retries": 0,
         "max_retries": 0,
@@ -185,19 +185,19 @@ def _arguments(litellm: Any, request: Request) -> dict[str, Any]:
     # other unsupported parameter is the author's to remove, so litellm's refusal stands.
     if request.seed is not None and "seed" not in request.params:
         with contextlib.suppress(Exception):
-            if "seed" in (litellm.get_supported_openai_params(request.model) or ()):
+            if "seed" in (litellm.get_supported_openai_params(endpoint.model) or ()):
                 arguments["seed"] = request.seed
     return arguments
 
 
-async def _reaches_the_wire(litellm: Any, model: str) -> bool:
+async def _reaches_the_wire(litellm: Any, model: str, endpoint: Endpoint) -> bool:
     """Whether litellm has all that it takes to ask; nothing is sent."""
-    rehearsal = Exchange(refused=True)
+    rehearsal = Exchange(endpoint, refused=True)
     token = current_exchange.set(rehearsal)
     request = Request(model, (Message("user", "-"),), {}, None, 0)
     try:
         async with asyncio.timeout(_REHEARSAL_SECONDS):
-            await litellm.acompletion(**_arguments(litellm, request))
+            await litellm.acompletion(**_arguments(litellm, request, endpoint))
     except TimeoutError:
         return True  # it looks for credentials somewhere, and may find them
     except Exception:
@@ -207,30 +207,31 @@ async def _reaches_the_wire(litellm: Any, model: str) -> bool:
     return True
 
 
-def _missing_keys(litellm: Any, model: str) -> tuple[str, ...]:
-    with contextlib.suppress(Exception):
-        return tuple(litellm.validate_environment(model)["missing_keys"])
-    return ()
-
-
 def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> Completion:
-    try:
-        text = response.choices[0].message.content
-    except (AttributeError, IndexError, TypeError):
-        text = None
-    if not isinstance(text, str):
-        raise CallFailed(f"{model}: an answer without text", retryable=True)
+    ending = read_ending(response, exchange)
+    if ending is None:
+        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
     usage = getattr(response, "usage", None)
     # litellm reports zero where the provider reported nothing; no prompt has no tokens.
-    prompt_tokens = getattr(usage, "prompt_tokens", None) or None
+    prompt_tokens = _count(usage, "prompt_tokens") or None
+    completion_tokens = _count(usage, "completion_tokens") if prompt_tokens else None
     return Completion(
-        text=text,
+        text=ending.text,
         latency_ms=exchange.latency_ms,
         prompt_tokens=prompt_tokens,
-        completion_tokens=usage.completion_tokens if usage and prompt_tokens else None,
-        cost_usd=_cost(litellm, model, response) if prompt_tokens else None,
+        completion_tokens=completion_tokens,
+        cost_usd=None if completion_tokens is None else _cost(litellm, model, response),
         fingerprint=_fingerprint(response),
+        finish_reason=ending.reason,
     )
+
+
+def _count(usage: Any, name: str) -> int | None:
+    """What the provider says it counted; None for what cannot be a count of tokens."""
+    said = getattr(usage, name, None)
+    if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said <= _MOST_TOKENS:
+        return None
+    return said
 
 
 def _fingerprint(response: Any) -> str | None:
@@ -245,6 +246,7 @@ def _fingerprint(response: Any) -> str | None:
 def _cost(litellm: Any, model: str, response: Any) -> float | None:
     """The call's price; None where litellm knows none, which is no reason to fail."""
     try:
-        return float(litellm.completion_cost(completion_response=response, model=model))
+        cost = float(litellm.completion_cost(completion_response=response, model=model))
     except Exception:
         return None
+    return cost if 0 <= cost < math.inf else None

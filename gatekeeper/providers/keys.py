@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from gatekeeper.errors import UsageError
+from gatekeeper.sampling.cache import signing_key
+
+WAIVER_KEY = "GATEKEEPER_WAIVER_KEY"
+
 _KEY = re.compile(r"API_KEY$")
 _ADDRESS = re.compile(r"(?:API_BASE|BASE_URL)$")
 _SHORTEST = 16
@@ -18,3 +23,22 @@ def model_access(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if not keys:
         return ()
     return (*keys, *((n, v) for n, v in environ.items() if _ADDRESS.search(n)))
+
+
+def waiver_keys(environ: Mapping[str, str]) -> tuple[bytes, ...]:
+    """Return the keys that sign and verify waivers: what the bot's job and the gate's job know,
+    and no other workflow.
+
+    The variable GATEKEEPER_WAIVER_KEY if it is set, else one key for each key of a model. The
+    two jobs need to share one. Empty if there is no such secret. Raises UsageError if
+    GATEKEEPER_WAIVER_KEY is too short.
+    """
+    given = environ.get(WAIVER_KEY, "").strip()
+    if given and len(given) < _SHORTEST:
+        raise UsageError(
+            f"{WAIVER_KEY} has {len(given)} characters, and can be guessed; "
+            f"set a random one of {_SHORTEST} or more"
+        )
+    models = [value for name, value in model_access(environ) if not _ADDRESS.search(name)]
+    secrets = [given] if given else list(dict.fromkeys(models))
+    return tuple(signing_key([("waiver", secret)], b"waiver record 1") for secret in secrets)

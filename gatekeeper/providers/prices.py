@@ -1,41 +1,186 @@
-"""What a request may cost before it is made."""
+"""What a request may cost before it is made, by litellm's price list.
+
+There are two answers, for two questions. `expected_cost` is for a person who plans: what a check
+will cost, about. `worst_cost` is for the limit: what one request can cost at most. It is often a
+hundred times as much, because few answers are as long as they may be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeGuard
 
 from gatekeeper.contract.trial import Request
+from gatekeeper.providers.price_list import price_entry
 
 _CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English
 _ASSUMED_ANSWER_TOKENS = 256
 _MOST_TOKENS = 1_000_000_000
 
+# What a provider puts around the messages is not ours to see: roles and separators, a system prompt
+# of its own, and instructions for tools and formats (Anthropic counts 346 tokens for tools).
+_TOKENS_AROUND_A_REQUEST = 512
+_TOKENS_AROUND_A_MESSAGE = 32
 
-def estimated_cost(request: Request) -> float | None:
-    """US dollars: the answer is taken to use up `max_tokens`, or 256 tokens where unset.
+_FREE = ("local/", "recorded/", "ollama/", "ollama_chat/")
+"""Run on this machine or from a file. litellm would ask ollama's server for its price of 0."""
 
-    None where the price is not known. An embedded or recorded model costs nothing.
+_INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
+_OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
+_THRESHOLD = re.compile(r"_above_(\d+)(k?)_tokens")
+_UPLIFT = re.compile(r"regional_(?:processing|endpoint)_uplift_multiplier")
+_PLAIN_TIERS = frozenset({"default", "standard", "standard_only", "flex"})
+
+
+def expected_cost(request: Request) -> float | None:
+    """About what the request costs, in US dollars, for a person to plan with.
+
+    The answer is taken to use up `max_tokens`, or 256 tokens if it is not set: an answer of the
+    model's maximum is rare. None if the price is not known. An embedded or recorded model costs
+    nothing.
     """
-    if request.model.startswith(("local/", "recorded/")):
+    if request.model.startswith(_FREE):
         return 0.0
-    from gatekeeper.providers.quiet_litellm import load_litellm
-
-    characters = sum(len(message.content) for message in request.messages)
-    longest = _longest_answer(request.params)
-    try:
-        prices = load_litellm().cost_per_token(
-            model=request.model,
-            prompt_tokens=-(-characters // _CHARACTERS_PER_TOKEN),
-            completion_tokens=longest,
-        )
-    except Exception:  # litellm raises a bare Exception for a model it has no price of
+    entry = price_entry(request.model)
+    if entry is None:
         return None
-    return float(sum(prices))
+    characters = sum(len(message.content) for message in request.messages)
+    tokens = -(-characters // _CHARACTERS_PER_TOKEN)
+    answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
+    paid_input = max(_rates(entry, _INPUT[:1], tokens, "default"), default=None)
+    paid_output = max(_rates(entry, _OUTPUT[:1], tokens, "default"), default=None)
+    if paid_input is None and paid_output is None:
+        return None
+    cost = (paid_input or 0.0) * tokens + (paid_output or 0.0) * answer
+    return cost + _fee_per_request(entry)
 
 
-def _longest_answer(params: Mapping[str, Any]) -> int:
-    """What the head of a fork writes here must not make a forecast cheap, let alone negative."""
+def worst_cost(request: Request) -> float | None:
+    """The most that the request can cost, in US dollars, for the limit to hold.
+
+    Every byte of the input is counted as a token, and the answer is as long as it may be: by
+    `max_tokens` or `max_completion_tokens`, else by the model's own maximum. Of several prices
+    for a token the highest counts that the request can come under. None if no price is known;
+    infinite if there is a price and nothing bounds the answer. An embedded or recorded model
+    costs nothing.
+
+    A provider that answers with more tokens than it was asked for can still cost more.
+    """
+    if request.model.startswith(_FREE):
+        return 0.0
+    entry = price_entry(request.model)
+    if entry is None:
+        return None
+    tokens = _most_input_tokens(request)
+    tier = request.params.get("service_tier")
+    paid_input = max(_rates(entry, _INPUT, tokens, tier), default=None)
+    paid_output = max(_rates(entry, _OUTPUT, tokens, tier), default=None)
+    if paid_input is None and paid_output is None:
+        return None
+    if _has_unbounded_fees(entry, request.params):
+        return math.inf
+    answer = 0.0
+    if paid_output:
+        answer = paid_output * _longest_answer(entry, request.params)
+    cost = _uplift(entry) * ((paid_input or 0.0) * tokens + answer)
+    return cost + _fee_per_request(entry)
+
+
+def _written_maximum(params: Mapping[str, Any]) -> int | None:
+    """The most tokens that the parameters allow; None if they set no sound maximum. What the head
+    of a fork writes here must not make a price cheap, let alone negative."""
     written = (params.get(name) for name in ("max_completion_tokens", "max_tokens"))
-    counts = [w for w in written if isinstance(w, int | float) and w is not True and w > 0]
-    return int(min(max(counts, default=_ASSUMED_ANSWER_TOKENS), _MOST_TOKENS))
+    counts = [w for w in written if _is_number(w) and w > 0]
+    return int(min(max(counts), _MOST_TOKENS)) or 1 if counts else None
+
+
+def _longest_answer(entry: Mapping[str, Any], params: Mapping[str, Any]) -> float:
+    written = _written_maximum(params)
+    if written is None:
+        known = entry.get("max_output_tokens") or entry.get("max_tokens")
+        return float(known) if _is_number(known) and known > 0 else math.inf
+    thinking = params.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
+    return max(written, min(budget, _MOST_TOKENS)) if _is_number(budget) else written
+
+
+def _most_input_tokens(request: Request) -> int:
+    """No tokenizer makes more tokens than there are bytes."""
+    texts = [message.content for message in request.messages]
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    # Tools and formats are sent as input too; with ASCII escapes JSON is at its longest.
+    size += len(json.dumps(dict(request.params), default=str))
+    return size + _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(texts)
+
+
+def _rates(
+    entry: Mapping[str, Any], kinds: tuple[str, ...], tokens: int, tier: object
+) -> Iterator[float]:
+    """Each price of a token of these kinds that the request can come under."""
+    for name, price in _prices(entry, tokens):
+        kind = next((kind for kind in kinds if name.startswith(kind)), None)
+        if kind is None or not _is_number(price):
+            continue
+        variant = name.removeprefix(kind)
+        threshold = _THRESHOLD.search(variant)
+        if threshold:
+            if tokens <= int(threshold[1]) * (1000 if threshold[2] else 1):
+                continue
+            variant = variant.replace(threshold[0], "")
+        if _is_possible(variant.removeprefix("_"), tier, entry):
+            yield float(price)
+
+
+def _prices(entry: Mapping[str, Any], tokens: int) -> Iterator[tuple[str, Any]]:
+    yield from entry.items()
+    for stage in entry.get("tiered_pricing") or ():
+        start = (stage.get("range") or [0])[0]
+        if start <= tokens:
+            yield from stage.items()
+
+
+def _is_possible(variant: str, tier: object, entry: Mapping[str, Any]) -> bool:
+    """Whether a request of that service tier may be billed by that variant of a price. Without a
+    tier, OpenAI goes by the settings of the project, which may say priority."""
+    if not variant:
+        return True
+    if tier in (None, "auto"):
+        by_project = tier == "auto" or entry.get("litellm_provider") == "openai"
+        return variant == "priority" and by_project
+    return not (isinstance(tier, str) and tier in _PLAIN_TIERS)
+
+
+def _uplift(entry: Mapping[str, Any]) -> float:
+    """By how much a region can make the price higher: a factor of at least 1."""
+    regions = [entry[name] for name in entry if _UPLIFT.match(name)]
+    places = entry.get("provider_specific_entry") or {}
+    regions += [factor for name, factor in places.items() if name != "fast"]
+    return max([1.0, *(float(factor) for factor in regions if _is_number(factor))])
+
+
+def _fee_per_request(entry: Mapping[str, Any]) -> float:
+    """What a request costs beyond its tokens: models that always search bill each search."""
+    fees = entry.get("input_cost_per_request")
+    cost = float(fees) if _is_number(fees) else 0.0
+    name = f"{entry.get('litellm_provider')} {entry.get('key')}"
+    if "perplexity" in name or "search" in name:
+        searches = (entry.get("search_context_cost_per_query") or {}).values()
+        cost += max((float(price) for price in searches if _is_number(price)), default=0.0)
+    return cost
+
+
+def _has_unbounded_fees(entry: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
+    """Citations, and tools of the provider's own such as a web search, are billed by how often
+    the model uses them."""
+    tools = params.get("tools")
+    own = isinstance(tools, list | tuple) and any(
+        not isinstance(tool, Mapping) or tool.get("type") != "function" for tool in tools
+    )
+    return own or "citation_cost_per_token" in entry
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value

@@ -1,10 +1,11 @@
-"""litellm without its network access at import, its prints and its log lines."""
+"""litellm without its network access at import, its prints, its log lines and its warnings."""
 
 from __future__ import annotations
 
 import logging
 import os
 import re
+import warnings
 from typing import Any
 
 _A_KEY = re.compile(r"_(?:KEY|KEY_ID|TOKEN|SECRET)$")
@@ -25,4 +26,6 @@ def load_litellm() -> Any:
     litellm.telemetry = False
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Of an answer with a value of the wrong type pydantic warns, and quotes the value.
+    warnings.filterwarnings("ignore", module=r"(?:litellm|pydantic|openai)(?:\.|$)")
     return litellm

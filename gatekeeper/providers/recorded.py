@@ -19,6 +19,9 @@ from gatekeeper.errors import CallFailed, NotRecorded
 
 PREFIX = "recorded/"
 
+Answered = tuple[str, int]
+"""What a recording answers: a request by its digest, and a repetition."""
+
 Reader = Callable[[str], bytes]
 
 
@@ -26,10 +29,12 @@ Reader = Callable[[str], bytes]
 class _Recorded:
     completion: Completion | None
     error: str | None
+    cut_at: int | None = None
+    """How long the answer was of which only the beginning was kept, in characters."""
 
 
 # By request and repetition, then by the model that was asked.
-_Recording = Mapping[tuple[str, int], Mapping[str, _Recorded]]
+_Recording = Mapping[Answered, Mapping[str, _Recorded]]
 
 
 class ReplayClient:
@@ -53,6 +58,12 @@ class ReplayClient:
         if by_model is None:
             raise NotRecorded(_not_recorded(self._recordings[path], key, path), path)
         recorded = self._choose(by_model, request.model, path)
+        if recorded.cut_at is not None:
+            raise NotRecorded(
+                f"not recorded whole in {path}: only the beginning of an answer of "
+                f"{recorded.cut_at:,} characters was kept, which cannot be judged in its place",
+                path,
+            )
         if recorded.completion is None:
             raise CallFailed(f"recorded in {path} as failed: {recorded.error or 'no reason given'}")
         return recorded.completion
@@ -85,6 +96,16 @@ class ReplayClient:
         except UnicodeDecodeError:
             reason = "it is not UTF-8 text"
         raise CallFailed(f"recording {path}: {reason}", fatal=True, author=True)
+
+
+def answered_in(path: str, content: bytes) -> frozenset[Answered]:
+    """What the recording has an answer for. Raises CallFailed if it is none."""
+    recording = _parse(path, content.decode("utf-8"))
+    return frozenset(
+        key
+        for key, by_model in recording.items()
+        if any(recorded.completion is not None for recorded in by_model.values())
+    )
 
 
 def _not_recorded(recording: _Recording, key: tuple[str, int], path: str) -> str:
@@ -125,6 +146,8 @@ def _recorded(row: Mapping[str, object]) -> _Recorded:
     error = None if row.get("error") is None else _text(row, "error")
     if row["output_raw"] is None:
         return _Recorded(None, error)
+    if row.get("output_sha256") is not None or row.get("output_length") is not None:
+        return _Recorded(None, None, _count(row, "output_length") or 0)
     completion = Completion(
         text=_text(row, "output_raw"),
         latency_ms=_number(row, "latency_ms"),
@@ -132,7 +155,8 @@ def _recorded(row: Mapping[str, object]) -> _Recorded:
         completion_tokens=_count(row, "completion_tokens"),
         cost_usd=_number(row, "cost_usd"),
         replayed=True,
-        fingerprint=None if row.get("fingerprint") is None else _text(row, "fingerprint"),
+        fingerprint=_text_or_none(row, "fingerprint"),
+        finish_reason=_text_or_none(row, "finish_reason"),
     )
     return _Recorded(completion, error)
 
@@ -142,6 +166,10 @@ def _text(row: Mapping[str, object], key: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{key} is not text")
     return value
+
+
+def _text_or_none(row: Mapping[str, object], key: str) -> str | None:
+    return None if row.get(key) is None else _text(row, key)
 
 
 def _number(row: Mapping[str, object], key: str) -> float | None:

@@ -22,7 +22,7 @@ KEY = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
 
 def entry(number: int, age: timedelta = timedelta(0), text: str = "ok") -> Entry:
     pair = Pair("a" * 64, Completion("no", 8.5), Completion(text, 9.0))
-    return Entry(f"{number:064x}", f"c{number}", NOW - age, (pair,))
+    return Entry(f"{number:064x}", f"c{number}", "5" * 32, NOW - age, (pair,))
 
 
 def by_plan(*entries: Entry) -> dict[str, Entry]:
@@ -193,7 +193,7 @@ from gatekeeper.sampling.cache import Entry, Pair, signing_key
 key = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
 now = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 pair = Pair("a" * 64, Completion("no", 8.5), Completion("ok", 9.0))
-new = [Entry(f"{n:064x}", f"c{n}", now, (pair,)) for n in (1, 2)]
+new = [Entry(f"{n:064x}", f"c{n}", "5" * 32, now, (pair,)) for n in (1, 2)]
 for steps in range(1000):
     if os.fork() == 0:
         sys.settrace(die_at)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.failures import call_failed, plain, seconds_to_wait
+from gatekeeper.providers.network_guard import HostRefused
 from gatekeeper.providers.wire import Exchange
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -60,8 +61,31 @@ def test_rubbish_with_status_200_is_worth_another_try() -> None:
     assert "cannot be read" in str(failure)
 
 
+def test_a_refused_connection_is_named_even_deep_inside() -> None:
+    """litellm wraps what its clients raise, more than once."""
+    try:
+        try:
+            raise HostRefused("evil.example is not a host")
+        except OSError as inner:
+            raise ValueError("wrapped") from inner
+    except ValueError as error:
+        outer = Exception("wrapped again")
+        outer.__context__ = error
+    failed = call_failed("openai/m", outer, Exchange())
+    assert (failed.fatal, failed.retryable) == (True, False)
+    assert "evil.example" in str(failed)
+
+
+def test_what_the_wire_refuses_is_not_tried_again() -> None:
+    unsent = call_failed("openai/m", Exception("x"), Exchange(fault="a request to evil.example"))
+    assert (unsent.fatal, unsent.retryable, unsent.author) == (True, False, False)
+    moved = call_failed("openai/m", Exception("x"), Exchange(fault="a redirect", status=302))
+    assert (moved.fatal, moved.retryable, moved.author) == (False, False, False)
+    assert "302" in str(moved)
+
+
 def test_no_answer_in_time() -> None:
-    failure = call_failed("openai/m", Timeout("x"), Exchange(), ("OPENAI_API_KEY",))
+    failure = call_failed("openai/m", Timeout("x"), Exchange())
     assert (str(failure), failure.retryable) == ("openai/m: no answer in time", True)
 
 

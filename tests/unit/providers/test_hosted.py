@@ -24,8 +24,9 @@ from gatekeeper.contract.model import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import hosted
+from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.hosted import HostedClient
-from gatekeeper.providers.prices import estimated_cost
+from gatekeeper.providers.prices import expected_cost
 from gatekeeper.providers.wire import Wire
 
 KEY = "sk-test-0123456789abcdef"
@@ -162,7 +163,7 @@ def test_an_unknown_price_and_no_usage_are_unknown(
         (rubbish(), True, False, None),
         (rubbish('{"choices": []}'), True, False, None),
         (rubbish('{"error": "x"}'), True, False, None),
-        (Reply(None), True, False, None),
+        (Reply(None, finish_reason=None), True, False, None),
     ],
 )
 def test_faults_are_tried_once_and_told_apart(
@@ -207,7 +208,7 @@ def test_a_missing_key_is_found_before_any_call(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     server = serve("Hi")
-    required("openai/gpt-4o-mini")
+    required("openai/gpt-4o-mini", "ollama/llama3.2:1b")
     monkeypatch.setenv("OPENAI_API_KEY", "")  # GitHub's word for a secret that is not there
     with pytest.raises(UsageError) as refused:
         required("openai/gpt-4o-mini")
@@ -228,28 +229,40 @@ class Litellm:
     async def acompletion(self, **_: object) -> None:
         if self._asks:
             async with httpx.AsyncClient(transport=Wire(httpx.AsyncClient())) as client:
-                await client.get("http://localhost:9/")
+                await client.get("https://sts.amazonaws.com/")
         await asyncio.sleep(60)
 
     def get_supported_openai_params(self, _: str) -> None:
         return None
 
 
-def test_what_reaches_the_wire_needs_no_key() -> None:
-    """As ollama's, whose address has a default although litellm lists its variable."""
-    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=True), "ollama/llama3"))
+BEDROCK = endpoint_of("bedrock/anthropic.claude-3-haiku-20240307-v1:0", {})
+
+
+def test_what_reaches_the_wire_needs_no_variable() -> None:
+    """As Bedrock's, which takes the role of the machine it runs on."""
+    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=True), BEDROCK.model, BEDROCK))
 
 
 def test_credentials_that_take_long_to_find_may_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosted, "_REHEARSAL_SECONDS", 0.0)
-    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=False), "vertex_ai/gemini"))
+    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=False), BEDROCK.model, BEDROCK))
 
 
-def test_a_model_of_no_provider_is_the_authors(capfd: pytest.CaptureFixture[str]) -> None:
-    failed = failure(request("no-such/model"))
+@pytest.mark.parametrize(
+    "model", ["no-such/model", "no-such-model", "deepinfra/x", "baseten/ID", "chutes/x"]
+)
+def test_a_model_that_has_no_key_of_its_own_is_the_authors(
+    serve: Serve, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve("Hi")
+    monkeypatch.delenv("DEEPINFRA_API_KEY", raising=False)
+    failed = failure(request(model))
     assert (failed.fatal, failed.author) == (True, True)
-    assert "write it as provider/model" in str(failed)
-    assert capfd.readouterr() == ("", "")
+    assert model in str(failed)
+    with pytest.raises(UsageError):
+        required(model)
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("name", ["api_base", "api_key", "extra_headers", "n", "stream"])
@@ -285,12 +298,12 @@ def test_closing_what_was_never_used_is_fine() -> None:
     asyncio.run(HostedClient().aclose())
 
 
-def test_estimated_costs() -> None:
-    assert estimated_cost(request("local/smollm2")) == 0.0
-    assert estimated_cost(request("recorded/samples.jsonl")) == 0.0
-    assert estimated_cost(request("openai/llama3.2:1b")) is None
+def test_expected_costs() -> None:
+    assert expected_cost(request("local/smollm2")) == 0.0
+    assert expected_cost(request("recorded/samples.jsonl")) == 0.0
+    assert expected_cost(request("openai/llama3.2:1b")) is None
     # "Be short." and "Hello" are 14 characters, 4 tokens.
-    assert estimated_cost(request(max_tokens=10)) == pytest.approx(4 * 0.15e-6 + 10 * 0.6e-6)
+    assert expected_cost(request(max_tokens=10)) == pytest.approx(4 * 0.15e-6 + 10 * 0.6e-6)
 
 
 def test_importing_the_providers_loads_no_litellm() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.providers.keys import model_access
+from gatekeeper.errors import UsageError
+from gatekeeper.providers.keys import WAIVER_KEY, model_access, waiver_keys
 
 KEY = {"OPENAI_API_KEY": "sk-0123456789abcdef"}
 ADDRESS = {"OPENAI_BASE_URL": "https://models.example/v1", "AZURE_API_BASE": "https://a.example"}
@@ -27,3 +28,34 @@ def test_keys_and_the_addresses_they_are_for(
 ) -> None:
     """A job's own token is another in each job: what it signed could never be read."""
     assert dict(model_access(environ)) == found
+
+
+def test_each_key_of_a_model_signs_waivers_and_no_address_does() -> None:
+    one = waiver_keys(KEY)
+    assert len(one) == 1
+    assert waiver_keys(KEY | {"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"}) == one
+    assert waiver_keys(KEY | {"OTHER_API_KEY": KEY["OPENAI_API_KEY"]}) == one
+    both = waiver_keys(KEY | {"ANTHROPIC_API_KEY": "sk-ant-0123456789"})
+    assert set(one) < set(both)
+    assert waiver_keys({}) == waiver_keys({"OPENAI_API_KEY": "short"}) == ()
+
+
+def test_a_secret_for_waivers_signs_alone() -> None:
+    secret = {WAIVER_KEY: " a secret of the repository\n"}
+    (key,) = waiver_keys(secret)
+    assert waiver_keys(KEY | secret) == (key,)
+    assert key not in waiver_keys(KEY)
+    assert waiver_keys(KEY | {WAIVER_KEY: ""}) == waiver_keys(KEY)
+
+
+def test_the_keys_of_waivers_and_of_the_cache_differ() -> None:
+    from gatekeeper.sampling.cache import signing_key
+
+    secret = "a secret of the repository"
+    assert waiver_keys({WAIVER_KEY: secret}) != (signing_key([("waiver", secret)]),)
+
+
+@pytest.mark.parametrize("secret", ["x", "0123456789abcde"])
+def test_a_secret_for_waivers_that_can_be_guessed_is_refused(secret: str) -> None:
+    with pytest.raises(UsageError, match=WAIVER_KEY):
+        waiver_keys(KEY | {WAIVER_KEY: secret})

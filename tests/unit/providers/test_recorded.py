@@ -102,6 +102,24 @@ def test_a_recorded_failure_fails_again() -> None:
     assert "no reason given" in str(failure(request(), row(output_raw=None)))
 
 
+@pytest.mark.parametrize("other", ["whole", "alone"])
+def test_an_answer_that_was_cut_cannot_stand_in_for_the_model(other: str) -> None:
+    cut = row("Hi", output_length=5_000_000, output_sha256="0" * 64)
+    whole = [row("Hi")] if other == "whole" else []
+    if whole:
+        assert replay(request(), cut, *whole).text == "openai/a on Hi"
+        return
+    found = failure(request(), cut)
+    assert isinstance(found, NotRecorded)
+    assert "5,000,000" in str(found)
+
+
+@pytest.mark.parametrize("length", ["many", -1, None])
+def test_a_length_that_is_none_never_makes_a_cut_answer_whole(length: object) -> None:
+    found = failure(request(), row("Hi", output_length=length, output_sha256="0" * 64))
+    assert isinstance(found, CallFailed)
+
+
 def test_the_first_answer_stands_for_fixtures_that_ask_the_same() -> None:
     failed = row(output_raw=None, error="HTTP 500")
     assert replay(request(), failed, row(), row(output_raw="other")).text == "openai/a on Hi"

@@ -5,12 +5,53 @@ import gzip
 import itertools
 import socket
 import struct
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
 import pytest
 
-from gatekeeper.providers.wire import Exchange, Wire, current_exchange, own_time_ms
+from gatekeeper.providers.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.response_body import MAX_BYTES
+from gatekeeper.providers.wire import (
+    Exchange,
+    Wire,
+    WireRefused,
+    current_exchange,
+    own_time_ms,
+)
+
+KEY = "sk-own-0123456789abcdef"
+OTHER = "gsk-other-0123456789abcdef"
+
+
+def endpoint(**variables: str) -> Endpoint:
+    environ = {"OPENAI_API_KEY": KEY, "GROQ_API_KEY": OTHER, **variables}
+    return endpoint_of("openai/gpt-4o-mini", environ)
+
+
+def ask(
+    answer: Callable[[httpx.Request], httpx.Response],
+    url: str = "https://api.openai.com/v1/chat/completions",
+    exchange: Exchange | None = None,
+    **request: Any,
+) -> tuple[httpx.Response | Exception, Exchange]:
+    """What becomes of one request over the wire."""
+    exchange = exchange or Exchange(endpoint())
+
+    async def main() -> httpx.Response | Exception:
+        wire = Wire(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+        token = current_exchange.set(exchange)
+        try:
+            async with httpx.AsyncClient(transport=wire, follow_redirects=True) as client:
+                return await client.post(url, **request)
+        except httpx.HTTPError as error:
+            return error
+        finally:
+            current_exchange.reset(token)
+            await wire.shut_down()
+
+    return asyncio.run(main()), exchange
 
 
 class FakeSocket:
@@ -59,7 +100,7 @@ def test_what_happened_is_noted_and_the_answer_passed_on() -> None:
         ticks = itertools.count(start=0, step=0.25)
         inner = httpx.AsyncClient(transport=httpx.MockTransport(answer))
         wire = Wire(inner, clock=lambda: next(ticks))
-        exchange = Exchange()
+        exchange = Exchange(endpoint(OPENAI_BASE_URL="http://test/v1"))
         token = current_exchange.set(exchange)
         async with httpx.AsyncClient(transport=wire) as client:
             response = await client.post("http://test/", content=b"question")
@@ -71,19 +112,130 @@ def test_what_happened_is_noted_and_the_answer_passed_on() -> None:
 
     response, exchange = asyncio.run(main())
     assert (response.status_code, response.content) == (503, b"answer")
-    assert exchange == Exchange(sent=True, latency_ms=250.0, status=503, retry_after="9")
+    assert exchange == Exchange(
+        endpoint=exchange.endpoint,
+        sent=True,
+        latency_ms=250.0,
+        status=503,
+        retry_after="9",
+        body=b"answer",
+    )
 
 
-def test_nobody_needs_to_watch() -> None:
+def test_a_request_of_no_call_is_not_sent() -> None:
+    """Such as one that litellm makes for itself in the background."""
+
     async def main() -> int:
-        transport = httpx.MockTransport(lambda _: httpx.Response(200))
-        wire = Wire(httpx.AsyncClient(transport=transport))
-        async with httpx.AsyncClient(transport=wire) as client:
-            response = await client.get("http://test/")
-        await wire.shut_down()
-        return response.status_code
+        requests = 0
 
-    assert asyncio.run(main()) == 200
+        def answer(_: httpx.Request) -> httpx.Response:
+            nonlocal requests
+            requests += 1
+            return httpx.Response(200)
+
+        wire = Wire(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+        async with httpx.AsyncClient(transport=wire) as client:
+            with pytest.raises(WireRefused):
+                await client.get("https://api.openai.com/")
+        await wire.shut_down()
+        return requests
+
+    assert asyncio.run(main()) == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example/v1/chat/completions",
+        "http://api.openai.com/v1/chat/completions",  # in the clear
+        "https://api.openai.com:8443/v1/chat/completions",
+        "https://api.openai.com.evil.example/",
+        "https://api.openai.com@evil.example/",
+        "https://evilapi.openai.com/",
+        "https://api.groq.com/openai/v1/chat/completions",
+    ],
+)
+def test_other_hosts_are_not_asked(url: str) -> None:
+    asked: list[httpx.URL] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url)
+        return httpx.Response(200)
+
+    outcome, exchange = ask(answer, url)
+    assert isinstance(outcome, WireRefused)
+    assert asked == []
+    assert exchange.fault is not None
+    assert exchange.status is None
+
+
+@pytest.mark.parametrize(
+    "request_parts",
+    [
+        {"headers": {"authorization": f"Bearer {OTHER}"}},
+        {"headers": {"x-anything": OTHER}},
+        {"json": {"messages": [{"content": f"say {OTHER}"}]}},
+        {"params": {"key": OTHER}},
+    ],
+)
+def test_the_secret_of_another_provider_is_not_sent(request_parts: dict[str, Any]) -> None:
+    outcome, exchange = ask(lambda _: httpx.Response(200), **request_parts)
+    assert isinstance(outcome, WireRefused)
+    assert exchange.fault is not None
+    assert "GROQ_API_KEY" in exchange.fault
+    assert OTHER not in exchange.fault
+
+
+def test_its_own_key_is_sent_even_if_another_variable_has_the_same_value() -> None:
+    own = Exchange(endpoint(GATEKEEPER_API_KEY=KEY))
+    headers = {"authorization": f"Bearer {KEY}"}
+    outcome, _ = ask(lambda _: httpx.Response(200), exchange=own, headers=headers)
+    assert isinstance(outcome, httpx.Response)
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
+@pytest.mark.parametrize(
+    "location", ["https://evil.example/v1", "/v1/other", "//evil.example", "http://[bad", ""]
+)
+def test_a_redirect_is_neither_followed_nor_believed(status: int, location: str) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(status, headers={"location": location}, json={"choices": []})
+
+    outcome, exchange = ask(answer)
+    assert isinstance(outcome, WireRefused)
+    assert len(asked) == 1
+    assert exchange.status == status
+    assert exchange.body == b""
+
+
+def test_an_answer_without_end_is_not_read() -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 1_000_000
+            yield bytes(1_000_000)
+
+    outcome, exchange = ask(lambda _: httpx.Response(200, content=endless()))
+    assert isinstance(outcome, WireRefused)
+    assert MAX_BYTES < sent <= MAX_BYTES + 1_000_000
+    assert (exchange.status, exchange.body) == (200, b"")
+
+
+def test_what_can_be_unpacked_is_asked_for_alone() -> None:
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["accept-encoding"])
+        return httpx.Response(200, headers={"content-encoding": "br"}, content=b"x")
+
+    outcome, _ = ask(answer, headers={"accept-encoding": "br, zstd"})
+    assert isinstance(outcome, WireRefused)
+    assert seen == ["gzip"]
 
 
 def test_a_call_that_is_not_wanted_any_more_is_not_sent() -> None:

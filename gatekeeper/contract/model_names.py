@@ -1,0 +1,93 @@
+"""Names of hosted models, as `provider/name`: read, checked, and matched against patterns.
+
+litellm builds addresses and decides on keys from the parts of a name, and a pull request writes
+the name. So a name has a strict form here, and the same name means the same provider everywhere:
+in the policy, in the table of providers, and in the call.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_CHARACTERS = 200
+
+_NOT_HOSTED = ("local/", "recorded/")
+_PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+# A tag after a colon (`llama3.2:1b`, `ft:gpt-4o-mini:org::id`), a version after an at sign.
+_LAST_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(?::[A-Za-z0-9._+-]*)*(?:@[A-Za-z0-9._-]+)?")
+_ARN = re.compile(r"(?:^|[/:])arn:", re.IGNORECASE)
+
+# Whose a name without a provider is. litellm has lists of thousands; these are their rules.
+_BARE = (
+    (
+        re.compile(r"(?:ft:)?(?:gpt-|chatgpt-|o[134](?:-|$)|computer-use-|davinci|babbage)"),
+        "openai",
+    ),
+    (re.compile(r"claude-"), "anthropic"),
+    (re.compile(r"(?:[a-z]+\.)?(?:anthropic|amazon|meta|mistral)\.[a-z]"), "bedrock"),
+    (re.compile(r"command-"), "cohere_chat"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A hosted model: `provider` decides on key and address, `name` is the provider's own."""
+
+    provider: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.name}"
+
+
+def is_hosted(model: str) -> bool:
+    """Whether asking the model takes a key or a network: not for `local/` and `recorded/`."""
+    return not model.startswith(_NOT_HOSTED)
+
+
+def read_model_name(model: str) -> ModelName:
+    """Read a hosted model's name; `gpt-4o-mini` is `openai/gpt-4o-mini`.
+
+    Raises ValueError that says what is wrong with the name and how to write it.
+    """
+    provider, slash, name = model.partition("/")
+    if not slash:
+        name = model
+        provider = next((owner for rule, owner in _BARE if rule.match(model)), "")
+    wrong = _fault(model, provider, name)
+    if wrong:
+        raise ValueError(wrong)
+    if not provider:
+        raise ValueError(
+            "no provider has a model of this name; write it as provider/model, for example "
+            "openai/gpt-4o-mini"
+        )
+    return ModelName(provider, name)
+
+
+def _fault(model: str, provider: str, name: str) -> str | None:
+    if len(model) > MAX_CHARACTERS:
+        return f"a model's name has at most {MAX_CHARACTERS} characters"
+    if "://" in model:
+        return "a model is named, not addressed; write it as provider/model"
+    if _ARN.search(model):
+        return "an ARN is an address, and no model's name; use the model's ID"
+    if provider and not _PROVIDER.fullmatch(provider):
+        return "this is not a provider's name; write the model as provider/model"
+    *parts, last = name.split("/")
+    whole = all(_PART.fullmatch(part) for part in parts) and _LAST_PART.fullmatch(last)
+    if whole and ".." not in name:
+        return None
+    return (
+        "this is not a model's name: it has letters, digits and . _ + - in parts joined by /, and "
+        "only the last part may have : and @"
+    )
+
+
+def matches(model: ModelName, pattern: str) -> bool:
+    """Whether a pattern such as `openai/*` or `anthropic/claude-*` fits the whole name. `*` stands
+    for any text, also with slashes in it."""
+    fit = ".*".join(re.escape(part) for part in pattern.split("*"))
+    return re.fullmatch(fit, str(model), re.DOTALL) is not None

@@ -1,0 +1,113 @@
+"""Why a model stopped. An answer without text is one too, if the provider says why it ended.
+
+A model that refuses is no outage: taken for one, head could refuse as many inputs as the margin
+lets go unmeasured. litellm says `stop` even if the provider said nothing, so the answer itself is
+read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gatekeeper.contract.trial import Completion
+from gatekeeper.providers.wire import Exchange
+
+CONTENT_FILTER = "content_filter"
+
+_MAX_REASON = 40
+
+# Codes with which providers refuse a prompt instead of answering it, with status 400.
+# Azure OpenAI, OpenAI, OpenAI's images, DashScope; DeepSeek has a sentence and no code.
+_FILTERED_CODES = frozenset(
+    {"content_filter", "content_policy_violation", "data_inspection_failed"}
+)
+_FILTERED_WORDS = ("content exists risk", "flagged as potentially violating")
+
+# Where the reason stands: OpenAI and most others; Anthropic; Bedrock; Gemini; Cohere; Ollama;
+# OpenAI's responses.
+_REASONS: tuple[tuple[str | int, ...], ...] = (
+    ("choices", 0, "finish_reason"),
+    ("stop_reason",),
+    ("stopReason",),
+    ("candidates", 0, "finishReason"),
+    ("promptFeedback", "blockReason"),
+    ("finish_reason",),
+    ("done_reason",),
+    ("incomplete_details", "reason"),
+    ("status",),
+)
+
+
+class Ending(NamedTuple):
+    """What a model said, and why it stopped: OpenAI's word, or the provider's; None if unknown."""
+
+    text: str
+    reason: str | None
+
+
+def read_ending(response: Any, exchange: Exchange) -> Ending | None:
+    """Read what litellm made of an answer; None for one with neither text nor reason."""
+    try:
+        choice = response.choices[0]
+        text = choice.message.content
+    except (AttributeError, IndexError, TypeError):
+        return None
+    document = _document(exchange)
+    said = next(filter(None, (_text_at(document, path) for path in _REASONS)), None)
+    reason = _reason(choice, said) if said else None
+    if not text and reason is not None:
+        refusal = _text_at(document, ("choices", 0, "message", "refusal"))
+        return Ending(refusal or "", reason)
+    return Ending(text, reason) if isinstance(text, str) else None
+
+
+def filtered_prompt(exchange: Exchange) -> Completion | None:
+    """The empty answer of a provider whose filter refused the prompt; None for other failures."""
+    if exchange.status != 400:
+        return None
+    error = _at(_document(exchange), ("error",))
+    error = error if isinstance(error, Mapping) else {}
+    said = str(error.get("message", "")).lower()
+    filtered = error.get("code") in _FILTERED_CODES if isinstance(error.get("code"), str) else False
+    if not filtered and not any(words in said for words in _FILTERED_WORDS):
+        return None
+    return Completion(
+        "", latency_ms=exchange.latency_ms, cost_usd=0.0, finish_reason=CONTENT_FILTER
+    )
+
+
+def _reason(choice: Any, said: str) -> str:
+    """litellm's word, which is OpenAI's; the provider's own where litellm does not know it."""
+    known = getattr(choice, "finish_reason", None)
+    unknown = not isinstance(known, str) or (known == "stop" and said.lower() not in _COMPLETE)
+    reason = said if unknown else str(known)
+    return reason[:_MAX_REASON] if reason.isprintable() else "unknown"
+
+
+_COMPLETE = frozenset(
+    {"stop", "end_turn", "complete", "completed", "eos", "stop_sequence", "eos_token"}
+)
+
+
+def _document(exchange: Exchange) -> Any:
+    try:
+        return json.loads(exchange.body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text_at(document: Any, path: tuple[str | int, ...]) -> str | None:
+    value = _at(document, path)
+    return value if isinstance(value, str) and value else None
+
+
+def _at(document: Any, path: tuple[str | int, ...]) -> Any:
+    for key in path:
+        inside = isinstance(document, Mapping) and isinstance(key, str) and key in document
+        item = isinstance(document, list) and isinstance(key, int) and key < len(document)
+        if not inside and not item:
+            return None
+        document = document[key]
+    return document

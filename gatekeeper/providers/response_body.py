@@ -1,0 +1,103 @@
+"""Reading an answer's body within a limit of size, while it comes in and while it is unpacked.
+
+A server can send without end, and 10 kB of gzip can hold 10 MB of zeros. httpx unpacks each part
+that arrives whole, so the unpacking is done here, with a limit on what comes out.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import AsyncIterable
+from typing import Any
+
+MAX_BYTES = 10_000_000
+"""Of one answer, as sent and unpacked. A hundred times the longest answers of today's models."""
+
+MAX_CHOICES = 128
+"""Answers to one request. The gate asks for one; litellm makes kilobytes of objects of each."""
+
+ACCEPTED_ENCODINGS = "gzip"
+"""What is asked for, once: what can be unpacked bit by bit."""
+
+MAX_VALUES = 200_000
+"""Objects and lists in one answer: each takes a hundred times its two bytes when it is read."""
+
+MAX_ERROR_BYTES = 20_000
+"""Of an answer that is an error. litellm searches its text by patterns whose time grows with the
+square of its length, and nothing else runs meanwhile, not even the time limit."""
+
+MAX_NAME = 1_000
+"""Characters of what an answer says of itself. litellm looks a model's name up in the same way."""
+
+_NAMES = ("id", "model", "object", "system_fingerprint", "service_tier", "type", "role")
+_FEW_BYTES = 100_000
+_FEW_OBJECTS = 10_000
+_GZIP = zlib.MAX_WBITS | 16
+
+
+class UnreadableBody(Exception):
+    """The body cannot be read; the text says why. More of the same would come on another try."""
+
+
+async def read_body(parts: AsyncIterable[bytes], content_encoding: str) -> bytes:
+    """Read and unpack a body.
+
+    Args:
+        parts: The bytes as they come in.
+        content_encoding: The header of that name; empty for none.
+
+    Raises:
+        UnreadableBody: More than `MAX_BYTES`, an encoding that was not asked for, broken data,
+            more than `MAX_VALUES` objects and lists, more than `MAX_CHOICES` answers, or a name
+            of more than `MAX_NAME` characters.
+    """
+    inflate = _inflation(content_encoding)
+    received, size, body = 0, 0, []
+    async for part in parts:
+        received += len(part)
+        unpacked = part if inflate is None else _unpacked(inflate, part, MAX_BYTES - size + 1)
+        size += len(unpacked)
+        if max(received, size) > MAX_BYTES:
+            raise UnreadableBody(f"the answer is larger than {MAX_BYTES:,} bytes")
+        body.append(unpacked)
+    content = b"".join(body)
+    _require_usual(content)
+    return content
+
+
+def _inflation(content_encoding: str) -> Any:
+    encoding = content_encoding.strip().lower()
+    if encoding in ("", "identity"):
+        return None
+    if encoding not in ("gzip", "x-gzip"):
+        raise UnreadableBody(f"the answer is packed as {encoding[:40]!r}, which was not asked for")
+    return zlib.decompressobj(_GZIP)
+
+
+def _unpacked(inflate: Any, part: bytes, most: int) -> bytes:
+    try:
+        return bytes(inflate.decompress(part, most))
+    except zlib.error as error:
+        raise UnreadableBody(f"the answer cannot be unpacked: {error}") from None
+
+
+def _require_usual(content: bytes) -> None:
+    values = content.count(b"{") + content.count(b"[")
+    if values > MAX_VALUES:
+        raise UnreadableBody(f"the answer has {values:,} objects and lists")
+    if values < _FEW_OBJECTS and len(content) < _FEW_BYTES:
+        return
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return  # litellm says what is wrong with it
+    if not isinstance(document, dict):
+        return
+    for name in _NAMES:
+        said = document.get(name)
+        if isinstance(said, str) and len(said) > MAX_NAME:
+            raise UnreadableBody(f"the answer's `{name}` has {len(said):,} characters")
+    choices = document.get("choices")
+    if isinstance(choices, list) and len(choices) > MAX_CHOICES:
+        raise UnreadableBody(f"there are {len(choices):,} answers to one request")

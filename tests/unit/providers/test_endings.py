@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gatekeeper.contract.trial import Completion
+from gatekeeper.providers.endings import filtered_prompt, read_ending
+from gatekeeper.providers.wire import Exchange
+
+FILTER = "content_filter"
+
+
+def answered(content: str | None, known: str | None = "stop") -> Any:
+    message = SimpleNamespace(content=content)
+    return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason=known)])
+
+
+def ending(content: str | None, body: Any, known: str | None = "stop") -> Any:
+    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return read_ending(answered(content, known), Exchange(body=sent))
+
+
+def chat(reason: str | None, **message: Any) -> dict[str, Any]:
+    return {"choices": [{"finish_reason": reason, "message": message}]}
+
+
+@pytest.mark.parametrize(
+    ("content", "body", "known", "expected"),
+    [
+        ("Hi", chat("stop"), "stop", ("Hi", "stop")),
+        ("Hi", chat("length"), "length", ("Hi", "length")),
+        ("Hi", chat(None), "stop", ("Hi", None)),
+        (None, chat("content_filter"), "content_filter", ("", "content_filter")),
+        (None, chat("length"), "length", ("", "length")),
+        (None, chat("tool_calls"), "tool_calls", ("", "tool_calls")),
+        (None, chat("stop", refusal="I cannot."), "stop", ("I cannot.", "stop")),
+        ("", chat("stop", refusal="I cannot."), "stop", ("I cannot.", "stop")),
+        ("", chat("stop", refusal=["I"]), "stop", ("", "stop")),
+        ("", chat(None), "stop", ("", None)),
+        (None, {"stop_reason": "refusal", "content": []}, "content_filter", ("", "content_filter")),
+        (None, {"stopReason": "guardrail_intervened"}, "content_filter", ("", "content_filter")),
+        (None, {"candidates": [{"finishReason": "SAFETY"}]}, FILTER, ("", FILTER)),
+        (None, {"promptFeedback": {"blockReason": "OTHER"}}, FILTER, ("", FILTER)),
+        (None, {"finish_reason": "MAX_TOKENS"}, "length", ("", "length")),
+        (None, {"done_reason": "load"}, "stop", ("", "load")),  # litellm does not know it
+        (None, {"stop_reason": "end_turn"}, "stop", ("", "stop")),
+        (None, {"status": "incomplete"}, None, ("", "incomplete")),
+        (None, chat("x" * 300), "stop", ("", "x" * 40)),
+        (None, chat("a\u202eb"), "stop", ("", "unknown")),
+        (None, chat(None), "stop", None),
+        (None, chat("stop") | {"choices": []}, "stop", None),
+        (None, b"no JSON", "stop", None),
+        (None, b"[" * 100_000, "stop", None),
+        (None, [], "stop", None),
+    ],
+)  # fmt: skip
+def test_text_and_reason(
+    content: str | None, body: Any, known: str | None, expected: tuple[str, str | None] | None
+) -> None:
+    found = ending(content, body, known)
+    assert (None if found is None else tuple(found)) == expected
+
+
+def test_no_choice_is_no_answer() -> None:
+    assert read_ending(SimpleNamespace(choices=[]), Exchange(body=b"{}")) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "content_filter", "message": "The response was filtered"},
+        {"code": "content_policy_violation"},
+        {"code": "data_inspection_failed"},
+        {"code": "invalid_request_error", "message": "Content Exists Risk"},
+        {"code": "invalid_prompt", "message": "Your prompt was flagged as potentially violating"},
+    ],
+)
+def test_a_filtered_prompt_is_an_empty_answer(error: dict[str, str]) -> None:
+    exchange = Exchange(status=400, latency_ms=7.0, body=json.dumps({"error": error}).encode())
+    assert filtered_prompt(exchange) == Completion(
+        "", latency_ms=7.0, cost_usd=0.0, finish_reason="content_filter"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, {"error": {"code": "invalid_value", "message": "temperature"}}),
+        (400, {"error": {"code": ["content_filter"]}}),
+        (400, {"error": "content_filter"}),
+        (400, {"code": "content_filter"}),
+        (500, {"error": {"code": "content_filter"}}),
+        (200, {"error": {"code": "content_filter"}}),
+        (None, {}),
+    ],
+)
+def test_other_errors_stay_failures(status: int | None, body: Any) -> None:
+    assert filtered_prompt(Exchange(status=status, body=json.dumps(body).encode())) is None
