@@ -6,17 +6,24 @@ once; after that, judging a sample raises nothing on any output.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gatekeeper.checks.check import TEMPLATE_MARKS, Check, Files, ParameterError, SampleJudge
 from gatekeeper.checks.output import shorten
+from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Position, Severity
 from gatekeeper.contract.render import render_value
+from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Judgement, Sample
 from gatekeeper.errors import ContractError, Problem
+
+# A longer template is not parsed for a better message alone.
+_PARSED_HERE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ class _Bench:
     def __init__(self, contract_path: str, checks: Mapping[str, Check]) -> None:
         self._contract_path = contract_path
         self._checks = checks
+        self._budget = Budget()
         self._done: dict[int, PreparedCheck | None] = {}
         self._complaints: dict[tuple[int, str, str], tuple[_Complaint, list[Fixture]]] = {}
 
@@ -113,10 +121,12 @@ class _Bench:
         self, spec: CheckSpec, check: Check, fixture: Fixture | None
     ) -> PreparedCheck | None:
         try:
-            params = spec.params if fixture is None else _rendered(spec, check, fixture)
+            params = (
+                spec.params if fixture is None else _rendered(spec, check, fixture, self._budget)
+            )
             _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
-            judge = check.prepare(params, Files(spec.files, written_in))
+            judge = self._prepared(check, params, Files(spec.files, written_in))
         except ParameterError as error:
             self._complain(spec, error.what, error.fix, fixture)
         except ContractError as error:
@@ -125,6 +135,21 @@ class _Bench:
         else:
             return PreparedCheck(spec.name, spec.severity, judge)
         return None
+
+    def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleJudge:
+        """Charge the time: a pattern or schema of each fixture's own takes some, and a contract
+        may have many."""
+        exceeded = self._budget.exceeded()
+        if exceeded:
+            raise ParameterError(
+                f"making the checks ready takes {exceeded}", "write simpler checks"
+            )
+        before = time.process_time() + compile_seconds()
+        try:
+            return check.prepare(params, files)
+        finally:
+            after = time.process_time() + compile_seconds()
+            self._budget.spend(seconds=after - before)
 
     def _complain(self, spec: CheckSpec, what: str, fix: str, fixture: Fixture | None) -> None:
         key = (id(spec), what, fix)
@@ -157,7 +182,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _rendered(spec: CheckSpec, check: Check, fixture: Fixture) -> Mapping[str, Any]:
+def _rendered(spec: CheckSpec, check: Check, fixture: Fixture, budget: Budget) -> Mapping[str, Any]:
     templates = _templates(spec, check)
     if fixture.expected is None and any(map(_refers_to_expected, _texts(templates))):
         raise ParameterError(
@@ -165,23 +190,24 @@ def _rendered(spec: CheckSpec, check: Check, fixture: Fixture) -> Mapping[str, A
             "give the fixture an `expected`, or move the check to the fixtures that have one",
         )
     rendered = {
-        name: render_value(value, fixture, spec.position) if _has_template(value) else value
+        name: render_value(value, fixture, spec.position, budget) if _has_template(value) else value
         for name, value in templates.items()
     }
     return {**spec.params, **rendered}
 
 
+@lru_cache(maxsize=2048)
 def _refers_to_expected(text: str) -> bool:
     from jinja2 import Environment, TemplateSyntaxError, meta
 
-    if "expected" not in text:
+    if "expected" not in text or len(text) > _PARSED_HERE:
         return False
     try:
         # Parsed only; rendering, in its sandbox, is the business of contract/render.py.
         tree = Environment(autoescape=True).parse(text)
-    except TemplateSyntaxError:
+        return "expected" in meta.find_undeclared_variables(tree)
+    except (TemplateSyntaxError, RecursionError):
         return False
-    return "expected" in meta.find_undeclared_variables(tree)
 
 
 def _require_shape(params: Mapping[str, Any], check: Check) -> None:

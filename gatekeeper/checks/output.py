@@ -150,11 +150,17 @@ def _place(error: json.JSONDecodeError) -> str:
     if not error.doc.strip():
         return "the output is empty"
     if error.pos >= len(error.doc.rstrip()):
-        return f"the output ends too early, after {quote(error.doc.rstrip()[-20:])}"
+        return f"the output ends too early, after {quote(_end(error.doc.rstrip()))}"
     around = quote(error.doc[error.pos :], 30)
     if error.msg == "Extra data":
         return f"more text after the value: {around} at {error.lineno}:{error.colno}"
     return f"{error.msg.lower()} at {error.lineno}:{error.colno}: {around}"
+
+
+def _end(text: str, shown: int = 20) -> str:
+    """The last characters; an ellipsis says that there are more, and is how a secret is found
+    of which only the end is left."""
+    return text if len(text) <= shown else f"…{text[-shown:]}"
 
 
 def _encodable(text: str) -> str:

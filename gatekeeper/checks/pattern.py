@@ -1,11 +1,21 @@
-"""Regular expressions that cannot hang the gate: each search has a time limit."""
+"""Regular expressions that cannot hang the gate or take its memory.
+
+A pattern without groups and with small counts is compiled and searched in this process, under a
+limit of time: its memory is in proportion to its text. All others are compiled and searched in a
+child with limits (`gatekeeper/sandbox`): `((a{1000}){1000}){1000}` takes gigabytes to compile, and
+a group's repetition keeps each of its turns.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper.checks.check import ParameterError
 from gatekeeper.checks.output import shorten
+from gatekeeper.sandbox.frames import FrameError
+from gatekeeper.sandbox.process import LimitedProcess, Limits
 
 if TYPE_CHECKING:
     import regex
@@ -16,6 +26,43 @@ DEFAULT_TIMEOUT_MS = 250
 # Each timeout holds up the whole run, so a pattern that keeps running out of time is given up.
 # What it leaves undetermined ends in the verdict `error` either way.
 TIMEOUTS_ALLOWED = 10
+# A search that had to be killed took some seconds, and not milliseconds.
+_KILL_COUNTS_AS = 5
+
+_SEARCHED_HERE = 100_000
+"""Characters of a text that is searched in this process."""
+
+_CHILD = LimitedProcess("gatekeeper.checks.pattern_worker:answer", ("regex",), Limits(cpu=6))
+# What a compilation that had to be killed is taken to have used, in seconds.
+_KILLED_SECONDS = 6.0
+
+_CLASS = r"\[\^?(?:[A-Za-z0-9 _.,:;<>=\"'!?@#%/*+$(){}-]|\\[dDwWsSnrt]|\\[^A-Za-z0-9\s])++\]"
+_ATOM = rf"(?:[^\\\[\](){{}}*+?]|\\[dDwWsSbBnrt]|\\[^A-Za-z0-9]|{_CLASS})"
+_SIMPLE = re.compile(
+    rf"(?:{_ATOM}(?:(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})[?+]?)?+)*+", re.DOTALL
+)
+_SIMPLE_LENGTH = 200
+
+
+class _Spent:
+    """Seconds of processor time that compiling took in the child so far."""
+
+    seconds = 0.0
+
+
+def compile_seconds() -> float:
+    """Return how much processor time the child has taken to compile patterns, in all."""
+    return _Spent.seconds
+
+
+@lru_cache(maxsize=2048)
+def is_simple(pattern: str) -> bool:
+    """Return whether the pattern is short and has neither groups nor large counts."""
+    return (
+        len(pattern) <= _SIMPLE_LENGTH
+        and "--" not in pattern
+        and _SIMPLE.fullmatch(pattern) is not None
+    )
 
 
 class TimedPattern:
@@ -25,7 +72,11 @@ class TimedPattern:
         self, pattern: str, *, ignore_case: bool = False, timeout_ms: float = DEFAULT_TIMEOUT_MS
     ) -> None:
         """Raises ParameterError where the pattern does not compile."""
-        self._compiled = _compile(pattern, ignore_case)
+        self._pattern = pattern
+        self._ignore_case = ignore_case
+        self._compiled = _compile(pattern, ignore_case) if is_simple(pattern) else None
+        if self._compiled is None:
+            _require_compiles(pattern, ignore_case)
         self._timeout_ms = timeout_ms
         self._timeouts = 0
 
@@ -35,17 +86,41 @@ class TimedPattern:
             raise TimeoutError(
                 f"{self._name()} ran out of time {self._timeouts} times and is not tried again"
             )
+        if self._compiled is None or len(text) > _SEARCHED_HERE:
+            return self._search_in_child(text)
         try:
             return self._compiled.search(text, timeout=self._timeout_ms / 1000) is not None
         except TimeoutError:
-            self._timeouts += 1
-            raise TimeoutError(
-                f"{self._name()} found no answer within {self._timeout_ms:g} ms; "
-                "rewrite it without nested or overlapping repetitions"
-            ) from None
+            raise self._out_of_time(1) from None
+
+    def _search_in_child(self, text: str) -> bool:
+        request = {
+            "pattern": self._pattern,
+            "ignore_case": self._ignore_case,
+            "text": text,
+            "timeout": self._timeout_ms / 1000,
+        }
+        try:
+            answers = _CHILD.ask(request)
+        except FrameError as error:
+            raise TimeoutError(f"{self._name()} cannot be tried on the text: {error}") from None
+        if answers.overrun is not None:
+            raise self._out_of_time(_KILL_COUNTS_AS)
+        response = answers.responses[0]
+        if "found" not in response:
+            raise self._out_of_time(1, response.get("fault", "time"))
+        return bool(response["found"])
+
+    def _out_of_time(self, count: int, what: str = "time") -> TimeoutError:
+        self._timeouts += count
+        said = f"within {self._timeout_ms:g} ms" if what == "time" else "in the memory it may take"
+        return TimeoutError(
+            f"{self._name()} found no answer {said}; "
+            "rewrite it without nested or overlapping repetitions"
+        )
 
     def _name(self) -> str:
-        return f"the pattern `{shorten(self._compiled.pattern)}`"
+        return f"the pattern `{shorten(self._pattern)}`"
 
 
 def _compile(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
@@ -54,7 +129,34 @@ def _compile(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
     try:
         return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
     except regex.error as error:
-        raise ParameterError(
-            f"the pattern `{shorten(pattern)}` does not compile: {error}",
-            "correct it; a character with a meaning of its own is taken literally after a `\\`",
-        ) from None
+        raise _does_not_compile(pattern, str(error)) from None
+
+
+def _require_compiles(pattern: str, ignore_case: bool) -> None:
+    try:
+        answers = _CHILD.ask({"pattern": pattern, "ignore_case": ignore_case})
+    except FrameError as error:
+        raise _too_large(pattern, str(error)) from None
+    if answers.overrun is not None:
+        _Spent.seconds += _KILLED_SECONDS
+        raise _too_large(pattern, answers.overrun)
+    response: dict[str, Any] = answers.responses[0]
+    _Spent.seconds += response["seconds"]
+    if response.get("overrun"):
+        raise _too_large(pattern, response["error"])
+    if response["error"] is not None:
+        raise _does_not_compile(pattern, response["error"])
+
+
+def _does_not_compile(pattern: str, message: str) -> ParameterError:
+    return ParameterError(
+        f"the pattern `{shorten(pattern)}` does not compile: {message}",
+        "correct it; a character with a meaning of its own is taken literally after a `\\`",
+    )
+
+
+def _too_large(pattern: str, message: str) -> ParameterError:
+    return ParameterError(
+        f"the pattern `{shorten(pattern)}` cannot be compiled: {message}",
+        "write smaller counts and fewer alternatives",
+    )

@@ -6,7 +6,6 @@ Everything an author can get wrong in a schema is found here, before any model i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
@@ -14,6 +13,7 @@ from urllib.parse import quote
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pattern import TimedPattern
+from gatekeeper.checks.schema_formats import format_checker, require_known_formats
 from gatekeeper.checks.schema_steps import REFERENCES, Steps
 from gatekeeper.contract.positions import parse
 from gatekeeper.errors import ContractError
@@ -29,6 +29,8 @@ Validator: TypeAlias = Any
 
 # Their values are data: what looks like a keyword there is none.
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
+MAX_PARTS = 20_000
+"""Of a schema with its files. Half a millisecond each makes it ready."""
 _LOCAL_ONLY = (
     "put the schema into the repository and refer to it by a relative path: "
     "nothing is fetched from the network"
@@ -51,12 +53,12 @@ def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Va
     found = _Walk(dialect, specification, patterns)
     found.visit(root, registry.resolver(_uri(path)))
     if formats:
-        _require_known_formats(found.formats, dialect)
+        require_known_formats(found.formats, dialect)
     start = {"$ref": _uri(path)}
     validator = _time_limited(dialect, patterns, Steps(start))(
         start,
         registry=registry,
-        format_checker=_format_checker(dialect) if formats else None,
+        format_checker=format_checker(dialect) if formats else None,
     )
     _require_end(validator)
     return validator
@@ -117,6 +119,11 @@ def _registry(
 
     documents = {path: schema}
     documents.update((name, _parse(name, text)) for name, text in files.texts.items())
+    if sum(map(_count_parts, documents.values())) > MAX_PARTS:
+        raise ParameterError(
+            f"the schema and its files have more than {MAX_PARTS:,} parts",
+            "leave out what the output never has",
+        )
     resources = []
     for name, document in documents.items():
         contents = _without_schema_keyword(document, name, _meta_schema(dialect))
@@ -135,6 +142,15 @@ def _registry(
         resources
     )
     return registry.crawl()
+
+
+def _count_parts(document: Any) -> int:
+    """How many mappings there are."""
+    if isinstance(document, list):
+        return sum(map(_count_parts, document))
+    if not isinstance(document, Mapping):
+        return 0
+    return 1 + sum(map(_count_parts, document.values()))
 
 
 def _without_schema_keyword(document: Any, path: str, meta_schema: str) -> Any:
@@ -336,35 +352,11 @@ def _hashable(value: Any) -> Hashable:
         return frozenset((name, _hashable(part)) for name, part in value.items())
     if isinstance(value, list):
         return tuple(map(_hashable, value))
-    # Bytes equal nothing that is read from JSON, as True does 1.
-    hashable: Hashable = b"true" if value is True else b"false" if value is False else value
+    # Bytes equal nothing that is read from JSON, as True does 1. Numbers are bytes too: their own
+    # hashes are no secret, and a list of those that share one takes hours.
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    if isinstance(value, float) and not value.is_integer():
+        return repr(value).encode()
+    hashable: Hashable = b"%x" % int(value) if isinstance(value, int | float) else value
     return hashable
-
-
-def _format_checker(dialect: Dialect) -> jsonschema.FormatChecker:
-    from jsonschema import FormatChecker
-
-    checker = FormatChecker(())
-    checker.checkers = {
-        **dialect.FORMAT_CHECKER.checkers,
-        "date-time": (_is_date_time, ValueError),
-    }
-    return checker
-
-
-def _is_date_time(value: object) -> bool:
-    """RFC 3339: a date, a time, and an offset. `fromisoformat` alone takes more than that."""
-    if not isinstance(value, str):
-        return True
-    has_time = value[10:11] in ("T", "t", " ") and value.isascii() and value[16:17] == ":"
-    return has_time and datetime.fromisoformat(value.upper()).tzinfo is not None
-
-
-def _require_known_formats(formats: set[str], dialect: Dialect) -> None:
-    known = sorted(_format_checker(dialect).checkers)
-    unknown = sorted(formats.difference(known))
-    if unknown:
-        raise ParameterError(
-            f"the format {', '.join(unknown)} cannot be verified",
-            f"use one of {', '.join(known)}, or a pattern, or leave out `formats: true`",
-        )

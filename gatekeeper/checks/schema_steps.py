@@ -1,8 +1,9 @@
-"""A bound on the work of a JSON Schema: how many keywords may be applied to one value."""
+"""A bound on the work of a JSON Schema: how many keywords may be applied to one value, each charged
+for what it goes through and for the messages of the errors it finds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Any, TypeAlias
 
 # Called with the validator, the keyword's value, the instance and the schema around it.
@@ -14,6 +15,11 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 MAX_STEPS = 500_000
 _REFERENCE_STEPS = 20
 """Following a reference is about that much slower than any other keyword."""
+_ITEMS_A_STEP = 20
+"""A keyword that goes through names or items takes about as long for so many as for itself."""
+_CHARACTERS_A_STEP = 200
+"""An error's message shows the value: of ten megabytes, where it is the whole output."""
+_SEARCH_STEPS = 5
 # What keeps running out of steps holds up the whole run, as a pattern does out of time.
 _EXHAUSTED_ALLOWED = 10
 
@@ -33,13 +39,39 @@ class Steps:
         def apply(validator: Any, given: Any, instance: Any, schema: Any) -> Any:
             if schema is self._start:
                 self._left = MAX_STEPS if self._exhausted < _EXHAUSTED_ALLOWED else 0
-            self._left -= cost
-            if self._left < 0:
-                self._exhausted += 1
-                raise TimeoutError(
-                    f"the schema takes too many steps, more than {MAX_STEPS:,}; "
-                    "its parts refer to one another again and again"
-                )
-            return function(validator, given, instance, schema)
+            items = _length(given) + _length(instance)
+            self._spend(cost + items // _ITEMS_A_STEP + _searches(keyword, instance, schema))
+            return self._charged(function(validator, given, instance, schema))
 
         return apply
+
+    def _charged(self, errors: Any) -> Iterator[Any]:
+        """The errors, each charged once: those of the parts come by all that is around them."""
+        for error in errors or ():
+            if not hasattr(error, "charged"):
+                error.charged = True
+                self._spend(len(error.message) // _CHARACTERS_A_STEP)
+            yield error
+
+    def _spend(self, steps: int) -> None:
+        self._left -= steps
+        if self._left < 0:
+            self._exhausted += 1
+            raise TimeoutError(
+                f"the schema takes too many steps, more than {MAX_STEPS:,}; "
+                "its parts refer to one another again and again, or the output is too large for it"
+            )
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, Sized) and not isinstance(value, str) else 0
+
+
+def _searches(keyword: str, instance: Any, schema: Any) -> int:
+    """The steps of searching patterns: each name of an object is searched for each of them."""
+    if keyword == "pattern":
+        return _SEARCH_STEPS
+    if keyword not in ("patternProperties", "additionalProperties"):
+        return 0
+    names = len(instance) if isinstance(instance, Mapping) else 0
+    return _SEARCH_STEPS * names * _length(schema.get("patternProperties"))

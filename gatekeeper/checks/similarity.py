@@ -12,11 +12,22 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from gatekeeper.checks.check import Check, Files, Finding, Parameters, SampleJudge, parameters
+from gatekeeper.checks.check import (
+    Check,
+    Files,
+    Finding,
+    Parameters,
+    SampleJudge,
+    parameters,
+    undetermined,
+)
 from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
 from gatekeeper.contract.trial import Sample
 
 _MIN = 0.8
+
+# The work is the product of both lengths: 50,000 characters twice take a tenth of a second.
+MAX_PRODUCT = 2_500_000_000
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleJudge:
@@ -25,7 +36,12 @@ def _prepare(params: Parameters, _files: Files) -> SampleJudge:
     least = params.get("min", _MIN)
 
     def inspect(found: Any) -> Finding:
-        score = similarity(normalise(found), wanted)
+        text = normalise(found)
+        if len(text) * len(wanted) > MAX_PRODUCT and text != wanted:
+            return undetermined(
+                f"texts of {len(text):,} and {len(wanted):,} characters are too long to compare"
+            )
+        score = similarity(text, wanted)
         if score >= least:
             return Finding(passed=True, score=score)
         return Finding(False, _message(score, least, as_text(params["value"]), found), score)
@@ -35,7 +51,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleJudge:
     def scored(sample: Sample) -> Finding:
         """An output that is not JSON, or lacks the field, has nothing in common with any text."""
         finding = judge(sample)
-        return finding if finding.score is not None else replace(finding, score=0.0)
+        if finding.score is None and finding.passed is False:
+            return replace(finding, score=0.0)
+        return finding
 
     return scored
 

@@ -1,28 +1,32 @@
 """The one Jinja2 environment: sandboxed, strict, without a file system, bounded in what it makes.
 
 Templates come from pull requests, so none may read a file, reach an attribute of Python's
-inside, or run for ever: loop turns, calls, sizes and the length of the text are all counted.
+inside, or run for ever: loop turns, calls, sizes and the length of the text are all counted. What
+no count foresees ends at the limits of the child that the templates run in.
+
+A program renders its prompts with an ordinary Jinja2. A template that can tell the two apart shows
+the gate a good prompt and the program another one. So what is not allowed here is there all the
+same, with its name, and refused as soon as it is used; nothing is left out or left undefined.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from functools import lru_cache, wraps
 from types import CodeType
-from typing import Any
+from typing import Any, NoReturn
 
 from jinja2 import BaseLoader, StrictUndefined, TemplateNotFound, Undefined, nodes
 from jinja2.environment import Template
 from jinja2.exceptions import SecurityError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import MAX_RANGE, ImmutableSandboxedEnvironment
 
 from gatekeeper.contract.read import UnreadableError, locate
 
 MAX_TEXT = 1_000_000
 MAX_WORK = 1_000_000
-MAX_WORK_OF_ALL = 10_000_000
-"""Of one template over all fixtures of a run, most of whose renderings take a few hundred."""
 MAX_ITEMS = 100_000
 MAX_BITS = 10_000
 
@@ -32,8 +36,8 @@ _CALL_WORK = 10
 _INCLUDE_WORK = 100
 
 _SIZED_FILTERS = ("batch", "center", "indent", "round", "slice", "tojson", "truncate", "wordwrap")
-_COUNTED = "gatekeeper_counted"
-_JOINED = "gatekeeper_joined"
+# Filters of our own. No template can write these names, nor pass them to `map` as a guess.
+_COUNTED, _JOINED, _HIDDEN = (f"{name} {secrets.token_hex(8)}" for name in "cjh")
 
 
 class PromptEnvironment(ImmutableSandboxedEnvironment):
@@ -48,25 +52,24 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             loader=_Includes(includes),
             finalize=_bounded,
         )
-        self._work = 0
-        self._spent: dict[object, int] = {}
-        self._rendering: object = None
+        self.work = 0
         self.filters["tojson"] = _tojson
         # `format` multiplies a few characters into any number of them; the other two are
         # random, and a fixture must always make the same prompt.
-        del self.filters["format"], self.filters["random"], self.globals["lipsum"]
+        for name in ("format", "random"):
+            self.filters[name] = _Refused(f"the filter `{name}`")
+        self.globals["lipsum"] = _Refused("`lipsum`")
+        # The sandbox's own is a function and says so as text; `call` keeps to its limit.
+        self.globals["range"] = range
+        # What the environment of a program has is its own affair, and no prompt needs to ask.
+        for name in ("filter", "test"):
+            self.tests[name] = _Refused(f"the test `is {name}`")  # type: ignore[assignment]
         for name, function in list(self.filters.items()):
             self.filters[name] = self._guarded(name, function)
         self.filters[_COUNTED] = self._counted
         self.filters[_JOINED] = _bounded
-
-    def begin(self, rendering: object) -> None:
-        """Start counting anew, before each rendering of what `rendering` stands for."""
-        self._spent[self._rendering] = self._spent.get(self._rendering, 0) + self._work
-        self._work = 0
-        self._rendering = rendering
-        if self._spent.get(rendering, 0) > MAX_WORK_OF_ALL:
-            raise SecurityError("too many loop turns and calls over all fixtures")
+        # As text it names the template's file, for which a program may have another name.
+        self.filters[_HIDDEN] = _Refused("`self` without the name of a block")
 
     def get_template(self, *args: Any, **kwargs: Any) -> Template:
         """Called for each include while rendering."""
@@ -84,6 +87,10 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             return False
         return super().is_safe_attribute(obj, attr, value)
 
+    def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
+        """Raise at once: as an undefined value, `is defined` would tell it from a program's."""
+        raise SecurityError(f"the attribute `{attribute}` of a {type(obj).__name__}")
+
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         """Without the wrapper the attribute is judged by `is_safe_attribute`, like any other."""
         del value
@@ -91,6 +98,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         self._spend(_CALL_WORK)
+        if obj is range and len(range(*args)) > MAX_RANGE:
+            raise SecurityError(f"a range of more than {MAX_RANGE:,} numbers")
         owner = getattr(obj, "__self__", None)
         if isinstance(owner, str):
             _refuse_large((*args, *kwargs.values()))
@@ -112,19 +121,23 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         for loop in list(tree.find_all(nodes.For)):
             loop.iter = self._through(_COUNTED, loop.iter)
         for parent in list(tree.find_all(nodes.Node)):
-            self._bound_concatenations(parent)
+            self._guard_parts(parent)
         return tree
 
-    def _bound_concatenations(self, parent: nodes.Node) -> None:
+    def _guard_parts(self, parent: nodes.Node) -> None:
         for field, value in list(parent.iter_fields()):
-            if isinstance(value, nodes.Concat):
-                setattr(parent, field, self._through(_JOINED, value))
-            elif isinstance(value, list):
-                bound = [
-                    self._through(_JOINED, item) if isinstance(item, nodes.Concat) else item
-                    for item in value
-                ]
-                setattr(parent, field, bound)
+            if isinstance(value, list):
+                setattr(parent, field, [self._guarded_part(parent, item) for item in value])
+            else:
+                setattr(parent, field, self._guarded_part(parent, value))
+
+    def _guarded_part(self, parent: nodes.Node, value: Any) -> Any:
+        if isinstance(value, nodes.Concat):
+            return self._through(_JOINED, value)
+        if isinstance(value, nodes.Name) and (value.name, value.ctx) == ("self", "load"):
+            named = isinstance(parent, nodes.Getattr | nodes.Getitem)
+            return value if named else self._through(_HIDDEN, value)
+        return value
 
     def _through(self, name: str, value: Any) -> nodes.Filter:
         node = nodes.Filter(value, name, [], [], None, None, lineno=value.lineno)
@@ -155,9 +168,24 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             yield item
 
     def _spend(self, work: int) -> None:
-        self._work += work
-        if self._work > MAX_WORK:
+        self.work += work
+        if self.work > MAX_WORK:
             raise SecurityError("too many loop turns and calls")
+
+
+class _Refused:
+    """Stands for a filter, test or function that is not allowed: there, but of no use."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        raise SecurityError(self._what)
+
+    def __str__(self) -> NoReturn:
+        raise SecurityError(self._what)
+
+    __repr__ = __str__
 
 
 class _Includes(BaseLoader):
@@ -191,7 +219,7 @@ def compiled(environment: PromptEnvironment, source: str, path: str) -> Template
 def _code(source: str, path: str) -> CodeType:
     """The same whatever is included: that is looked up when it is rendered."""
     environment = environment_for(())
-    environment.begin(source)
+    environment.work = 0
     return environment.compile(source, path, path)
 
 
@@ -199,7 +227,7 @@ def rendered(
     environment: PromptEnvironment, template: Template, variables: Mapping[str, Any]
 ) -> str:
     """The text. Raises whatever Jinja2 raises, and SecurityError where it grows too long."""
-    environment.begin(template)
+    environment.work = 0
     parts: list[str] = []
     length = 0
     for part in template.generate(dict(variables)):
@@ -301,7 +329,8 @@ def _bounded(value: Any) -> Any:
 def _size(value: Any) -> int:
     if isinstance(value, str):
         return len(value) // 100
-    return len(value) if isinstance(value, Sized) else 0
+    # An undefined value has a length that raises; the filter `default` is what replaces it.
+    return len(value) if isinstance(value, Sized) and not isinstance(value, Undefined) else 0
 
 
 def _are_small(base: Any, exponent: Any) -> bool:
@@ -327,9 +356,12 @@ def native(environment: PromptEnvironment, text: str) -> Callable[[Mapping[str, 
     expression = environment.compile_expression(inner, undefined_to_none=False)
 
     def evaluate(variables: Mapping[str, Any]) -> Any:
+        environment.work = 0
         value = expression(dict(variables))
         if isinstance(value, Undefined):
             str(value)  # a strict undefined raises its own message
-        return list(value) if isinstance(value, Iterator) else value
+        value = list(value) if isinstance(value, Iterator) else value
+        json.dumps(value, allow_nan=False)  # a function, or infinity, is no value of a check
+        return value
 
     return evaluate

@@ -1,0 +1,58 @@
+"""The formats of JSON Schema that are verified, and how."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gatekeeper.checks.check import ParameterError
+
+if TYPE_CHECKING:
+    import jsonschema
+
+# A class that jsonschema makes while running: no static type describes it.
+Dialect: TypeAlias = Any
+
+_LONGEST_REGEX = 2_000
+
+
+def format_checker(dialect: Dialect) -> jsonschema.FormatChecker:
+    """Return the checker of a version of JSON Schema, with formats that have no standard bound."""
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(())
+    checker.checkers = {
+        **dialect.FORMAT_CHECKER.checkers,
+        "date-time": (_is_date_time, ValueError),
+        "regex": (_is_regex, re.error),
+    }
+    return checker
+
+
+def _is_regex(value: object) -> bool:
+    """Whether Python's `re` compiles it, as the library has it, within a length."""
+    if isinstance(value, str):
+        if len(value) > _LONGEST_REGEX:
+            raise TimeoutError(f"a regular expression of {len(value):,} characters is not tried")
+        re.compile(value)
+    return True
+
+
+def _is_date_time(value: object) -> bool:
+    """RFC 3339: a date, a time, and an offset. `fromisoformat` alone takes more than that."""
+    if not isinstance(value, str):
+        return True
+    has_time = value[10:11] in ("T", "t", " ") and value.isascii() and value[16:17] == ":"
+    return has_time and datetime.fromisoformat(value.upper()).tzinfo is not None
+
+
+def require_known_formats(formats: set[str], dialect: Dialect) -> None:
+    """Raise ParameterError if one of the formats cannot be verified."""
+    known = sorted(format_checker(dialect).checkers)
+    unknown = sorted(formats.difference(known))
+    if unknown:
+        raise ParameterError(
+            f"the format {', '.join(unknown)} cannot be verified",
+            f"use one of {', '.join(known)}, or a pattern, or leave out `formats: true`",
+        )

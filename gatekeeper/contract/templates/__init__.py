@@ -1,0 +1,17 @@
+"""Templates of prompts and of check parameters: what each may do, and what it may cost.
+
+A template made of text and names alone (`Classify {{ ticket.text }}.`), which most are, costs no
+more than its text: `plain.py` says which those are, and they are rendered in this process. All
+others are compiled and rendered in a child with limits (`gatekeeper/sandbox`), because no count of
+steps foresees what each of Jinja's filters, operators and comparisons costs. The counts of
+`environment.py` are the first line: they hold in both, and say best what is wrong.
+
+| module | what it does |
+| --- | --- |
+| `environment.py` | the one Jinja2 environment: sandboxed, strict, counted |
+| `plain.py` | which templates are rendered in this process |
+| `budget.py` | what all renderings for one judging may take together |
+| `rendering.py` | a prompt and its values -> texts, or problems with file and line |
+| `worker.py` | the child's service: the same, asked by JSON |
+| `asked.py` | the parent's side: chooses, asks the child, reads its answers |
+"""

@@ -1,0 +1,182 @@
+"""Renders plain templates here, and asks the child for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from typing import Any
+
+from gatekeeper.contract.model import Prompt
+from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
+from gatekeeper.contract.templates.plain import is_plain
+from gatekeeper.errors import ContractError, Problem
+from gatekeeper.sandbox.frames import FrameError
+from gatekeeper.sandbox.process import LimitedProcess
+
+_SERVICE = "gatekeeper.contract.templates.worker:answer"
+_PACKAGES = ("jinja2", "markupsafe")
+_CHILD = LimitedProcess(_SERVICE, _PACKAGES)
+
+# What is sent at once: a child that overruns takes the rest of these with it.
+_VALUES_AT_ONCE = 64
+# Parsing takes about 500 bytes of memory a character.
+_PARSED_HERE = 100_000
+
+_SIMPLER = "make the template simpler"
+
+Texts = tuple[str, ...]
+
+
+def render_texts(
+    prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
+) -> Iterator[Texts | ContractError]:
+    """Yield the texts of the prompt's messages for each set of values, in order, or the error
+    that there is instead."""
+    if all(is_plain(message.content) for message in prompt.messages):
+        from gatekeeper.contract.templates.rendering import render_prompt
+
+        for variables in values:
+            try:
+                yield render_prompt(prompt, variables, budget)
+            except ContractError as error:
+                yield error
+        return
+    for start in range(0, len(values), _VALUES_AT_ONCE):
+        yield from _ask_texts(prompt, values[start : start + _VALUES_AT_ONCE], budget)
+
+
+def _ask_texts(
+    prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
+) -> Iterator[Texts | ContractError]:
+    """An overrun is the fault of the first set of values without a response."""
+    while values:
+        exceeded = budget.exceeded()
+        if exceeded:
+            what, fix = f"the template takes {exceeded}", f"{_SIMPLER}, or keep fewer fixtures"
+            yield from [ContractError([_unplaced(prompt, what, fix)])] * len(values)
+            return
+        request = {
+            "kind": "render",
+            "prompt": _as_json(prompt),
+            "values": values,
+            "budget": astuple(budget),
+        }
+        try:
+            answers = _CHILD.ask(request)
+        except FrameError as error:
+            what = f"the values cannot be rendered: {error}"
+            if len(values) > 1:
+                for one in values:
+                    yield from _ask_texts(prompt, [one], budget)
+            else:
+                yield ContractError([_unplaced(prompt, what, "use smaller values")])
+            return
+        for response in answers.responses:
+            _take(budget, response)
+            yield _texts_or_error(response)
+        values = values[len(answers.responses) :]
+        if answers.overrun is not None:
+            budget.spend(seconds=OVERRUN_SECONDS)
+            what = f"the template cannot be rendered: {answers.overrun}"
+            yield ContractError([_unplaced(prompt, what, _SIMPLER)])
+            values = values[1:]
+
+
+def check_syntax(prompt: Prompt) -> list[Problem]:
+    """Return what is wrong with the syntax of each message and include, without rendering."""
+    sources = [*(message.content for message in prompt.messages), *prompt.includes.values()]
+    if all(map(is_plain, sources)):
+        from gatekeeper.contract.templates.rendering import check_templates
+
+        return check_templates(prompt)
+    try:
+        answers = _CHILD.ask({"kind": "check", "prompt": _as_json(prompt)})
+    except FrameError as error:
+        return [_unplaced(prompt, f"the prompt cannot be read: {error}", "use smaller includes")]
+    if answers.overrun is not None:
+        return [_unplaced(prompt, f"the template cannot be read: {answers.overrun}", _SIMPLER)]
+    return [Problem(**problem) for problem in answers.responses[0]]
+
+
+def evaluate_text(text: str, variables: Mapping[str, Any], budget: Budget) -> Any:
+    """Return the value of a parameter's template. See `rendering.evaluate`.
+
+    Raises:
+        ValueFault: It cannot be evaluated.
+    """
+    from gatekeeper.contract.templates.rendering import ValueFault, evaluate
+
+    if is_plain(text):
+        return evaluate(text, variables, budget)
+    exceeded = budget.exceeded()
+    if exceeded:
+        raise ValueFault(f"the template takes {exceeded}", f"{_SIMPLER}, or keep fewer fixtures")
+    request = {
+        "kind": "evaluate",
+        "text": text,
+        "variables": variables,
+        "budget": astuple(budget),
+    }
+    try:
+        answers = _CHILD.ask(request)
+    except FrameError as error:
+        what = f"the values cannot be rendered: {error}"
+        raise ValueFault(what, "use smaller values") from None
+    if answers.overrun is not None:
+        budget.spend(seconds=OVERRUN_SECONDS)
+        raise ValueFault(f"the template cannot be rendered: {answers.overrun}", _SIMPLER)
+    response = answers.responses[0]
+    _take(budget, response)
+    if "fault" in response:
+        raise ValueFault(*response["fault"])
+    return response["value"]
+
+
+def find_included(source: str) -> Sequence[tuple[str | None, int]]:
+    """Return every template that the source includes, imports or extends, with its line. None
+    stands for a name that is only known when rendering.
+
+    Raises:
+        jinja2.TemplateSyntaxError: The source is no template, or too large to tell.
+        RecursionError: It is nested too deeply.
+    """
+    if "{%" not in source:
+        return ()
+    from jinja2 import TemplateSyntaxError
+
+    from gatekeeper.contract.templates.environment import environment_for, included_names
+
+    if len(source) <= _PARSED_HERE:
+        return included_names(source, environment_for(()))
+    try:
+        answers = _CHILD.ask({"kind": "includes", "source": source})
+    except FrameError as error:
+        raise TemplateSyntaxError(str(error), 1) from None
+    if not answers.responses:
+        # It does not parse, or not within the limits: the child says why where it compiles it.
+        raise TemplateSyntaxError("too large, or no template", 1)
+    return [(name, line) for name, line in answers.responses[0]]
+
+
+def _as_json(prompt: Prompt) -> Mapping[str, Any]:
+    return {
+        "path": prompt.path,
+        "messages": [[m.role, m.content, m.line] for m in prompt.messages],
+        "includes": prompt.includes,
+    }
+
+
+def _take(budget: Budget, response: Mapping[str, Any]) -> None:
+    budget.work, budget.text_bytes, budget.seconds = response["budget"]
+
+
+def _texts_or_error(response: Mapping[str, Any]) -> Texts | ContractError:
+    if "problems" in response:
+        return ContractError([Problem(**problem) for problem in response["problems"]])
+    return tuple(response["texts"])
+
+
+def _unplaced(prompt: Prompt, what: str, fix: str) -> Problem:
+    """A problem of the whole prompt, whose line nobody can tell."""
+    first = prompt.messages[0]
+    return Problem(prompt.path, what, fix, first.line, field=f"{first.role} message")

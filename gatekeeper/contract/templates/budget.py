@@ -1,0 +1,42 @@
+"""What all renderings for one judging may take together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sys import getsizeof
+
+MAX_WORK_OF_ALL = 10_000_000
+"""Loop turns and calls, of which most renderings take a few hundred."""
+MAX_BYTES_OF_ALL = 200_000_000
+"""Of the finished texts in memory, which are held until they are sent."""
+MAX_SECONDS_OF_ALL = 20.0
+"""Of processor time. One rendering takes about a millisecond."""
+OVERRUN_SECONDS = 10.0
+"""What a rendering that goes beyond its limits is charged."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left for the renderings of one prompt with one set of values.
+
+    There is one for each prompt and each set of values within a judging, and none is shared: what
+    head writes can then use up only what renders head's.
+    """
+
+    work: int = MAX_WORK_OF_ALL
+    text_bytes: int = MAX_BYTES_OF_ALL
+    seconds: float = MAX_SECONDS_OF_ALL
+
+    def spend(self, work: int = 0, texts: tuple[str, ...] = (), seconds: float = 0.0) -> None:
+        """Take from what is left: steps, finished texts, and seconds of processor time."""
+        self.work -= work
+        self.text_bytes -= sum(map(getsizeof, texts))
+        self.seconds -= seconds
+
+    def exceeded(self) -> str | None:
+        """Return what there was too much of; None while something is left of everything."""
+        if self.work < 0:
+            return "too many loop turns and calls over all fixtures"
+        if self.text_bytes < 0:
+            return f"more than {MAX_BYTES_OF_ALL // 1_000_000} MB of text over all fixtures"
+        return "too much time over all fixtures" if self.seconds < 0 else None

@@ -1,0 +1,31 @@
+"""Say which templates are plain: text, names and parts of them, and a few filters whose cost is
+in proportion to the text."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+MAX_TAGS = 1_000
+MAX_FILTERS = 50
+
+# `{{ order }}`, `{{ order.lines[0].text }}`, `{{ order["the text"] | trim }}`.
+_NAME = re.compile(
+    r"""\{\{ [-+]? \s*
+    (?!(?:self|not)\b) [A-Za-z_][A-Za-z_0-9]{0,99}
+    (?: \.[A-Za-z_0-9]{1,99} | \[[0-9]{1,9}\] | \['[^'\\{}%\#]{0,99}'\] | \["[^"\\{}%\#]{0,99}"\] ){0,9}
+    (?: \s* \| \s* (?:capitalize|length|lower|string|tojson|trim|upper) \b ){0,3}
+    \s* [-+]? \}\}""",  # noqa: E501
+    re.VERBOSE,
+)
+
+
+@lru_cache(maxsize=2048)
+def is_plain(source: str) -> bool:
+    """Return whether rendering the template costs no more than its text: it has no statement and
+    no comment, and each of its expressions is a name, or a part of one."""
+    tags = source.count("{{")
+    if tags > MAX_TAGS or "{%" in source or "{#" in source:
+        return False
+    names = [match.group() for match in _NAME.finditer(source)] if tags else []
+    return len(names) == tags and sum(name.count("|") for name in names) <= MAX_FILTERS

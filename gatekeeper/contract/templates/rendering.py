@@ -1,0 +1,187 @@
+"""A prompt and its values -> texts, or problems that name the file and the line.
+
+Runs in this process for plain templates, and in the child for all others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from jinja2 import TemplateNotFound, TemplateSyntaxError, UndefinedError
+from jinja2.exceptions import SecurityError
+
+from gatekeeper.contract.model import MessageTemplate, Prompt
+from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
+from gatekeeper.contract.templates.environment import (
+    MAX_TEXT,
+    PromptEnvironment,
+    compiled,
+    environment_for,
+    native,
+    rendered,
+    template_line,
+)
+from gatekeeper.errors import ContractError, Problem
+
+MAX_SECONDS = 3.0
+"""Of processor time, for one rendering."""
+
+TimeLimit = Callable[[float], AbstractContextManager[None]]
+"""Ends a block after so many seconds of processor time, by an exception."""
+
+
+def _no_limit(seconds: float) -> AbstractContextManager[None]:
+    del seconds
+    return nullcontext()
+
+
+class TooMuchError(Exception):
+    """All renderings together take more than they may."""
+
+
+def render_prompt(
+    prompt: Prompt,
+    variables: Mapping[str, Any],
+    budget: Budget,
+    time_limit: TimeLimit = _no_limit,
+) -> tuple[str, ...]:
+    """Return the text of each message. Raises ContractError with the problems of all of them."""
+    environment = environment_of(prompt)
+    problems: list[Problem] = []
+    texts: list[str] = []
+    length = 0
+    for template in prompt.messages:
+        started = time.process_time()
+        environment.work = 0
+        try:
+            _require_left(budget)
+            with time_limit(min(MAX_SECONDS, budget.seconds)):
+                code = compiled(environment, template.content, prompt.path)
+                text = rendered(environment, code, variables)
+            length += len(text)
+            if length > MAX_TEXT:
+                raise SecurityError(f"the messages grow longer than {MAX_TEXT:,} characters")
+            texts.append(text)
+        except Exception as error:  # templates can raise anything: a TypeError of an operator, …
+            problems.append(_problem(error, prompt, template, variables))
+            _fine(error, budget)
+        budget.spend(environment.work, tuple(texts[-1:]), time.process_time() - started)
+    if problems:
+        raise ContractError(problems)
+    return tuple(texts)
+
+
+def check_templates(prompt: Prompt, time_limit: TimeLimit = _no_limit) -> list[Problem]:
+    """Return what is wrong with the syntax of each message and include, without rendering."""
+    environment = environment_of(prompt)
+    sources = [(template, template.content, prompt.path) for template in prompt.messages]
+    whole = MessageTemplate("user", "", 1)
+    sources += [(whole, text, path) for path, text in prompt.includes.items()]
+    problems = []
+    for template, text, path in sources:
+        try:
+            with time_limit(MAX_SECONDS):
+                compiled(environment, text, path)
+        except Exception as error:  # besides Jinja2's own, Python's compiler has limits
+            problems.append(_problem(error, prompt, template, {}))
+    return problems
+
+
+class ValueFault(Exception):
+    """A parameter's template that cannot be evaluated: `what` is wrong, and how to `fix` it."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.what, self.fix = what, fix
+
+
+def evaluate(
+    text: str,
+    variables: Mapping[str, Any],
+    budget: Budget,
+    time_limit: TimeLimit = _no_limit,
+) -> Any:
+    """Return the value of a parameter's template: of any type if the text is one
+    `{{ expression }}` and nothing else, and otherwise text. Raises ValueFault."""
+    environment = environment_for(())
+    started = time.process_time()
+    environment.work = 0
+    try:
+        _require_left(budget)
+        with time_limit(min(MAX_SECONDS, budget.seconds)):
+            expression = native(environment, text)
+            if expression is not None:
+                return expression(variables)
+            return rendered(environment, compiled(environment, text, "value"), variables)
+    except Exception as error:  # as above
+        _fine(error, budget)
+        raise ValueFault(*_what_and_fix(error, variables)) from None
+    finally:
+        budget.spend(environment.work, (), time.process_time() - started)
+
+
+def environment_of(prompt: Prompt) -> PromptEnvironment:
+    """Return the environment that can load the prompt's includes."""
+    return environment_for(tuple(sorted(prompt.includes.items())))
+
+
+def _require_left(budget: Budget) -> None:
+    exceeded = budget.exceeded()
+    if exceeded:
+        raise TooMuchError(exceeded)
+
+
+def _fine(error: Exception, budget: Budget) -> None:
+    """Take half of all time for an overrun: what overruns with one fixture does with most, and
+    hundreds of them must not take minutes to be refused."""
+    if isinstance(_cause(error), TimeoutError | MemoryError):
+        budget.spend(seconds=OVERRUN_SECONDS)
+
+
+def _cause(error: Exception) -> Exception:
+    """The limit of time may strike anywhere, even while another error is looked into."""
+    while isinstance(error.__context__, TimeoutError | MemoryError):
+        error = error.__context__
+    return error
+
+
+def _problem(
+    error: Exception, prompt: Prompt, template: MessageTemplate, variables: Mapping[str, Any]
+) -> Problem:
+    place = template_line(error, (prompt.path, *prompt.includes))
+    syntax_line = getattr(error, "lineno", None)
+    if syntax_line is not None:
+        place = (getattr(error, "filename", None) or prompt.path, int(syntax_line))
+    path, line = place or (prompt.path, 1)
+    if path == prompt.path:
+        line += template.line - 1
+    what, fix = _what_and_fix(error, variables)
+    return Problem(path, what, fix, line, field=f"{template.role} message")
+
+
+def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]:
+    error = _cause(error)
+    message = str(error) or type(error).__name__
+    simpler = "make the template simpler"
+    if isinstance(error, UndefinedError):
+        names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
+        return message.replace("'", "`"), f"add it to the fixture's vars, which are: {names}"
+    if isinstance(error, TemplateSyntaxError):
+        fix = "correct the template; text with `{{` or `{%` goes between {% raw %} and {% endraw %}"
+        return f"not a template: {message}", fix
+    if isinstance(error, SecurityError):
+        return f"the template may not do this: {message}", simpler
+    if isinstance(error, TooMuchError):
+        return f"the template takes {message}", f"{simpler}, or keep fewer fixtures"
+    if isinstance(error, TimeoutError):
+        return "the template takes too much time", simpler
+    if isinstance(error, MemoryError):
+        return "the template takes too much memory", simpler
+    if isinstance(error, TemplateNotFound):
+        return f"the include `{message}` was not found", "name a file of this repository"
+    if isinstance(error, RecursionError):
+        return "the template calls itself without end", simpler
+    return f"the template cannot be rendered: {message}", "check the values it works on"

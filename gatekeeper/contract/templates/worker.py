@@ -1,0 +1,59 @@
+"""The child's service: compiles and renders templates, asked by JSON. See `gatekeeper/sandbox`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, astuple
+from typing import Any
+
+from gatekeeper.contract.model import MessageTemplate, Prompt
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.templates.environment import environment_for, included_names
+from gatekeeper.contract.templates.rendering import (
+    MAX_SECONDS,
+    ValueFault,
+    check_templates,
+    evaluate,
+    render_prompt,
+)
+from gatekeeper.errors import ContractError
+from gatekeeper.sandbox.child import cpu_limit
+
+
+def answer(request: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the responses to one request: one for each set of values if it is to render."""
+    kind = request["kind"]
+    if kind == "render":
+        prompt, budget = _prompt(request["prompt"]), Budget(*request["budget"])
+        for values in request["values"]:
+            yield {**_rendered(prompt, values, budget), "budget": astuple(budget)}
+    elif kind == "check":
+        yield [
+            asdict(problem) for problem in check_templates(_prompt(request["prompt"]), cpu_limit)
+        ]
+    elif kind == "includes":
+        with cpu_limit(MAX_SECONDS):
+            yield included_names(request["source"], environment_for(()))
+    else:
+        budget = Budget(*request["budget"])
+        found = _value(request["text"], request["variables"], budget)
+        yield {**found, "budget": astuple(budget)}
+
+
+def _prompt(given: Mapping[str, Any]) -> Prompt:
+    messages = tuple(MessageTemplate(*message) for message in given["messages"])
+    return Prompt(given["path"], messages, "", includes=given["includes"])
+
+
+def _rendered(prompt: Prompt, values: Mapping[str, Any], budget: Budget) -> dict[str, Any]:
+    try:
+        return {"texts": render_prompt(prompt, values, budget, cpu_limit)}
+    except ContractError as error:
+        return {"problems": [asdict(problem) for problem in error.problems]}
+
+
+def _value(text: str, variables: Mapping[str, Any], budget: Budget) -> dict[str, Any]:
+    try:
+        return {"value": evaluate(text, variables, budget, cpu_limit)}
+    except ValueFault as fault:
+        return {"fault": [fault.what, fault.fix]}

@@ -1,0 +1,60 @@
+"""What would take all time or memory ends within seconds, in words, by every way in."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import pytest
+from pull_request import FILES, PROMPT
+from support.ways_in import Judged
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="macOS does not hold the limit of memory"
+)
+
+CONTRACT = "contracts/sentiment.yaml"
+CHECK = '{type: equals, value: "{{ expected }}"}'
+NESTED = "(((a{1000}){1000}){1000}){1000}"
+RENDERED = "(((({{ expected }}{1000}){1000}){1000}){1000})"
+CHECKS = {
+    "nested counts": f"{{type: regex, pattern: '{NESTED}'}}",
+    "nested counts in a schema": f"{{type: json_schema, schema: {{pattern: '{NESTED}'}}}}",
+    "names in a schema": f"{{type: json_schema, schema: {{patternProperties: {{'{NESTED}': {{}}}}}}}}",  # noqa: E501
+    "nested counts from a template": f'{{type: regex, pattern: "{RENDERED}"}}',
+}
+
+TEMPLATES = {
+    "a filter that multiplies": "{{ ('x\n'*400000)|indent(90000,true) }}",
+    "a comparison in a loop": "{% set b='ab'*400000 %}{% for i in range(99999) %}"
+    "{% if 'abb' in b %}{% endif %}{% endfor %}",
+    "texts that are kept": "{% set b='ab'*400000 %}{% set ns=namespace(a=[]) %}"
+    "{% for i in range(9999) %}{% set ns.a=[ns.a, b ~ i] %}{% endfor %}",
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_that_takes_everything_is_refused(name: str, judged: Judged) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.monotonic()
+    answered = judged(FILES, {PROMPT: FILES[PROMPT] + TEMPLATES[name]})
+    assert (answered.exit_code, answered.verdict) == (2, None)
+    assert "the template takes too much" in answered.text
+    assert PROMPT in answered.text
+    assert answered.requests == ()
+    assert time.monotonic() - started < 120  # on a machine that is busy
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_pattern_that_takes_everything_is_refused(name: str, judged: Judged) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.monotonic()
+    answered = judged(FILES, {CONTRACT: FILES[CONTRACT].replace(CHECK, CHECKS[name])})
+    assert (answered.exit_code, answered.verdict) == (2, None)
+    assert "cannot be compiled" in answered.text
+    assert CONTRACT in answered.text
+    assert answered.requests == ()
+    assert time.monotonic() - started < 120
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
