@@ -9,20 +9,28 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Revision
+from gatekeeper.contract.contract_files import (
+    find_contracts,
+    in_contract_folders,
+    matching_contracts,
+    near_miss_notices,
+)
 from gatekeeper.contract.globs import matching
-from gatekeeper.contract.identity import contract_digest
+from gatekeeper.contract.identity import contract_digest, target_digest
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.model import CheckShape, Contract, Target
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.model import Contract, Target
+from gatekeeper.contract.overridden import overridden_settings
+from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompt import load_prompt
 from gatekeeper.contract.read import UnreadableError
-from gatekeeper.contract.references import References, Sketch, recording_path
+from gatekeeper.contract.references import References, Shapes, Sketch, recording_path
+from gatekeeper.contract.sizes import require_few_contracts
+from gatekeeper.contract.successors import Successors
+from gatekeeper.contract.watched_paths import WatchedPaths
 from gatekeeper.errors import ContractError, Problem, UsageError
-
-Shapes = Mapping[str, CheckShape]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,13 @@ class AffectedContract:
     `base_target` is what the base arm runs: the base contract's, or where there is none to be
     had, the prompt as it was at base with head's model and parameters; None where there was no
     such prompt. `left_prompt` is the path at head of the prompt that the base contract watched,
-    where it is still there and head's contract watches another.
+    where it is still there and head's contract watches another. `left_as` says what has taken the
+    place of that prompt, such as a symbolic link; None if it is a regular file or gone.
+    `is_new` is that of contract/new_contracts.py: whether a pull request brings the contract.
+    `successors` are what may have taken the place of a prompt that is gone, unjudged by the base
+    contract: see contract/successors.py, and contract/new_contracts.py for a contract that is gone.
+    `lost_prompt` is the prompt at base of a contract that could not be loaded there, if the prompt
+    is gone and head's contract watches another.
     """
 
     name: str
@@ -45,6 +59,10 @@ class AffectedContract:
     prompt_still_there: bool
     base_target: Target | None = None
     left_prompt: str | None = None
+    left_as: str | None = None
+    is_new: bool = False
+    successors: tuple[str, ...] = ()
+    lost_prompt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +77,9 @@ class Affected:
     others: tuple[str, ...] = ()
 
 
-def contract_paths(
-    revision: Revision, policy: Policy, shapes: Shapes | None = None
-) -> tuple[str, ...]:
-    """The contract files of the revision, by the policy's pattern. A file that the pattern
-    matches but that a contract refers to (its fixtures, its prompt, with `shapes` also its
-    schemas) is none."""
-    references = References(revision, shapes or {})
-    return tuple(sketch.path for sketch in _contracts(references, policy))
-
-
 def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affected:
     """Every contract of one revision, for the full suite. Raises ContractError."""
-    sketches = _contracts(References(revision, shapes), policy)
+    sketches = find_contracts(References(revision, shapes), policy)
     loaded, problems = _load_all(revision, [sketch.path for sketch in sketches], shapes)
     names: dict[str, list[str]] = defaultdict(list)
     for path, contract in loaded.items():
@@ -83,7 +91,8 @@ def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affect
         tuple(
             AffectedContract(contract.name, path, None, contract, (), prompt_still_there=True)
             for path, contract in loaded.items()
-        )
+        ),
+        notices=near_miss_notices(revision, policy, in_contract_folders(revision.entries, policy)),
     )
 
 
@@ -108,15 +117,6 @@ def named(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract, .
     return tuple(c for c in affected.contracts if not names or c.name in names)
 
 
-def _contracts(references: References, policy: Policy) -> list[Sketch]:
-    paths = sorted(matching(references.revision.entries, policy.contracts))
-    sketches = references.sketches(paths)
-    if all(sketch.is_contract for sketch in sketches):
-        return sketches
-    used = {path for sketch in sketches for path in sketch.closure if path != sketch.path}
-    return [sketch for sketch in sketches if sketch.is_contract or sketch.path not in used]
-
-
 def _load_all(
     revision: Revision, paths: Sequence[str], shapes: Shapes
 ) -> tuple[dict[str, Contract], list[Problem]]:
@@ -139,6 +139,15 @@ def _shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
     ]
 
 
+def _differs(base: Contract, head: Contract) -> bool:
+    """Whether head runs or judges anything else, or its prompt file alone would: a contract that
+    overrides what the prompt's front matter now says must not hide the change."""
+    prompt_alone = base.target_for(head.target.prompt)
+    return _meaning(base) != _meaning(head) or (
+        target_digest(prompt_alone) != target_digest(base.target)
+    )
+
+
 def _meaning(contract: Contract) -> tuple[str, str | None]:
     """What it would run and judge, and the answers of a model that is a recording."""
     recording = recording_path(contract.target.model)
@@ -158,6 +167,7 @@ class _Comparison:
     def __post_init__(self) -> None:
         self.before: Mapping[str, Entry] = self.change.base.entries
         self.after: Mapping[str, Entry] = self.change.head.entries
+        self.watched = WatchedPaths(self.after)
         self.old_path = {new: old for old, new in self.change.renames.items()}
         gone = self.before.keys() - self.after.keys()
         self.changed = gone | {
@@ -166,7 +176,7 @@ class _Comparison:
 
     def affected(self) -> Affected:
         at_head = References(self.change.head, self.shapes)
-        sketches = _contracts(at_head, self.policy)
+        sketches = find_contracts(at_head, self.policy)
         suspects = [s for s in sketches if not s.sound or s.closure & self.changed]
         loaded, problems = _load_all(
             self.change.head, [sketch.path for sketch in suspects], self.shapes
@@ -179,10 +189,11 @@ class _Comparison:
         if problems:
             raise ContractError(problems)
         at_base = self._base_sketches(sketches)
-        results = self._against_base(loaded, at_base)
-        run = {result.path for result in results if result.head}
         covered = {path for sketch in sketches for path in sketch.closure}
         covered |= {path for contract in loaded.values() for path in contract.dependencies}
+        results = self._against_base(loaded, at_base, covered)
+        self.notices += self._near_misses()
+        run = {result.path for result in results if result.head}
         others = [name for name, paths in names.items() if paths[0] not in run]
         return Affected(
             contracts=tuple(sorted(results, key=lambda result: result.name)),
@@ -192,34 +203,50 @@ class _Comparison:
             others=tuple(sorted(others)),
         )
 
+    def _near_misses(self) -> tuple[str, ...]:
+        """Of what the change brings, so that nobody is told of what was there before."""
+        changed = self.changed & self.after.keys()
+        added = changed - self.before.keys() - self.old_path.keys()
+        among = added | set(in_contract_folders(changed, self.policy))
+        return near_miss_notices(self.change.head, self.policy, among)
+
     def _base_sketches(self, at_head: Sequence[Sketch]) -> list[Sketch]:
         """The contracts at base that may differ: their own file changed, or a path of their
         closure. An unchanged file has the same closure on both sides."""
         references = References(self.change.base, self.shapes)
-        written = set(matching(self.changed & self.before.keys(), self.policy.contracts))
+        written = matching_contracts(self.changed & self.before.keys(), self.policy)
         touched = {
             sketch.path
             for sketch in at_head
             if sketch.path in self.before and (not sketch.sound or sketch.closure & self.changed)
         }
+        require_few_contracts([*written | touched], self.policy.contracts, POLICY_PATH)
         sketches = references.sketches(sorted(written | touched))
         return [sketch for sketch in sketches if sketch.is_contract]
 
     def _against_base(
-        self, loaded: Mapping[str, Contract], at_base: Sequence[Sketch]
+        self, loaded: Mapping[str, Contract], at_base: Sequence[Sketch], covered: set[str]
     ) -> list[AffectedContract]:
         waiting = {sketch.path: sketch for sketch in at_base}
         pairs = self._pairs(loaded, waiting)
+        turned = {path: waiting[old].prompt for path, old in pairs.items()}
+        following = Successors(self.change, self.policy, loaded, covered, turned)
         results = []
         for path, head in loaded.items():
             old = pairs.get(path)
-            base = self._load_base(waiting.pop(old), head.name) if old else None
-            left = self._left_prompt(base, head) if base else None
-            if base is None or left or _meaning(base) != _meaning(head):
-                results.append(self._result(base, head, left))
+            sketch = waiting.pop(old) if old else None
+            base = self._load_base(sketch, head.name) if sketch else None
+            watched = base.target.prompt.path if base else sketch.prompt if sketch else None
+            left = self._left_prompt(watched, head)
+            self.notices += overridden_settings(base, head) if base else ()
+            successors = () if left else following.of(watched, head)
+            if base is None or left or successors or _differs(base, head):
+                lost = watched if base is None and self._is_lost(watched, head) else None
+                result = replace(self._result(base, head, left), lost_prompt=lost)
+                results.append(replace(result, successors=successors))
         # A file without a name that can be read was no contract anybody could have relied on.
-        removed = [self._removed(sketch) for sketch in waiting.values() if sketch.name is not None]
-        return results + removed
+        named = [sketch for sketch in waiting.values() if sketch.name is not None]
+        return results + [self._removed(sketch, following) for sketch in named]
 
     def _pairs(
         self, loaded: Mapping[str, Contract], waiting: Mapping[str, Sketch]
@@ -258,12 +285,25 @@ class _Comparison:
             )
             return None
 
-    def _left_prompt(self, base: Contract, head: Contract) -> str | None:
-        """A contract that is pointed at a copy no longer watches the prompt that is in use."""
-        path = self._now(base.target.prompt.path)
-        if path is None or path == head.target.prompt.path or path not in self.after:
+    def _left_prompt(self, watched: str | None, head: Contract) -> str | None:
+        """The prompt that the base contract watches and head's does not, if a program still
+        finds something at its path.
+
+        A link to a copy counts, also if git calls the copy the prompt's new name.
+        """
+        now = head.target.prompt.path
+        if watched is None or watched not in self.before or watched == now:
+            return None
+        if self.watched.replacement(watched, known=now):
+            return watched
+        path = self._now(watched)
+        if path is None or path == now or path not in self.after:
             return None
         return path if self.after[path].kind == "file" else None
+
+    def _is_lost(self, watched: str | None, head: Contract) -> bool:
+        gone = watched in self.before and self._now(watched) not in self.after
+        return gone and not self.watched.is_same_name(watched or "", head.target.prompt.path)
 
     def _result(self, base: Contract | None, head: Contract, left: str | None) -> AffectedContract:
         causes = self._causes(base, head)
@@ -280,6 +320,7 @@ class _Comparison:
             prompt_still_there=True,
             base_target=base.target if base else self._target_at_base(head.target),
             left_prompt=left,
+            left_as=self.watched.replacement(left, head.target.prompt.path) if left else None,
         )
 
     def _target_at_base(self, target: Target) -> Target | None:
@@ -293,21 +334,25 @@ class _Comparison:
             return None
         return Target(prompt, target.model, target.params)
 
-    def _removed(self, sketch: Sketch) -> AffectedContract:
+    def _removed(self, sketch: Sketch, following: Successors) -> AffectedContract:
         try:
             base = load_contract(self.change.base, sketch.path, self.shapes)
         except ContractError:
             base = None
         prompt = base.target.prompt.path if base else sketch.prompt
         kind: PathChange = "modified" if sketch.path in self.after else "deleted"
+        existed = prompt is not None and prompt in self.before
+        replacement = self.watched.replacement(prompt) if prompt and existed else None
         return AffectedContract(
             sketch.name or sketch.path,
             sketch.path,
             base,
             None,
             (AffectedBy(sketch.path, kind),),
-            prompt_still_there=self._now(prompt) in self.after,
+            prompt_still_there=replacement is not None or self._now(prompt) in self.after,
             base_target=base.target if base else None,
+            left_as=replacement,
+            successors=following.of(prompt),
         )
 
     def _causes(self, base: Contract | None, head: Contract) -> list[AffectedBy]:
@@ -342,8 +387,7 @@ class _Comparison:
             if self.after[path].kind == "file" and not self._only_moved(path)
         }
         prompts = {path for pattern in self.policy.prompts for path in matching(changed, pattern)}
-        contracts = set(matching(prompts, self.policy.contracts))
-        return tuple(sorted(prompts - covered - contracts))
+        return tuple(sorted(prompts - covered))
 
     def _only_moved(self, path: str) -> bool:
         old = self.before.get(self.old_path.get(path, ""))

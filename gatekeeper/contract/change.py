@@ -20,6 +20,14 @@ class Entry:
     kind: EntryKind = "file"
 
 
+class FileTooLargeError(Exception):
+    """A file of a revision that is too large to be read. `size` in bytes."""
+
+    def __init__(self, path: str, size: int) -> None:
+        super().__init__(f"{path}: {size:,} bytes")
+        self.path, self.size = path, size
+
+
 class Revision(Protocol):
     """A revision of the repository: a commit, or the work tree as it stands."""
 
@@ -34,7 +42,8 @@ class Revision(Protocol):
         ...
 
     def read(self, path: str) -> bytes:
-        """The content of a regular file. Raises FileNotFoundError for anything else."""
+        """The content of a regular file. Raises FileNotFoundError for anything else, and
+        FileTooLargeError."""
         ...
 
 

@@ -13,9 +13,12 @@ from gatekeeper.contract.explain import nearest, schema_problems
 from gatekeeper.contract.model import CheckShape, CheckSpec
 from gatekeeper.contract.positions import Document, KeyPath, parse
 from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.sizes import MOST_CHECKS
 from gatekeeper.errors import ContractError, Problem
 
-COMMON_KEYS = ("type", "name", "severity")
+COMMON_KEYS = ("type", "name", "severity", "must_pass")
+LONGEST_NAME = 200
+"""Characters. Every judged sample repeats the names of its checks."""
 SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 
 # The meta-schemas come with the JSON Schema library.
@@ -38,6 +41,10 @@ class CheckReader:
         """The checks of a list at `key`; whatever is wrong is added to `problems`."""
         if not isinstance(written, list):
             problems.append(document.problem(key, "not a list", "write `- type: …` items"))
+            return ()
+        if len(written) > MOST_CHECKS:
+            what = f"{len(written):,} checks, more than {MOST_CHECKS:,}"
+            problems.append(document.problem(key, what, "keep fewer, or split the contract"))
             return ()
         specs = []
         for index, item in enumerate(written):
@@ -78,6 +85,7 @@ class CheckReader:
             name=item.get("name") or default_name(kind, item, shape),
             params=params,
             severity=item.get("severity", "error"),
+            must_pass=item.get("must_pass", False),
             position=document.position(key),
             files=files,
             shape=shape,
@@ -182,11 +190,22 @@ def _common_problems(document: Document, key: KeyPath, item: Mapping[str, Any]) 
     if not isinstance(name, str) or not name.strip():
         fix = "write a few words, or leave it out"
         problems.append(document.problem((*key, "name"), "the name is not text", fix))
+    elif len(name) > LONGEST_NAME:
+        what = f"the name has {len(name):,} characters, more than {LONGEST_NAME}"
+        problems.append(document.problem((*key, "name"), what, "write a few words"))
     severity = item.get("severity", "error")
     if severity not in ("error", "warn"):
         fix = "error: it gates; warn: it is only reported"
         what = f"{severity!r} is not one of error, warn"
         problems.append(document.problem((*key, "severity"), what, fix))
+    must_pass = item.get("must_pass", False)
+    if not isinstance(must_pass, bool):
+        what, fix = "`must_pass` is not true or false", "write true, or leave it out"
+        problems.append(document.problem((*key, "must_pass"), what, fix))
+    elif must_pass and severity == "warn":
+        what = "a check of severity warn gates nothing, so it cannot have `must_pass`"
+        fix = "write severity: error, or leave must_pass out"
+        problems.append(document.problem((*key, "must_pass"), what, fix))
     return problems
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,8 +18,8 @@ from gatekeeper.contract.positions import Document, KeyPath, parse_json, parse_y
 from gatekeeper.errors import ContractError, Problem
 
 SUFFIXES = (".jsonl", ".json", ".yaml", ".yml", ".csv")
-_OWN_KEYS = ("id", "vars", "expected", "category", "checks", "metadata")
-_JSON_CELLS = ("vars", "checks", "metadata")
+_OWN_KEYS = ("id", "vars", "expected", "category", "checks", "metadata", "must_pass")
+_JSON_CELLS = ("vars", "checks", "metadata", "must_pass")
 
 ReadChecks = Callable[[Document, KeyPath, Any, list[Problem]], tuple[CheckSpec, ...]]
 
@@ -31,16 +33,24 @@ class Row:
     data: Any
 
 
-def read_rows(text: str, path: str) -> list[Row]:
-    """The rows of a fixture file. Raises ContractError; a file without rows is an error."""
+MOST_PROBLEMS = 100
+"""Of one file: nobody reads more, and each is an annotation."""
+
+
+def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:
+    """The rows of a fixture file; no more than one beyond `most`, if that is given.
+
+    Raises ContractError; a file without rows is an error.
+    """
+    enough = None if most is None else most + 1
     lower = path.lower()
     if not lower.endswith(SUFFIXES):
         fix = f"use one of {' '.join(SUFFIXES)}"
         raise ContractError([Problem(path, "not a kind of fixture file", fix)])
     if lower.endswith(".jsonl"):
-        rows = _jsonl_rows(text, path)
+        rows = _jsonl_rows(text, path, enough)
     elif lower.endswith(".csv"):
-        rows = list(_csv_rows(text, path))
+        rows = list(itertools.islice(_csv_rows(text, path), enough))
     elif not text.strip():
         rows = []
     else:
@@ -50,6 +60,12 @@ def read_rows(text: str, path: str) -> list[Row]:
     if not rows:
         raise ContractError([Problem(path, "no fixture in the file", "add at least one", 1)])
     return rows
+
+
+def own_checks(row: Row) -> int:
+    """How many checks the row lists for itself."""
+    checks = row.data.get("checks") if isinstance(row.data, dict) else None
+    return len(checks) if isinstance(checks, list) else 0
 
 
 def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> Fixture | None:
@@ -69,6 +85,10 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
     if metadata is not None and not isinstance(metadata, dict):
         what, fix = "`metadata` is not a mapping", "write `{key: value}`"
         problems.append(document.problem((*key, "metadata"), what, fix))
+    must_pass = data.get("must_pass")
+    if not isinstance(must_pass, bool | None):
+        what, fix = "`must_pass` is not true or false", "write true, or leave it out"
+        problems.append(document.problem((*key, "must_pass"), what, fix))
     checks = (
         read_checks(document, (*key, "checks"), data["checks"], problems)
         if data.get("checks")
@@ -81,6 +101,7 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
         category=_label(row, "category", problems),
         checks=checks,
         metadata=metadata if isinstance(metadata, dict) else {},
+        must_pass=must_pass is True,
         position=document.position(key),
     )
     return fixture if len(problems) == before else None
@@ -95,16 +116,17 @@ def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixtur
         if first is not fixture:
             problems.append(_twice(fixture, first))
     taken = set(seen)
+    numbers: Counter[str] = Counter()
     result = []
     for fixture in fixtures:
         if fixture.id:
             result.append(fixture)
             continue
         made = stem = _made_id(fixture)
-        number = 1
+        # The last number is remembered: each of many equal rows would try all those before it.
         while made in taken:
-            number += 1
-            made = f"{stem}-{number}"
+            numbers[stem] = max(numbers[stem], 1) + 1
+            made = f"{stem}-{numbers[stem]}"
         taken.add(made)
         result.append(replace(fixture, id=made))
     return tuple(result)
@@ -161,13 +183,15 @@ def _list_rows(document: Document) -> list[Row]:
     return [Row(document, (index,), item) for index, item in enumerate(document.data)]
 
 
-def _jsonl_rows(text: str, path: str) -> list[Row]:
+def _jsonl_rows(text: str, path: str, enough: int | None) -> list[Row]:
     rows: list[Row] = []
     problems: list[Problem] = []
     # Not splitlines: JSON text may hold U+2028, which is no line end of the file.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        if len(rows) == enough or len(problems) >= MOST_PROBLEMS:
+            break
         try:
             document = _line_document(line, path, number)
             rows.append(Row(document, (), document.data))
@@ -248,5 +272,7 @@ def _csv_row(header: list[str], cells: list[str], path: str, line: int) -> Row:
         if name not in _JSON_CELLS:
             data[name] = cell
         elif cell.strip():
-            data[name] = parse_json(cell, path, line).data
+            # Spreadsheets write TRUE.
+            text = cell.lower() if name == "must_pass" else cell
+            data[name] = parse_json(text, path, line).data
     return Row(Document(path, data, {(): (line, 1)}), (), data)

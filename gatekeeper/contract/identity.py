@@ -13,6 +13,8 @@ from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Message, Pro
 from gatekeeper.contract.positions import parse
 from gatekeeper.errors import ContractError
 
+_ORDERED_PARAMS = frozenset({"response_format", "tools"})
+
 
 def canonical(value: Any) -> str:
     """JSON that is the same for equal data, whatever the order of its keys."""
@@ -27,7 +29,16 @@ def digest(value: Any) -> str:
 def request_digest(messages: Sequence[Message], params: Mapping[str, Any]) -> str:
     """What is asked, whoever is asked: the same for equal messages and parameters."""
     asked = [{"role": message.role, "content": message.content} for message in messages]
-    return digest({"messages": asked, "params": dict(params)})
+    return digest({"messages": asked, "params": params_meaning(params)})
+
+
+def params_meaning(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters for a digest. The order of a schema's properties counts: providers
+    write an answer in that order, so an answer before its reasoning is another request."""
+    return {
+        name: json.dumps(value) if name in _ORDERED_PARAMS else value
+        for name, value in params.items()
+    }
 
 
 def prompt_meaning(prompt: Prompt) -> Any:
@@ -46,7 +57,7 @@ def target_meaning(target: Target) -> Any:
     return {
         "prompt": prompt_meaning(target.prompt),
         "model": target.model,
-        "params": dict(target.params),
+        "params": params_meaning(target.params),
     }
 
 
@@ -72,22 +83,25 @@ def check_meaning(spec: CheckSpec) -> Any:
         key: files.get(value, value) if isinstance(value, str) else value
         for key, value in spec.params.items()
     }
-    return {
+    meaning = {
         "type": spec.type,
         "severity": spec.severity,
         "params": params,
         "files": sorted(files.values()),
     }
+    # Named only if it is set, so that the digests of earlier versions stay valid.
+    return meaning | ({"must_pass": True} if spec.must_pass else {})
 
 
 def fixture_meaning(fixture: Fixture) -> Any:
     """Its input and what is expected; category and metadata only label reports."""
-    return {
+    meaning = {
         "id": fixture.id,
         "vars": dict(fixture.vars),
         "expected": fixture.expected,
         "checks": [check_meaning(spec) for spec in fixture.checks],
     }
+    return meaning | ({"must_pass": True} if fixture.must_pass else {})
 
 
 def judging_meaning(contract: Contract) -> Any:
@@ -99,10 +113,26 @@ def judging_meaning(contract: Contract) -> Any:
         "mode": contract.mode,
         "repair": asdict(contract.repair),
         "sampling": asdict(contract.sampling),
-        "slo": [asdict(objective) for objective in contract.slo],
+        "slo": [
+            {"name": o.name, "target": o.target, "window": o.window}
+            for o in contract.slo
+            if not o.default
+        ],
         "categories": {f.id: f.category for f in contract.fixtures if f.category in judged},
         "gate": asdict(contract.gate),
+        **({"sent": _schema_order(contract)} if contract.mode == "enforce" else {}),
     }
+
+
+def _schema_order(contract: Contract) -> list[str]:
+    """What mode `enforce` may send to the model, with its properties in order."""
+    schemas = [spec.params.get("schema") for spec in contract.checks if spec.type == "json_schema"]
+    files = {path: text for spec in contract.checks for path, text in spec.files.items()}
+    return [
+        json.dumps(file_meaning(schema, files[schema]) if isinstance(schema, str) else schema)
+        for schema in schemas
+        if not isinstance(schema, str) or schema in files
+    ]
 
 
 def contract_digest(contract: Contract) -> str:

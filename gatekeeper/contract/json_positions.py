@@ -12,6 +12,9 @@ from typing import Any
 KeyPath = tuple[str | int, ...]
 Place = tuple[int, int]
 
+MOST_VALUES = 500_000
+"""Of one text. Each takes some hundred bytes, for it and for its place."""
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -78,6 +81,9 @@ class _Scanner:
 
     def value(self, index: int, key: KeyPath) -> tuple[Any, int]:
         self._places[key] = self.place(index)
+        if len(self._places) > MOST_VALUES:
+            fix = "split the file; keep large sets of fixtures in a .jsonl file"
+            raise self.broken(index, f"more than {MOST_VALUES:,} values", fix)
         if len(key) > self._max_depth:
             raise self.broken(index, f"nested deeper than {self._max_depth} levels", "flatten it")
         start = self._text[index : index + 1]

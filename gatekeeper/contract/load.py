@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable
 from gatekeeper.contract.explain import nearest, schema_problems
-from gatekeeper.contract.fixtures import Row, fixture_from, identified, read_rows
+from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.identity import (
     digest,
     file_meaning,
@@ -28,6 +28,8 @@ from gatekeeper.contract.model import (
     SamplingPolicy,
     Target,
 )
+from gatekeeper.contract.model_params import param_problems
+from gatekeeper.contract.modes import mode_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
 from gatekeeper.contract.positions import Document, KeyPath, parse_once
 from gatekeeper.contract.prompt import load_prompt
@@ -35,9 +37,13 @@ from gatekeeper.contract.published import contract_schema
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.shape import whole
+from gatekeeper.contract.sizes import Tally
 from gatekeeper.errors import ContractError, Problem
 
 T = TypeVar("T")
+
+LONGEST_MODEL = 500
+"""Characters. Every sample names the model that answered."""
 
 
 def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape]) -> Contract:
@@ -77,10 +83,12 @@ class _Loading:
         self._problems += schema_problems(document, contract_schema(), data)
         if not isinstance(data, dict):
             raise ContractError(self._problems)
+        self._problems = mode_problems(document, data) + self._problems
         checks = self._checks_of(data)
-        fixtures = self._fixtures(data.get("fixtures"))
+        fixtures = self._fixtures(data.get("fixtures"), Tally(document, len(checks)))
         prompt = self._prompt(data.get("prompt"))
         self._require_model(data, prompt)
+        self._require_known_params(data, prompt)
         self._require_gating_checks(checks, fixtures)
         self._require_measurable(data.get("slo"), checks, fixtures)
         if self._problems or prompt is None:
@@ -92,11 +100,13 @@ class _Loading:
             fixtures=_with_own_names(fixtures, checks),
             checks=checks,
             description=data.get("description", ""),
-            mode=data.get("mode", "auto"),
+            mode=data.get("mode", "repair"),
             repair=_repair(data.get("repair", {})),
             sampling=SamplingPolicy(**whole(data.get("sampling", {}), "samples", "seed")),
             slo=read_objectives(data.get("slo", {})),
             gate=GatePolicy(**data.get("gate", {})),
+            own_model=data.get("model") or None,
+            own_params=data.get("params", {}),
         )
         return replace(contract, dependencies=self._dependencies(contract, data))
 
@@ -105,22 +115,32 @@ class _Loading:
             return ()
         return self._checks.read(self._document, ("checks",), data["checks"], self._problems)
 
-    def _fixtures(self, written: Any) -> tuple[Fixture, ...]:
+    def _fixtures(self, written: Any, tally: Tally) -> tuple[Fixture, ...]:
         if not isinstance(written, list):
             return ()
         found: list[Fixture] = []
         for index, item in enumerate(written):
             if not isinstance(item, dict):
                 continue  # the schema has said so
+            if tally.exceeded:
+                break
             if "file" in item and "vars" not in item:
-                found += self._fixture_file(index, item["file"])
-                continue
-            row = Row(self._document, ("fixtures", index), item)
-            fixture = fixture_from(row, self._checks.read, self._problems)
-            found += [fixture] if fixture else []
+                found += self._fixture_file(index, item["file"], tally)
+            else:
+                row = Row(self._document, ("fixtures", index), item)
+                try:
+                    found += self._fixtures_of([row], row.key, tally)
+                except ContractError as error:
+                    self._problems += error.problems
         return identified(found, self._problems)
 
-    def _fixture_file(self, index: int, reference: Any) -> list[Fixture]:
+    def _fixtures_of(self, rows: list[Row], key: KeyPath, tally: Tally) -> list[Fixture]:
+        """The rows as fixtures, counted before anything is made of them."""
+        tally.add(len(rows), sum(map(own_checks, rows)), key)
+        made = (fixture_from(row, self._checks.read, self._problems) for row in rows)
+        return [fixture for fixture in made if fixture]
+
+    def _fixture_file(self, index: int, reference: Any, tally: Tally) -> list[Fixture]:
         key = ("fixtures", index, "file")
         if not isinstance(reference, str):
             return []
@@ -130,15 +150,16 @@ class _Loading:
                 what = f"`{path}` is named twice"
                 self._problems.append(self._document.problem(key, what, "keep one of them"))
                 return []
-            rows = read_rows(read_text(self._revision, path), path)
+            text = read_text(self._revision, path)
+            tally.add_text(len(text), key)
+            rows = read_rows(text, path, tally.left)
+            self._fixture_files[path] = self._fixtures_of(rows, key, tally)
         except UnreadableError as error:
             self._problems.append(_unreadable(self._document, key, error, reference))
             return []
         except ContractError as error:
             self._problems += error.problems
             return []
-        made = [fixture_from(row, self._checks.read, self._problems) for row in rows]
-        self._fixture_files[path] = [fixture for fixture in made if fixture]
         return self._fixture_files[path]
 
     def _prompt(self, reference: Any) -> Prompt | None:
@@ -153,11 +174,22 @@ class _Loading:
         return None
 
     def _require_model(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
+        model = data.get("model") or (prompt.model if prompt else None)
+        if isinstance(model, str) and len(model) > LONGEST_MODEL:
+            what = f"the model's name has {len(model):,} characters, more than {LONGEST_MODEL}"
+            problem = self._document.problem(("model",), what, "write provider/model")
+            self._problems.append(problem)
         if prompt is None or "model" in data or prompt.model:
             return
         what = f"no model is named, neither here nor in `{prompt.path}`"
         fix = "add one, such as `model: openai/gpt-4o-mini`"
         self._problems.append(self._document.problem((), what, fix))
+
+    def _require_known_params(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
+        model = data.get("model") or (prompt.model if prompt else None)
+        written = data.get("params") or {}
+        if prompt and isinstance(model, str) and isinstance(written, dict):
+            self._problems += param_problems(model, self._document, written, prompt)
 
     def _require_gating_checks(
         self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]

@@ -11,7 +11,7 @@ from gatekeeper.contract.objectives import Objective
 Severity = Literal["error", "warn"]
 Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
-RepairMode = Literal["observe", "assist", "enforce", "auto"]
+RepairMode = Literal["observe", "repair", "enforce"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,15 @@ class CheckSpec:
     """One check as written. Text in `params` may be a template over the fixture.
 
     `files` maps the path of each file that `params` refers to (a JSON Schema and what
-    it `$ref`s), from the repository root, to its text. `shape` is that of its type.
+    it `$ref`s), from the repository root, to its text. `shape` is that of its type. `must_pass`
+    says that it is decided by itself with each fixture.
     """
 
     type: str
     name: str
     params: Mapping[str, Any]
     severity: Severity = "error"
+    must_pass: bool = False
     position: Position | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     shape: CheckShape = field(default=CheckShape({}), repr=False)
@@ -102,7 +104,7 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """One test input."""
+    """One test input. `must_pass` says that it is decided by itself, too."""
 
     id: str
     vars: Mapping[str, Any]
@@ -110,6 +112,7 @@ class Fixture:
     category: str | None = None
     checks: tuple[CheckSpec, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    must_pass: bool = False
     position: Position | None = None
 
 
@@ -145,6 +148,8 @@ class GatePolicy:
 class Contract:
     """A contract with everything it depends on, loaded and validated.
 
+    `own_model` and `own_params` are what the contract file itself sets; `target` has them
+    together with what the prompt's front matter sets.
     `dependencies` maps every path the contract was read from to a digest of its meaning:
     a change of comments, key order or line ends leaves a digest as it is.
     """
@@ -155,9 +160,20 @@ class Contract:
     fixtures: tuple[Fixture, ...]
     checks: tuple[CheckSpec, ...]
     description: str = ""
-    mode: RepairMode = "auto"
+    mode: RepairMode = "repair"
     repair: RepairPolicy = RepairPolicy()
     sampling: SamplingPolicy = SamplingPolicy()
     slo: tuple[Objective, ...] = ()
     gate: GatePolicy = GatePolicy()
+    own_model: str | None = None
+    own_params: Mapping[str, Any] = field(default_factory=dict)
     dependencies: Mapping[str, str] = field(default_factory=dict)
+
+    def target_for(self, prompt: Prompt) -> Target:
+        """Return what calls a prompt file the way this contract calls its own.
+
+        What the contract file sets overrides the prompt's front matter. A prompt that names no
+        model gets the one that this contract's prompt has.
+        """
+        model = self.own_model or prompt.model or self.target.model
+        return Target(prompt, model, {**prompt.params, **self.own_params})

@@ -58,6 +58,9 @@ class Objective:
     name: str
     target: float
     window: str = DEFAULT_WINDOW
+    default: bool = False
+    """Whether the policy's default set it, because the contract promises nothing of what passes. It
+    decides one run and has no error budget: nobody promised anything of a window."""
 
     @property
     def measure(self) -> Measure:
@@ -82,6 +85,8 @@ class Objective:
         slower than a latency. None where nothing is counted, as for a mean: it has no budget.
         As the author wrote it: in binary 1 - 0.95 is more than 0.05."""
         measure = self.measure
+        if self.default:
+            return None
         if measure.quantile is not None:
             return Decimal(str(measure.quantile))
         if measure.unit != "share":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -15,6 +15,10 @@ from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.shape import whole
 from gatekeeper.errors import ContractError, Problem
 
+DEFAULT_SUCCESS_RATE = 0.5
+"""What a contract that promises nothing of what passes is held to, if nothing else can judge it.
+A contract that fails most of its own fixtures says that its prompt or the contract is wrong."""
+
 POLICY_PATH = ".github/gatekeeper.yml"
 NO_HISTORY = "off"
 
@@ -25,6 +29,20 @@ class Allow:
 
     contract_removal: bool = False
     weakening: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewContracts:
+    """The least that is asked of a contract that has no base version: how many fixtures with
+    distinct inputs, and which success rate from 0 to 1; None asks for none.
+
+    `floor` says that the policy file sets the rate: then it also holds against a contract whose own
+    objective asks less. The default holds for contracts that say nothing of what passes.
+    """
+
+    fixtures: int = 0
+    success_rate: float | None = DEFAULT_SUCCESS_RATE
+    floor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +67,15 @@ rate the budget ends with its window."""
 class Policy:
     """The defaults are what a repository without a policy file gets."""
 
-    contracts: str = "contracts/**/*.yaml"
+    contracts: tuple[str, ...] = ("contracts/**/*.yaml", "contracts/**/*.yml")
     prompts: tuple[str, ...] = ("prompts/**",)
     require_contract: bool = False
     on_inconclusive: Literal["pass", "fail"] = "pass"
+    on_loosening: Literal["note", "require_waiver"] = "note"
     allow: Allow = Allow()
+    new_contracts: NewContracts = NewContracts()
+    models: tuple[str, ...] | None = None
+    """Patterns of the hosted models that may be called; None: the providers in use at base."""
     limits: Limits = Limits()
     freeze: bool = True
     freeze_exempt: tuple[str, ...] = ()
@@ -94,15 +116,21 @@ def load_policy(revision: Revision) -> Policy:
 def _policy(data: Mapping[str, Any]) -> Policy:
     plain = {
         name: data[name]
-        for name in ("contracts", "require_contract", "on_inconclusive")
+        for name in ("require_contract", "on_inconclusive", "on_loosening")
         if name in data
     }
     defaults = Policy()
     budget = data.get("error_budget", {})
     return Policy(
         **plain,
+        contracts=_patterns(data.get("contracts", defaults.contracts)),
         prompts=tuple(data.get("prompts", defaults.prompts)),
         allow=Allow(**data.get("allow", {})),
+        new_contracts=NewContracts(
+            **whole(data.get("new_contracts", {}), "fixtures"),
+            floor="success_rate" in data.get("new_contracts", {}),
+        ),
+        models=tuple(data["models"]) if "models" in data else None,
         limits=Limits(**whole(data.get("limits", {}), "calls", "concurrency")),
         freeze=budget.get("freeze", defaults.freeze),
         freeze_exempt=tuple(budget.get("exempt", defaults.freeze_exempt)),
@@ -110,3 +138,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         waiver_permission=data.get("waivers", {}).get("permission", defaults.waiver_permission),
         history=data.get("history", defaults.history) or NO_HISTORY,
     )
+
+
+def _patterns(written: str | Sequence[str]) -> tuple[str, ...]:
+    return (written,) if isinstance(written, str) else tuple(written)

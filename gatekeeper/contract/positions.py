@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import yaml
@@ -118,35 +119,48 @@ def parse_json(text: str, path: str, first_line: int = 1) -> Document:
 def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
     """Raises ContractError where the text is not one YAML document of plain data."""
     try:
-        if _may_be_deep(text):
-            _refuse_depth(text, path, first_line)
+        if _may_be_large(text):
+            _refuse_large(text, path, first_line)
         node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise ContractError([_syntax_problem(error, text, path, first_line)]) from None
     walk = _Walk(path, first_line)
+    if node is not None and "*" in text:
+        walk.refuse_multiplied(node)
     data = None if node is None else walk.value(node, ())
     if walk.problems:
         raise ContractError(walk.problems)
     return Document(path, data, walk.places, walk.keys, walk.text_lines)
 
 
-def _may_be_deep(text: str) -> bool:
-    """Whether the text could nest thousands of levels: each takes a bracket, or a column."""
+def _may_be_large(text: str) -> bool:
+    """Whether the text could nest thousands of levels, each of which takes a bracket or a column,
+    or hold more values than are read, each of which takes one of these characters."""
     longest = max(map(len, text.split("\n")))
-    return text.count("[") + text.count("{") + 2 * longest > _SAFE_DEPTH
+    deep = text.count("[") + text.count("{") + 2 * longest > _SAFE_DEPTH
+    return deep or sum(map(text.count, "\n,:-?[{")) > MAX_VALUES // 2
 
 
-def _refuse_depth(text: str, path: str, first_line: int) -> None:
-    """libyaml's composer recurses in C: 100,000 open brackets would end the process."""
-    depth = 0
+def _refuse_large(text: str, path: str, first_line: int) -> None:
+    """libyaml's composer recurses in C, where 100,000 open brackets would end the process, and
+    makes a node of a kilobyte of each value before one of them can be counted."""
+    depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        if depth > MAX_DEPTH:
+        values += isinstance(event, yaml.NodeEvent)
+        if depth > MAX_DEPTH or values > MAX_VALUES:
             mark: Any = event.start_mark
-            raise ContractError([_too_deep(path, mark.line + first_line, mark.column + 1)])
+            place = mark.line + first_line, mark.column + 1
+            raise ContractError([(_too_deep if depth > MAX_DEPTH else _too_many)(path, *place)])
+
+
+def _too_many(path: str, line: int, column: int) -> Problem:
+    what = f"more than {MAX_VALUES:,} values, or aliases that multiply to as many"
+    fix = "use fewer aliases; keep large sets of fixtures in a .jsonl file"
+    return Problem(path, what, fix, line, column)
 
 
 def _too_deep(path: str, line: int, column: int) -> Problem:
@@ -184,6 +198,27 @@ class _Walk:
         self.keys: dict[KeyPath, Place] = {}
         self.text_lines: dict[KeyPath, int] = {}
         self.problems: list[Problem] = []
+
+    def refuse_multiplied(self, node: yaml.Node) -> None:
+        """Refuse aliases that would make too many values, before any of them is made.
+
+        Raises ContractError. Each node is looked at once: an anchor stands before its aliases.
+        """
+        sizes: dict[int, int] = {}
+
+        def size(node: yaml.Node, depth: int) -> int:
+            if id(node) in sizes or isinstance(node, yaml.ScalarNode):
+                return sizes.get(id(node), 1)
+            if depth > MAX_DEPTH:
+                raise ContractError([_too_deep(self._path, *self._place(node))])
+            sizes[id(node)] = 1  # for an alias of what it stands in, which the walk refuses
+            parts = node.value if isinstance(node, yaml.SequenceNode) else chain(*node.value)
+            sizes[id(node)] = total = 1 + sum(size(part, depth + 1) for part in parts)
+            if total > MAX_VALUES:
+                raise self._too_many(self._place(node))
+            return total
+
+        size(node, 0)
 
     def value(self, node: yaml.Node, key: KeyPath) -> Any:
         place = self._place(node)
@@ -276,9 +311,10 @@ class _Walk:
     def _count(self, place: Place) -> None:
         self._visits += 1
         if self._visits > MAX_VALUES:
-            what = f"more than {MAX_VALUES:,} values, or aliases that multiply to as many"
-            fix = "use fewer aliases; keep large sets of fixtures in a .jsonl file"
-            raise ContractError([Problem(self._path, what, fix, *place)])
+            raise self._too_many(place)
+
+    def _too_many(self, place: Place) -> ContractError:
+        return ContractError([_too_many(self._path, *place)])
 
     def _place(self, node: yaml.Node) -> Place:
         return node.start_mark.line + self._first_line, node.start_mark.column + 1

@@ -11,16 +11,15 @@ from gatekeeper.contract import prompt_settings
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.model import MessageTemplate, Prompt
 from gatekeeper.contract.positions import Document, KeyPath, parse, parse_yaml
+from gatekeeper.contract.prompt_kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.render import template_problems
+from gatekeeper.contract.templates.asked import find_included
 from gatekeeper.errors import ContractError, Problem
 
 ROLES = ("system", "developer", "user", "assistant")
 
 _ROLE_LINE = re.compile(rf"^[ \t]*#*[ \t]*({'|'.join(ROLES)})[ \t]*:[ \t]*$", re.IGNORECASE)
-_TEMPLATE_SUFFIXES = (".jinja2", ".jinja", ".j2")
-_SECTIONED = (".prompty", ".md", ".markdown", ".prompt")
-_STRUCTURED = (".yaml", ".yml", ".json")
 
 
 def load_prompt(revision: Revision, path: str) -> Prompt:
@@ -36,13 +35,11 @@ def load_prompt(revision: Revision, path: str) -> Prompt:
 
 def parse_prompt(text: str, path: str) -> Prompt:
     """The prompt of the text, without its includes."""
-    kind = path.lower()
-    for suffix in _TEMPLATE_SUFFIXES:
-        kind = kind.removesuffix(suffix)
-    if kind.endswith(_STRUCTURED):
+    kind = prompt_kind(path)
+    if kind == "structured":
         prompt = _structured(text, path)
-    elif kind.endswith(_SECTIONED):
-        prompt = _sectioned(text, path, kind)
+    elif kind == "sectioned":
+        prompt = _sectioned(text, path)
     else:
         prompt = Prompt(path, (_whole(text),), text)
     empty = [message for message in prompt.messages if not message.content.strip()]
@@ -58,11 +55,12 @@ def _whole(text: str, line: int = 1) -> MessageTemplate:
     return MessageTemplate("user", text.removesuffix("\n"), line)
 
 
-def _sectioned(text: str, path: str, kind: str) -> Prompt:
-    front, body, line = _front_matter(text, path, required=kind.endswith(".prompty"))
+def _sectioned(text: str, path: str) -> Prompt:
+    is_prompty = without_template_suffix(path).endswith(".prompty")
+    front, body, line = _front_matter(text, path, required=is_prompty)
     # Without front matter, a Markdown file that only quotes a dialogue is no dialogue: its
     # first line has to be a role line.
-    dialogue = bool(front) or kind.endswith(".prompty") or _starts_with_role(body)
+    dialogue = bool(front) or is_prompty or _starts_with_role(body)
     messages = _by_role(body, line) if dialogue else ()
     if front is None:
         return Prompt(path, messages or (_whole(body, line),), text)
@@ -165,14 +163,11 @@ def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
     """Every file that the prompt includes, also through other includes."""
     from jinja2 import TemplateSyntaxError
 
-    from gatekeeper.contract.templates import environment_for, included_names
-
     includes: dict[str, str] = {}
-    environment = environment_for(())
 
     def visit(source: str, path: str, first_line: int, chain: tuple[str, ...]) -> None:
         try:
-            names = included_names(source, environment)
+            names = find_included(source)
         except TemplateSyntaxError as error:
             if path == prompt.path:
                 return  # `template_problems` says so, with the message it stands in

@@ -21,6 +21,12 @@ _COMMON: Mapping[str, Any] = {
         "default": "error",
         "description": "error: it gates; warn: it is only reported.",
     },
+    "must_pass": {
+        "type": "boolean",
+        "default": False,
+        "description": "True: head fails if it fails in every sample of a fixture, or surely more "
+        "often than on base.",
+    },
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from gatekeeper.contract.change import Revision
+from gatekeeper.contract.change import FileTooLargeError, Revision
 
 MAX_BYTES = 20_000_000
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -55,11 +55,17 @@ def read_text(revision: Revision, path: str) -> str:
         content = revision.read(path)
     except FileNotFoundError:
         raise _missing(revision, path) from None
+    except FileTooLargeError:
+        raise _too_large(path) from None
     refuse_lfs_pointer(content, path)
     if len(content) > MAX_BYTES:
-        fix = "split it, or keep fewer rows"
-        raise UnreadableError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", fix)
+        raise _too_large(path)
     return _decode(content, path)
+
+
+def _too_large(path: str) -> UnreadableError:
+    fix = "split it, or keep fewer rows"
+    return UnreadableError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", fix)
 
 
 def refuse_lfs_pointer(content: bytes, path: str) -> None:

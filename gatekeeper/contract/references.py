@@ -1,41 +1,51 @@
 """What a contract refers to, read without validating it: enough to see that nothing changed.
 
-Finding the closure needs neither jsonschema nor Jinja2, so that hundreds of contracts which a
-pull request does not touch cost next to nothing.
+Finding the closure needs no jsonschema, and Jinja2 only for prompts that may include a file, so
+that hundreds of contracts which a pull request does not touch cost next to nothing.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 from gatekeeper.contract.change import Revision, prefetch
 from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, schema_references
-from gatekeeper.contract.fixtures import read_rows
+from gatekeeper.contract.fixtures import own_checks, read_rows
 from gatekeeper.contract.model import CheckShape
 from gatekeeper.contract.positions import parse, parse_once
 from gatekeeper.contract.prompt import parse_prompt
+from gatekeeper.contract.prompt_kinds import may_hide_words, may_include, prompt_kind
 from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.sizes import MOST_APPLIED, MOST_FIXTURE_FILES, MOST_FIXTURES
+from gatekeeper.contract.templates.asked import find_included
 from gatekeeper.errors import ContractError
 
-# A statement that may name another file. Names in quotes are found one by one.
-_STATEMENT = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b(.*?)%\}", re.DOTALL)
-_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+Shapes = Mapping[str, CheckShape]
 
-# Rows can only have checks of their own where the word stands, plain or escaped.
-_MAY_HAVE_CHECKS = re.compile(r"checks|\\u00[4-7]|\\x[4-7]|\\U")
+# Rows can only have checks of their own if the word stands in the text, plain or escaped; a
+# prompt file can only name a recording if that word does.
+_CHECKS = "checks"
+_RECORDED = "recorded"
+_RECORDING = "recorded/"
 
-
-# A prompt file can only name a recording where the word stands, plain or escaped.
-_MAY_NAME_A_RECORDING = re.compile(r"recorded|\\[uUx]")
-_RECORDED = "recorded/"
+_Kind = Literal["prompt", "include", "fixtures", "schema"]
+# What a file of each kind refers to is of this kind.
+_REFERRED: dict[_Kind, _Kind] = {
+    "prompt": "include",
+    "include": "include",
+    "fixtures": "schema",
+    "schema": "schema",
+}
+# The files of a contract, each with what it is taken for: one file may be taken for several.
+_Closure = set[tuple[str, _Kind]]
 
 
 def recording_path(model: str) -> str | None:
     """The path from the repository root that a model `recorded/PATH` answers from."""
-    return model.removeprefix(_RECORDED) if model.startswith(_RECORDED) else None
+    return model.removeprefix(_RECORDING) if model.startswith(_RECORDING) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +53,17 @@ class Sketch:
     """A contract file at a glance. `closure` is every path it depends on, itself included.
 
     `sound` is False where something could not be read or followed: only loading the contract
-    tells what is wrong with it.
+    tells what is wrong with it. `readable` is False if that is the file itself, which may be a
+    contract or not.
     """
 
     path: str
     name: str | None
     prompt: str | None
-    closure: frozenset[str]
+    closure: Set[str]
     sound: bool
     is_contract: bool = True
+    readable: bool = True
 
 
 @dataclass
@@ -59,9 +71,10 @@ class References:
     """Finds what contracts of one revision refer to. Each file is looked into once."""
 
     revision: Revision
-    shapes: Mapping[str, CheckShape]
+    shapes: Shapes
     _sketches: dict[str, Sketch] = field(default_factory=dict)
-    _inside: dict[tuple[str, str], frozenset[str] | None] = field(default_factory=dict)
+    _inside: dict[tuple[str, _Kind], frozenset[str] | None] = field(default_factory=dict)
+    _recordings: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def sketches(self, paths: Sequence[str]) -> list[Sketch]:
         """The contract files at a glance, after reading them and what they name at once."""
@@ -76,7 +89,8 @@ class References:
         except (UnreadableError, ContractError):
             return
         if isinstance(data, dict):
-            files = (item.get("file") for item in _items(data.get("fixtures")))
+            items = islice(_items(data.get("fixtures")), MOST_FIXTURE_FILES)
+            files = (item.get("file") for item in items)
             located = (self._located(name, path)[0] for name in (data.get("prompt"), *files))
             yield from (name for name in located if name is not None)
 
@@ -89,23 +103,28 @@ class References:
         try:
             data = parse_once(read_text(self.revision, path), path).data
         except (UnreadableError, ContractError):
-            return Sketch(path, None, None, frozenset({path}), sound=False)
+            return Sketch(path, None, None, frozenset({path}), sound=False, readable=False)
         if not isinstance(data, dict):
             return Sketch(path, None, None, frozenset({path}), sound=False, is_contract=False)
-        closure: set[str] = {path}
+        closure: _Closure = set()
         prompt, sound = self._located(data.get("prompt"), path)
         if prompt is not None:
             sound &= self._add(prompt, "prompt", closure)
+        files = 0
         for item in _items(data.get("fixtures")):
+            files += "file" in item
+            if files > MOST_FIXTURE_FILES:
+                sound = False  # loading the contract refuses it
+                break
             sound &= self._add_fixtures(item, path, closure)
         sound &= self._add_checks(data.get("checks"), path, closure)
-        closure |= self._recording(data.get("model"), prompt)
         name = data.get("name")
+        paths = {path, *(named for named, _ in closure)}
         return Sketch(
             path,
             name if isinstance(name, str) else None,
             prompt,
-            frozenset(closure),
+            paths | self._recording(data.get("model"), prompt),
             sound and isinstance(name, str),
             "contract" in data,
         )
@@ -113,28 +132,28 @@ class References:
     def _recording(self, model: Any, prompt: str | None) -> frozenset[str]:
         """What the contract's model answers from, or else the prompt's."""
         if not model and prompt is not None:
-            if (prompt, "model") not in self._inside:
-                self._inside[prompt, "model"] = self._prompt_recording(prompt)
-            return self._inside[prompt, "model"] or frozenset()
+            if prompt not in self._recordings:
+                self._recordings[prompt] = self._prompt_recording(prompt)
+            return self._recordings[prompt]
         recording = recording_path(model) if isinstance(model, str) else None
         return frozenset({recording}) if recording else frozenset()
 
     def _prompt_recording(self, prompt: str) -> frozenset[str]:
         try:
             text = read_text(self.revision, prompt)
-            named = _MAY_NAME_A_RECORDING.search(text)
+            named = _RECORDED in text or may_hide_words(text)
             model = parse_prompt(text, prompt).model if named else None
         except (UnreadableError, ContractError):
             return frozenset()  # loading the contract tells what is wrong
         return self._recording(model, None)
 
-    def _add_fixtures(self, item: dict[str, Any], path: str, closure: set[str]) -> bool:
+    def _add_fixtures(self, item: dict[str, Any], path: str, closure: _Closure) -> bool:
         if "file" not in item or "vars" in item:
             return self._add_checks(item.get("checks"), path, closure)
         fixtures, sound = self._located(item["file"], path)
         return sound and fixtures is not None and self._add(fixtures, "fixtures", closure)
 
-    def _add_checks(self, checks: Any, path: str, closure: set[str]) -> bool:
+    def _add_checks(self, checks: Any, path: str, closure: _Closure) -> bool:
         sound = True
         for item in _items(checks):
             shape = self.shapes.get(str(item.get("type")))
@@ -152,44 +171,47 @@ class References:
         except UnreadableError:
             return None, False
 
-    def _add(self, path: str, kind: str, closure: set[str]) -> bool:
-        """The file and all that it refers to; False where that cannot be told."""
-        if path in closure:
+    def _add(self, path: str, kind: _Kind, closure: _Closure) -> bool:
+        """The file and all that it refers to; False if that cannot be told."""
+        if (path, kind) in closure:
             return True
-        closure.add(path)
+        closure.add((path, kind))
         if (path, kind) not in self._inside:
             self._inside[path, kind] = self._read_inside(path, kind)
-        return self._add_all(
-            self._inside[path, kind], "schema" if kind != "prompt" else kind, closure
-        )
+        return self._add_all(self._inside[path, kind], _REFERRED[kind], closure)
 
-    def _add_all(self, paths: frozenset[str] | None, kind: str, closure: set[str]) -> bool:
+    def _add_all(self, paths: frozenset[str] | None, kind: _Kind, closure: _Closure) -> bool:
         if paths is None:
             return False
         # A list, so that the closure is whole even where one file is not to be had.
         return False not in [self._add(path, kind, closure) for path in paths]
 
-    def _read_inside(self, path: str, kind: str) -> frozenset[str] | None:
+    def _read_inside(self, path: str, kind: _Kind) -> frozenset[str] | None:
         try:
             text = read_text(self.revision, path)
             if kind == "prompt":
-                return _template_files(text, path)
-            if kind == "schema":
-                known = path.lower().endswith(SCHEMA_SUFFIXES)
-                return _schema_files(parse(text, path).data, path) if known else frozenset()
-            return self._row_files(text, path)
+                return _prompt_files(text, path)
+            if kind == "include":
+                return _include_files(text, path)
+            if kind == "fixtures":
+                return self._row_files(text, path)
+            known = path.lower().endswith(SCHEMA_SUFFIXES)
+            return _schema_files(parse(text, path).data, path) if known else frozenset()
         except (UnreadableError, ContractError):
             return None
 
     def _row_files(self, text: str, path: str) -> frozenset[str] | None:
-        if not _MAY_HAVE_CHECKS.search(text):
+        if _CHECKS not in text and not may_hide_words(text):
             return frozenset()
-        found: set[str] = set()
-        for row in read_rows(text, path):
+        found: _Closure = set()
+        rows = read_rows(text, path, MOST_FIXTURES)
+        if len(rows) > MOST_FIXTURES or sum(map(own_checks, rows)) > MOST_APPLIED:
+            return None  # loading the contract refuses it
+        for row in rows:
             checks = row.data.get("checks") if isinstance(row.data, dict) else None
             if not self._add_checks(checks, path, found):
                 return None
-        return frozenset(found)
+        return frozenset(schema for schema, _ in found)
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:
@@ -198,32 +220,28 @@ def _items(value: Any) -> Iterator[dict[str, Any]]:
     )
 
 
-def _template_files(text: str, path: str) -> frozenset[str] | None:
-    """Every quoted name in a statement that takes files. More than are really included does
-    no harm: the contract is then loaded, and compared in full."""
-    found: set[str] = set()
-    # A structured prompt file writes its templates with quotes and escapes of its own.
-    if "{%" in text and path.lower().removesuffix(".j2").endswith(SCHEMA_SUFFIXES):
-        text = "\n".join(_texts(parse(text, path).data))
-    for statement in _STATEMENT.finditer(text):
-        for match in _QUOTED.finditer(statement.group(1)):
-            name = match.group(1) if match.group(1) is not None else match.group(2)
-            if "\\" in name:
-                return None
-            try:
-                found.add(locate(name, path))
-            except UnreadableError:
-                return None
-    return frozenset(found)
+def _prompt_files(text: str, path: str) -> frozenset[str] | None:
+    """The files that the messages of a prompt file include, just as the loader takes them."""
+    if not may_include(text, prompt_kind(path)):
+        return frozenset()
+    return _included_files([m.content for m in parse_prompt(text, path).messages], path)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for item in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        yield from _texts(item)
+def _include_files(text: str, path: str) -> frozenset[str] | None:
+    """Those of an included file: all of it is one template, whatever its suffix says."""
+    return _included_files([text], path) if may_include(text, "text") else frozenset()
+
+
+def _included_files(sources: Sequence[str], path: str) -> frozenset[str] | None:
+    """None if a template does not parse, or names a file by anything but literal text."""
+    from jinja2 import TemplateSyntaxError
+
+    try:
+        named = [name for source in sources for name, _ in find_included(source)]
+    except (TemplateSyntaxError, RecursionError):
+        return None
+    known = [name for name in named if name is not None]
+    return frozenset(locate(name, path) for name in known) if len(known) == len(named) else None
 
 
 def _schema_files(schema: Any, path: str) -> frozenset[str] | None:

@@ -106,6 +106,7 @@ _RULES: Mapping[str, Callable[[Any, Any, Schema, Schema], bool]] = {
     "properties": _properties,
     "additionalProperties": _additional,
     "if": _condition,
+    "anyOf": lambda value, wanted, _, root: any(_valid(value, one, root) for one in wanted),
     "not": lambda value, wanted, _, root: not _valid(value, wanted, root),
     "enum": lambda value, wanted, *_: any(_same(value, one) for one in wanted),
     "const": lambda value, wanted, *_: _same(value, wanted),
@@ -123,6 +124,9 @@ _RULES: Mapping[str, Callable[[Any, Any, Schema, Schema], bool]] = {
     "exclusiveMinimum": lambda value, wanted, *_: not _is_number(value) or value > wanted,
     "exclusiveMaximum": lambda value, wanted, *_: not _is_number(value) or value < wanted,
 }
+
+KNOWN_KEYWORDS = _ANNOTATIONS | _RULES.keys()
+"""A schema with any other keyword is left to jsonschema."""
 
 
 def whole(data: Mapping[str, Any], *names: str) -> dict[str, Any]:

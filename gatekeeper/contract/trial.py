@@ -10,6 +10,9 @@ from typing import Any, Literal
 from gatekeeper.contract.model import Message, Severity
 
 Arm = Literal["base", "head"]
+JudgedBy = Literal["head", "base", "base_settings"]
+"""Whose contract evaluates a trial: head's, base's, or base's with head's prompt file under the
+base contract's own model, parameters and mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,16 @@ class Trial:
     arm: Arm
     repetition: int
     request: Request
-    judged_by: Arm = "head"
+    judged_by: JudgedBy = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """What is known of a text that was too long to be kept: its length in characters, and the
+    SHA-256 of its UTF-8 in hexadecimal."""
+
+    length: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,11 @@ class Completion:
     """True where the answer comes from a recording and no model was asked."""
     fingerprint: str | None = None
     """What the provider said answered: the model's full name, its build, its file's digest."""
+    finish_reason: str | None = None
+    """Why the model stopped, in OpenAI's words: `stop`, `length`, `content_filter`, `tool_calls`;
+    None if the provider does not say. Without text it is an answer all the same."""
+    cut: CutText | None = None
+    """The whole answer, if `text` is only its beginning; it was judged before it was cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 from gatekeeper.contract.identity import canonical, check_meaning, file_meaning
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture
 from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 
 # From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
 _AGGREGATES = ("all", "majority", "any")
@@ -32,6 +33,26 @@ def loosenings(base: Contract, head: Contract) -> tuple[str, ...]:
     )
 
 
+def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
+    """Name each change to how the contract file itself calls the model: its model, parameters
+    and mode. What the prompt's front matter sets is part of the prompt."""
+    changes = []
+    if base.own_model != head.own_model:
+        before, now = base.own_model or "the prompt's", head.own_model or "the prompt's"
+        changes.append(f"model changed from {before} to {now}")
+    for name in sorted({*base.own_params, *head.own_params}):
+        before, now = base.own_params.get(name, _MISSING), head.own_params.get(name, _MISSING)
+        if before is _MISSING:
+            changes.append(f"params.{name} added: {_shown(now)}")
+        elif now is _MISSING:
+            changes.append(f"params.{name} removed, was {_shown(before)}")
+        elif canonical(before) != canonical(now):
+            changes.append(f"params.{name} changed from {_shown(before)} to {_shown(now)}")
+    if base.mode != head.mode:
+        changes.append(f"mode changed from {base.mode} to {head.mode}")
+    return tuple(changes)
+
+
 def _model(base: Contract, head: Contract) -> Iterator[str]:
     """A recording answers whatever its author has written into it."""
     before, now = recording_path(base.target.model), recording_path(head.target.model)
@@ -47,20 +68,24 @@ def _model(base: Contract, head: Contract) -> Iterator[str]:
 
 def _fixtures(base: Contract, head: Contract) -> Iterator[str]:
     kept = {fixture.id: fixture for fixture in head.fixtures}
+    renaming = find_renaming(base.fixtures, head.fixtures)
     for fixture in base.fixtures:
         now = kept.get(fixture.id)
         if now is None:
             yield f"fixture `{fixture.id}` removed"
         else:
-            yield from _fixture(fixture, now)
+            yield from _fixture(fixture, now, renaming)
 
 
-def _fixture(base: Fixture, head: Fixture) -> Iterator[str]:
-    if canonical(dict(base.vars)) != canonical(dict(head.vars)):
+def _fixture(base: Fixture, head: Fixture, renaming: Renaming) -> Iterator[str]:
+    same = canonical(dict(base.vars)) == canonical(dict(head.vars))
+    if not same and not is_renamed(base, head, renaming):
         yield f"fixture `{base.id}`: its variables changed"
     if canonical(base.expected) != canonical(head.expected):
         change = f"{_shown(base.expected)} to {_shown(head.expected)}"
         yield f"fixture `{base.id}`: `expected` changed from {change}"
+    if base.must_pass and not head.must_pass:
+        yield f"fixture `{base.id}`: `must_pass` removed"
     yield from _checks(f"fixture `{base.id}`: ", base.checks, head.checks)
 
 
@@ -89,6 +114,8 @@ def _checks(where: str, base: Sequence[CheckSpec], head: Sequence[CheckSpec]) ->
 def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     if base.severity == "error" and head.severity == "warn":
         yield f"{what}: severity lowered from error to warn"
+    if base.must_pass and not head.must_pass:
+        yield f"{what}: `must_pass` removed"
     for name in dict.fromkeys((*base.params, *head.params)):
         before, now = _value(base, name), _value(head, name)
         if _content(base, before) != _content(head, now):

@@ -10,8 +10,9 @@ from typing import ClassVar
 import pytest
 from affected import FILES, SHAPES, after, contract, revision
 
-from gatekeeper.contract.affected import Affected, contract_paths, every_contract, find_affected
+from gatekeeper.contract.affected import Affected, every_contract, find_affected
 from gatekeeper.contract.change import AffectedBy, Change, Entry, MemoryRevision
+from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError
 
@@ -34,7 +35,7 @@ def names(affected: Affected) -> list[str]:
         ({"contracts/a.jsonl": '{"x": 2}'}, ["a"]),
         ({"contracts/a.jsonl": '{"x":   1}\n'}, []),
         ({"contracts/a.yaml": "# note\n" + contract("a", extra="description: d\n")}, []),
-        ({"contracts/a.yaml": contract("a", extra="params: {n: 1}\n")}, ["a"]),
+        ({"contracts/a.yaml": contract("a", extra="params: {seed: 1}\n")}, ["a"]),
         (
             {"contracts/c.yaml": contract("c", "/prompts/b.md"), "contracts/c.jsonl": '{"x": 1}'},
             ["c"],
@@ -116,7 +117,7 @@ def test_another_prompt_that_was_there_already_is_a_change_of_the_contract() -> 
 
 
 def test_a_new_name_for_the_same_prompt_is_the_same_contract() -> None:
-    text = contract("a", extra="params: {n: 1}\n").replace("name: a", "name: z")
+    text = contract("a", extra="params: {seed: 1}\n").replace("name: a", "name: z")
     affected = after({"contracts/a.yaml": text})
     (result,) = affected.contracts
     assert (result.name, result.base and result.base.name) == ("z", "a")
@@ -202,7 +203,7 @@ def test_files_that_contracts_refer_to_are_no_contracts() -> None:
     }
     known = ("contracts/a.yaml", "contracts/deep/b.yaml")
     assert contract_paths(revision(files), Policy(), SHAPES) == known
-    assert contract_paths(revision(FILES), Policy(contracts="contracts/*.yaml")) == known[:1]
+    assert contract_paths(revision(FILES), Policy(contracts=("contracts/*.yaml",))) == known[:1]
     head = {**files, "contracts/rows.yaml": "- x: 2\n"}
     affected = find_affected(Change(revision(files), revision(head)), Policy(), SHAPES)
     assert names(affected) == ["a"]
@@ -244,10 +245,11 @@ def test_includes_are_found_however_they_are_written(path: str, text: str, inclu
 
 
 def test_nothing_heavy_is_imported_where_nothing_is_affected() -> None:
+    files = {**FILES, "prompts/a.md": "{% if x %}A {{ x }}{% endif %}"}
     code = (
         "import sys; from gatekeeper.contract.change import *;"
         "from gatekeeper.contract.affected import *; from gatekeeper.contract.policy import Policy;"
-        f"r = MemoryRevision({ {path: text.encode() for path, text in FILES.items()}!r});"
+        f"r = MemoryRevision({ {path: text.encode() for path, text in files.items()}!r});"
         "h = MemoryRevision({**r.files, 'README.md': b'new'});"
         "a = find_affected(Change(r, h), Policy(), {});"
         "assert a.unaffected == 2, a;"

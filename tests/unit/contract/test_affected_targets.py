@@ -35,14 +35,14 @@ def test_the_base_arm_runs_what_the_base_contract_names() -> None:
 def test_without_a_base_contract_the_base_arm_runs_the_prompt_that_was_there(
     base: dict[str, str],
 ) -> None:
-    text = contract("a", extra="params: {n: 1}\n")
+    text = contract("a", extra="params: {seed: 1}\n")
     head = {**FILES, "contracts/a.yaml": text, "prompts/a.md": "New {{ x }}"}
     (result,) = between(base, head).contracts
     assert result.base is None
     assert result.base_target is not None
     assert result.base_target.prompt.text == FILES["prompts/a.md"]
     assert "prompts/part.md" in result.base_target.prompt.includes
-    assert (result.base_target.model, result.base_target.params) == ("m", {"n": 1})
+    assert (result.base_target.model, result.base_target.params) == ("m", {"seed": 1})
     assert result.left_prompt is None
 
 

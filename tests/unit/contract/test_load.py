@@ -100,7 +100,7 @@ def test_the_prompt_file_names_the_model_where_the_contract_does_not() -> None:
 
 def test_policies_are_read_and_whole_numbers_are_whole() -> None:
     text = CONTRACT + (
-        "description: d\nmode: assist\nrepair: {steps: [lowercase], max_steps: 1.0}\n"
+        "description: d\nmode: repair\nrepair: {steps: [lowercase], max_steps: 1.0}\n"
         "sampling: {samples: 5.0, mode: fixed, aggregate: all, seed: null}\n"
         "slo: {success_rate: 0.9, window: 24h}\ngate: {alpha: 0.01, margin: 0, tolerance: 1}\n"
     )
@@ -124,6 +124,8 @@ def test_policies_are_read_and_whole_numbers_are_whole() -> None:
         ("slo: {success_rate: 2}", "12:21: slo.success_rate", "not at most 1"),
         ("slo: {window: 4 weeks}", "12:15: slo.window", "such as 28d or 24h"),
         ("gate: {alpha: 1}", "12:15: gate.alpha", "not less than 1"),
+        ("gate: {alpha: 5.0e-324}", "12:15: gate.alpha", "not at least"),
+        ("gate: {alpha: 9.9e-7}", "12:15: gate.alpha", "not at least"),
         ("gate: {margin: 1}", "12:16: gate.margin", "not less than 1"),
         ("gate: {tolerance: 0}", "12:19: gate.tolerance", "not more than 0"),
         ("repair: {max_steps: -1}", "12:21: repair.max_steps", "not at least 0"),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.change import Entry, MemoryRevision
-from gatekeeper.contract.policy import POLICY_PATH, Allow, Limits, Policy, load_policy
+from gatekeeper.contract.policy import POLICY_PATH, Allow, Limits, NewContracts, Policy, load_policy
 from gatekeeper.contract.published import policy_schema
 from gatekeeper.contract.shape import conforms
 from gatekeeper.errors import ContractError
@@ -30,16 +30,18 @@ def test_every_key_is_read() -> None:
     policy = load(
         "contracts: c/*.yml\nprompts: [a/**, b]\nrequire_contract: true\non_inconclusive: fail\n"
         "allow: {contract_removal: true, weakening: true}\n"
+        "new_contracts: {fixtures: 20.0, success_rate: 0.9}\n"
         "limits: {cost_usd: null, calls: 5.0, minutes: 1, concurrency: 2, requests_per_minute: 9}\n"
         "error_budget: {freeze: false, exempt: [a-*], burn_rate: {7d: 2}}\n"
         "waivers: {permission: admin}\nhistory: branch:h\n"
     )
     assert policy == Policy(
-        contracts="c/*.yml",
+        contracts=("c/*.yml",),
         prompts=("a/**", "b"),
         require_contract=True,
         on_inconclusive="fail",
         allow=Allow(contract_removal=True, weakening=True),
+        new_contracts=NewContracts(20, 0.9, floor=True),
         limits=Limits(None, 5, 1, 2, 9),
         freeze=False,
         freeze_exempt=("a-*",),
@@ -62,6 +64,8 @@ def test_the_history_can_be_turned_off(text: str) -> None:
         ("require_contract: yes", "1:19: require_contract", '"yes" is not true or false'),
         ("a: 1\nlimits:\n  cost: 1\n", "1:1: a", "unknown key"),
         ("limits:\n  cost_usd: -1\n", "2:13: limits.cost_usd", "not at least 0"),
+        ("new_contracts: {success_rate: 90}", "1:31: new_contracts.success_rate", "at most 1"),
+        ("new_contracts: {fixtures: -1}", "1:27: new_contracts.fixtures", "not at least 0"),
         ("limits: {minutes: 0}", "1:19: limits.minutes", "not more than 0"),
         ("limits: {concurrency: 1.5}", "1:23: limits.concurrency", "whole number"),
         ("prompts: a", "1:10: prompts", "is not a list"),

@@ -6,12 +6,21 @@ import time
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatekeeper.contract.model import Fixture, MessageTemplate, Position, Prompt
 from gatekeeper.contract.render import render_messages, render_value
+from gatekeeper.contract.templates import asked
 from gatekeeper.errors import ContractError
+
+
+@pytest.fixture(params=["by its kind", "in this process"], autouse=True)
+def rendered_where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is rendered in the child behaves alike here, where coverage sees it."""
+    if request.param == "in this process":
+        monkeypatch.setattr(asked, "is_plain", lambda source: True)
+
 
 FIXTURE = Fixture("a", {"n": 3, "items": [1, {"k": 2}]}, expected={"a": 1})
 
@@ -53,6 +62,7 @@ def test_includes_are_relative_to_the_including_file() -> None:
             rendered(f"{{% include '{name}' %}}", includes)
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text())
 def test_values_are_never_templates(value: str) -> None:
     for text in (value, "{{ 7 * 7 }}" + value, "{% include 'a' %}"):
@@ -154,6 +164,7 @@ def test_faults_in_values_name_their_place(value: str) -> None:
     assert str(caught.value).startswith(f"c.yaml:3:4: in `{value}`")
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text("{}%#a1|'\"()[]~+*. \n", max_size=30))
 def test_no_template_does_more_than_raise_contract_error(text: str) -> None:
     for render in (lambda: rendered(text, a="1"), lambda: render_value(text, FIXTURE)):
@@ -161,3 +172,13 @@ def test_no_template_does_more_than_raise_contract_error(text: str) -> None:
             render()
         except ContractError:
             continue
+
+
+@pytest.mark.parametrize("text", ["{{ gone | default('x') }}", "{{ gone | default(y, true) }}"])
+def test_a_default_stands_in_for_what_is_undefined(text: str) -> None:
+    assert rendered(text, y="x") == "x"
+
+
+def test_the_length_of_what_is_undefined_is_an_error() -> None:
+    with pytest.raises(ContractError, match="undefined"):
+        rendered("{{ gone | length }}")

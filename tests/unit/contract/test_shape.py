@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.published import contract_schema
-from gatekeeper.contract.shape import conforms
+from gatekeeper.contract.published import contract_schema, policy_schema
+from gatekeeper.contract.shape import KNOWN_KEYWORDS, conforms
 
 SCHEMA = contract_schema()
 VALID = {
@@ -60,6 +60,22 @@ def test_the_contracts_schema_is_read_as_jsonschema_reads_it(
 ) -> None:
     data = {name: value for name, value in {**VALID, **changed}.items() if name not in gone}
     assert conforms(data, SCHEMA) == jsonschema.Draft202012Validator(SCHEMA).is_valid(data)
+
+
+def keywords(schema: Any) -> set[str]:
+    """The keywords that a schema uses, at any depth."""
+    if not isinstance(schema, Mapping):
+        return set()
+    named = [part for name in ("properties", "$defs") for part in schema.get(name, {}).values()]
+    single = [schema.get(n) for n in ("items", "additionalProperties", "if", "then", "else", "not")]
+    return set(schema).union(*map(keywords, [*named, *single, *schema.get("anyOf", [])]))
+
+
+@pytest.mark.parametrize("schema", [contract_schema(), policy_schema()], ids=["contract", "policy"])
+def test_no_keyword_of_our_schemas_needs_jsonschema(schema: Mapping[str, Any]) -> None:
+    """A keyword that is not known would make every file that uses it load jsonschema."""
+    assert len(keywords(schema)) > 10
+    assert keywords(schema) - KNOWN_KEYWORDS == set()
 
 
 @pytest.mark.parametrize("kind", sorted(SHAPES))

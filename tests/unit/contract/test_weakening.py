@@ -124,7 +124,7 @@ def length(**params: object) -> Contract:
             [
                 "repair step `lower` added",
                 "repair.max_steps raised from 2 to 3",
-                "mode changed from auto to enforce",
+                "mode changed from repair to enforce",
             ],
         ),
         (
@@ -133,7 +133,7 @@ def length(**params: object) -> Contract:
         ),
         (
             replace(BASE, repair=RepairPolicy(), mode="enforce"),
-            ["mode changed from auto to enforce"],
+            ["mode changed from repair to enforce"],
         ),
     ],
 )
@@ -159,7 +159,7 @@ def test_loosenings(head: Contract, told: list[str]) -> None:
         replace(BASE, slo=objectives(0.95, 900, 0.001)),
         replace(BASE, gate=GatePolicy(0.1, 0, 0.9)),
         replace(BASE, sampling=SamplingPolicy(9, "fixed", "all")),
-        replace(BASE, repair=RepairPolicy((), 9), mode="assist"),
+        replace(BASE, repair=RepairPolicy((), 9), mode="repair"),
     ],
 )
 def test_what_is_as_strict_or_stricter_is_not_told(head: Contract) -> None:
@@ -181,12 +181,12 @@ def test_another_recording_is_told_and_a_moved_one_is_not() -> None:
     assert loosenings(base, BASE) == ()
 
 
-@pytest.mark.parametrize(("before", "now"), [("enforce", "observe"), ("auto", "enforce")])
+@pytest.mark.parametrize(("before", "now"), [("enforce", "observe"), ("repair", "enforce")])
 def test_enforce_is_told_without_any_repair(before: RepairMode, now: RepairMode) -> None:
     plain = replace(BASE, repair=RepairPolicy())
     (told,) = loosenings(replace(plain, mode=before), replace(plain, mode=now))
     assert told == f"mode changed from {before} to {now}"
-    assert loosenings(replace(plain, mode="auto"), replace(plain, mode="observe")) == ()
+    assert loosenings(replace(plain, mode="repair"), replace(plain, mode="observe")) == ()
 
 
 @pytest.mark.parametrize(

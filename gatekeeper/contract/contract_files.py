@@ -1,0 +1,92 @@
+"""Which files are contracts: those that the policy's patterns match and that no contract uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from gatekeeper.contract.change import Revision, prefetch
+from gatekeeper.contract.globs import matching
+from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.references import References, Shapes, Sketch
+from gatekeeper.contract.sizes import require_few_contracts
+from gatekeeper.errors import ContractError
+
+_SUFFIXES = (".yaml", ".yml")
+_MOST_LOOKED_AT = 1_000
+"""Files that may be contracts by mistake; a change can bring any number."""
+_WILDCARD = re.compile(r"[*?\[]")
+# What every contract has. Reading no more than that, a file costs next to nothing.
+_LOOKS_LIKE_ONE = tuple(
+    re.compile(rf"^[\"']?{key}[\"']?[ \t]*:", re.MULTILINE) for key in ("contract", "prompt")
+)
+
+
+def contract_paths(
+    revision: Revision, policy: Policy, shapes: Shapes | None = None
+) -> tuple[str, ...]:
+    """Find the contract files of the revision, by the policy's patterns. A file that a contract
+    refers to (its fixtures, its prompt, with `shapes` also its schemas) is none."""
+    references = References(revision, shapes or {})
+    return tuple(sketch.path for sketch in find_contracts(references, policy))
+
+
+def find_contracts(references: References, policy: Policy) -> list[Sketch]:
+    """Find the contracts of a revision at a glance. A file that a pattern matches by chance, such
+    as fixtures under `contracts/**/*`, is none; one that is meant to be a contract and says nothing
+    of the kind is kept, so that loading it tells what is wrong."""
+    paths = sorted(matching_contracts(references.revision.entries, policy))
+    require_few_contracts(paths, policy.contracts, POLICY_PATH)
+    sketches = references.sketches(paths)
+    used = {path for sketch in sketches for path in sketch.closure if path != sketch.path}
+    return [
+        sketch
+        for sketch in sketches
+        if (sketch.is_contract and sketch.readable)
+        or (sketch.path not in used and _is_meant(sketch.path, policy))
+    ]
+
+
+def near_miss_notices(revision: Revision, policy: Policy, among: Iterable[str]) -> tuple[str, ...]:
+    """Name each file that looks like a contract and that no pattern matches. `among` are the paths
+    of the revision to look at."""
+    among = [path for path in among if path.lower().endswith(_SUFFIXES)]
+    candidates = sorted(set(among) - set(matching_contracts(among, policy)))[:_MOST_LOOKED_AT]
+    prefetch(revision, candidates)
+    written = ", ".join(policy.contracts)
+    return tuple(
+        f"`{path}` looks like a contract, but is not read: `contracts` in {POLICY_PATH} says "
+        f"{written}."
+        for path in candidates
+        if _looks_like_one(revision, path)
+    )
+
+
+def in_contract_folders(paths: Iterable[str], policy: Policy) -> Iterator[str]:
+    """The paths in the folders that the patterns name without a wildcard."""
+    starts = (_WILDCARD.split(pattern.removeprefix("/"))[0] for pattern in policy.contracts)
+    folders = tuple({start.rpartition("/")[0] + "/" for start in starts} - {"/"})
+    return (path for path in paths if path.startswith(folders))
+
+
+def matching_contracts(paths: Iterable[str], policy: Policy) -> set[str]:
+    """The paths that a pattern of contracts matches."""
+    known = list(paths)
+    return {path for pattern in policy.contracts for path in matching(known, pattern)}
+
+
+def _is_meant(path: str, policy: Policy) -> bool:
+    """Whether the file's suffix says that it is a contract, or a pattern spells that suffix."""
+    suffix = PurePosixPath(path).suffix
+    spelled = suffix and any(pattern.endswith(suffix) for pattern in policy.contracts)
+    return bool(spelled) or suffix.lower() in _SUFFIXES
+
+
+def _looks_like_one(revision: Revision, path: str) -> bool:
+    try:
+        text = read_text(revision, path)
+    except (UnreadableError, ContractError):
+        return False
+    return all(pattern.search(text) for pattern in _LOOKS_LIKE_ONE)

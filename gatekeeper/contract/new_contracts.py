@@ -1,0 +1,101 @@
+"""What a pull request's new contracts replace, and what a contract is held to if nothing else
+can judge it.
+
+A contract without a base version is judged by nothing but its own objectives, and the pull
+request writes those. So a prompt could be replaced by another one together with its contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
+from gatekeeper.contract.affected import Affected, AffectedContract
+from gatekeeper.contract.change import Change
+from gatekeeper.contract.model import Contract
+from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.policy import DEFAULT_SUCCESS_RATE, NewContracts, Policy
+
+SUCCESS_RATE = "success_rate"
+
+
+def hold_new_contracts(affected: Affected, change: Change, policy: Policy) -> Affected:
+    """Mark the contracts that have no base version, hold them to what the policy asks of new
+    contracts, and name what may have taken the place of those that went with their prompt."""
+    known = change.base.entries.keys()
+    old_path = {new: old for old, new in change.renames.items()}
+    successors = _successors(affected, known, old_path)
+    found = []
+    for contract in affected.contracts:
+        if contract.head is None:
+            gone = not contract.prompt_still_there
+            named = " ".join(successors)
+            more = (path for path in contract.successors if path not in named)
+            every = (*successors, *more) if gone else ()
+            found.append(replace(contract, successors=every))
+        elif contract.base is None:
+            head = held_to(policy.new_contracts, contract.head)
+            found.append(replace(contract, head=head, is_new=True))
+        else:
+            found.append(contract)
+    return replace(affected, contracts=tuple(found))
+
+
+def held_to(asked: NewContracts, contract: Contract) -> Contract:
+    """The contract with the success rate that is asked of new contracts: the policy's own as a
+    floor under what the contract promises, the default only if it promises nothing."""
+    rate = asked.success_rate
+    if rate is None:
+        return contract
+    if not asked.floor:
+        return _with_default(contract, rate)
+    own = next((o for o in contract.slo if o.name == SUCCESS_RATE), None)
+    if own is not None and own.target >= rate:
+        return contract
+    floor = replace(own, target=rate) if own else Objective(SUCCESS_RATE, rate)
+    return replace(contract, slo=(floor, *(o for o in contract.slo if o is not own)))
+
+
+def hold_every_contract(suite: Affected, policy: Policy) -> Affected:
+    """Hold each contract of a full suite, which is compared with nothing, to the default objective
+    if it promises nothing of what passes. What the policy asks of new contracts is not asked here:
+    these are merged."""
+    rate = policy.new_contracts.success_rate
+    if rate is None:
+        return suite
+    least = min(rate, DEFAULT_SUCCESS_RATE)
+    held = tuple(
+        replace(contract, head=_with_default(contract.head, least)) if contract.head else contract
+        for contract in suite.contracts
+    )
+    return replace(suite, contracts=held)
+
+
+def _with_default(contract: Contract, rate: float) -> Contract:
+    promises = any(objective.measure.better == "higher" for objective in contract.slo)
+    if promises or contract.gate.tolerance is not None:
+        return contract
+    return replace(contract, slo=(Objective(SUCCESS_RATE, rate, default=True), *contract.slo))
+
+
+def _successors(
+    affected: Affected, known: Set[str], old_path: Mapping[str, str]
+) -> tuple[str, ...]:
+    """New contracts, contracts that turned to a prompt that the change adds, and the prompts that
+    it adds without a contract."""
+    contracts = [
+        f"{contract.name} ({contract.head.target.prompt.path})"
+        for contract in affected.contracts
+        if contract.head is not None and _is_successor(contract, contract.head, known, old_path)
+    ]
+    prompts = [path for path in affected.uncovered if path not in known and path not in old_path]
+    return (*contracts, *prompts)
+
+
+def _is_successor(
+    contract: AffectedContract, head: Contract, known: Set[str], old_path: Mapping[str, str]
+) -> bool:
+    if contract.base is None:
+        return True
+    path = head.target.prompt.path
+    return path not in known and old_path.get(path) != contract.base.target.prompt.path

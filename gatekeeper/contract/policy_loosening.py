@@ -1,0 +1,168 @@
+"""What a pull request's policy asks less of than the base's. It does not judge the pull request,
+since the base's policy does; it would judge everything after the merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from typing import Any
+
+from gatekeeper.contract.allowed_models import allowed_models
+from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.globs import matching
+from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy, load_policy
+from gatekeeper.errors import ContractError
+
+POLICY_NAME = "gatekeeper-policy"
+"""What the policy is called where a contract's name stands, as in a waiver."""
+
+PERMISSIONS = ("read", "triage", "write", "maintain", "admin")
+_MOST_PATHS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Loosening:
+    """One key of the policy, such as `limits.calls`, and in words what it asks less."""
+
+    key: str
+    text: str
+
+
+def policy_loosenings(change: Change) -> tuple[Loosening, ...]:
+    """Each way in which the change loosens the policy; nothing for what it tightens.
+
+    It is compared with the commit that the change started from: what the base branch has changed
+    since is not the change's. A policy at base that cannot be read counts as the defaults, by which
+    it was judged.
+    """
+    if change.base.entries.get(POLICY_PATH) == change.head.entries.get(POLICY_PATH):
+        return ()
+    before, now = _policy_at(change.base), _policy_at(change.head)
+    return (
+        *_files(change, before, now),
+        *_switches(before, now),
+        *_new_contracts(before, now),
+        *_models(change, before, now),
+        *_limits(before.limits, now.limits),
+        *_error_budget(before, now),
+        *_people(before, now),
+    )
+
+
+def _policy_at(revision: Revision) -> Policy:
+    try:
+        return load_policy(revision)
+    except ContractError:
+        return Policy()
+
+
+def _files(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
+    """Judged by the files that head has: patterns cannot be compared as such."""
+    lost = _lost(contract_paths(change.head, before), contract_paths(change.head, now))
+    if lost:
+        yield Loosening("contracts", f"no longer finds the contract {lost}")
+    lost = _lost(
+        _matched(change.head, before.prompts),
+        _matched(change.head, now.prompts),
+    )
+    if lost:
+        yield Loosening("prompts", f"no longer watches {lost}")
+
+
+def _matched(revision: Revision, patterns: Sequence[str]) -> set[str]:
+    return {path for pattern in patterns for path in matching(revision.entries, pattern)}
+
+
+def _lost(before: Iterable[str], now: Iterable[str]) -> str:
+    lost = sorted({*before} - {*now})
+    more = f" and {len(lost) - _MOST_PATHS:,} more" if len(lost) > _MOST_PATHS else ""
+    return ", ".join(lost[:_MOST_PATHS]) + more
+
+
+def _switches(before: Policy, now: Policy) -> Iterator[Loosening]:
+    asked: tuple[tuple[str, Any, Any, Any], ...] = (
+        ("require_contract", before.require_contract, now.require_contract, True),
+        ("on_inconclusive", before.on_inconclusive, now.on_inconclusive, "fail"),
+        ("on_loosening", before.on_loosening, now.on_loosening, "require_waiver"),
+        (
+            "allow.contract_removal",
+            before.allow.contract_removal,
+            now.allow.contract_removal,
+            False,
+        ),
+        ("allow.weakening", before.allow.weakening, now.allow.weakening, False),
+        ("error_budget.freeze", before.freeze, now.freeze, True),
+    )
+    for key, was, is_now, strict in asked:
+        if was == strict and is_now != strict:
+            yield _changed(key, was, is_now)
+
+
+def _new_contracts(before: Policy, now: Policy) -> Iterator[Loosening]:
+    was, is_now = before.new_contracts, now.new_contracts
+    if is_now.fixtures < was.fixtures:
+        yield _changed("new_contracts.fixtures", was.fixtures, is_now.fixtures)
+    key = "new_contracts.success_rate"
+    if (is_now.success_rate or 0) < (was.success_rate or 0):
+        yield _changed(key, was.success_rate, is_now.success_rate)
+    elif was.floor and was.success_rate and not is_now.floor:
+        yield Loosening(key, "removed: a new contract's own objective may now ask less")
+
+
+def _models(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
+    if before.models == now.models:
+        return
+    known = allowed_models(before, (change.base,)).patterns
+    wanted = allowed_models(now, (change.base,)).patterns
+    wider = [pattern for pattern in wanted if not _is_covered(pattern, known)]
+    if wider:
+        yield Loosening("models", f"now also allows {', '.join(wider)}")
+
+
+def _is_covered(pattern: str, known: Sequence[str]) -> bool:
+    # `?` in one pattern would match the `*` of another, which stands for more than it.
+    return any(pattern == k or ("?" not in k and fnmatchcase(pattern, k)) for k in known)
+
+
+def _limits(before: Limits, now: Limits) -> Iterator[Loosening]:
+    for field in fields(Limits):
+        yield from _raised(
+            f"limits.{field.name}", getattr(before, field.name), getattr(now, field.name)
+        )
+
+
+def _error_budget(before: Policy, now: Policy) -> Iterator[Loosening]:
+    added = [pattern for pattern in now.freeze_exempt if pattern not in before.freeze_exempt]
+    if added:
+        yield Loosening("error_budget.exempt", f"now also exempts {', '.join(added)}")
+    for window in sorted(before.burn_rate):
+        key = f"error_budget.burn_rate.{window}"
+        yield from _raised(key, before.burn_rate[window], now.burn_rate.get(window))
+    if before.history != now.history:
+        # Another history has another past, or none: what is spent there is no longer known.
+        yield _changed("history", before.history, now.history)
+
+
+def _people(before: Policy, now: Policy) -> Iterator[Loosening]:
+    rank: Callable[[str], int] = PERMISSIONS.index
+    if rank(now.waiver_permission) < rank(before.waiver_permission):
+        yield _changed("waivers.permission", before.waiver_permission, now.waiver_permission)
+
+
+def _raised(key: str, before: float | None, now: float | None) -> Iterator[Loosening]:
+    if before is not None and (now is None or now > before):
+        yield _changed(key, before, now)
+
+
+def _changed(key: str, before: object, now: object) -> Loosening:
+    return Loosening(key, f"changed from {_shown(before)} to {_shown(now)}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "null" if value is None else str(value)

@@ -1,0 +1,203 @@
+"""Which files of a pull request may take the place of a prompt that is gone.
+
+Git calls one file the new name of another by the likeness of the two alone. Whoever adds an exact
+copy of a prompt decides by that which file it is. So no rename of git's is asked here: a copy that
+the contract turns to must not hide the file that programs will read.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from posixpath import basename
+
+from gatekeeper.contract.change import Change, Entry, FileTooLargeError, Revision, prefetch
+from gatekeeper.contract.globs import matching
+from gatekeeper.contract.model import Contract
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.references import recording_path
+
+LIKE = 0.6
+"""The least likeness, from 0 to 1, of two texts that resemble each other."""
+MOST_BYTES = 200_000
+"""Of one file that is read for its likeness. A longer one is a successor if it is a prompt."""
+MOST_COMPARED = 50_000_000
+"""Bytes of all comparisons of a change. What is beyond counts as a successor."""
+
+_FEW = 8
+# Chinese, Japanese, Korean and Thai put no spaces between words.
+_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text as its words, without regard to case, layout and invisible characters."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Words:
+        """Split a text into its words."""
+        plain = unicodedata.normalize("NFKC", text).casefold()
+        seen = "".join(c for c in plain if c.isascii() or unicodedata.category(c) != "Cf")
+        return cls(tuple(_WORD.findall(seen)))
+
+    def likeness(self, other: Words) -> float:
+        """How much the other is like this one, from 0 to 1: the share of the words that both have
+        in the same order, or the share of this text that the other contains, whichever is more.
+
+        Words and not letters: any two English texts have half of their letters in common.
+        """
+        from rapidfuzz.distance import Indel
+
+        if not self.words or not other.words:
+            return 0.0
+        common = Indel.normalized_similarity(self.words, other.words, score_cutoff=LIKE)
+        if common >= LIKE or len(self._triples) < _FEW:
+            return common
+        return max(common, len(self._triples & other._triples) / len(self._triples))
+
+    @cached_property
+    def _triples(self) -> frozenset[tuple[str, str, str]]:
+        return frozenset(zip(self.words, self.words[1:], self.words[2:], strict=False))
+
+
+@dataclass
+class Successors:
+    """The files that a change adds, asked for what may take the place of a prompt that is gone.
+
+    `loaded` are the contracts at head that the change touches, `covered` the paths that any
+    contract at head depends on, `turned` the prompt at base of each loaded contract that has a
+    base version, by the contract's path at head.
+    """
+
+    change: Change
+    policy: Policy
+    loaded: Mapping[str, Contract]
+    covered: Set[str]
+    turned: Mapping[str, str | None]
+    _compared: int = 0
+    _words: dict[tuple[bool, str], Words | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._before: Mapping[str, Entry] = self.change.base.entries
+        self._after: Mapping[str, Entry] = self.change.head.entries
+
+    def of(self, watched: str | None, head: Contract | None = None) -> tuple[str, ...]:
+        """The paths that may take the place of a prompt of base which is gone, apart from the one
+        that its contract at head watches (None if the contract is gone as well).
+
+        A file counts if it resembles the prompt, or has its name while the watched one has not,
+        or is a prompt without a contract. If what the contract watches now does not resemble the
+        prompt, every prompt that the change adds counts.
+        """
+        now = head.target.prompt.path if head else None
+        if watched is None or watched not in self._before or watched in self._after:
+            return ()
+        pool = [path for path in self._pool if path != now and not self._moved(path, watched)]
+        alike = [path for path in pool if self._resembles(path, watched)]
+        if head is None:
+            return tuple(path for path in alike if not self._goes_on(path, watched))
+        kept = now is not None and self._likeness(watched, now) >= LIKE
+        parts = [path for path in alike if path in head.dependencies]
+        if not kept and len(parts) == 1:
+            alike.remove(parts[0])  # the text is now in a part of the new prompt
+        found = {path for path in alike if not self._goes_on(path, watched)}
+        for path in pool:
+            if path in self._before or path in head.dependencies or self._goes_on(path, watched):
+                continue
+            named = _stem(path) == _stem(watched) != _stem(now or "")
+            open_ = path in self._prompts and (not kept or path not in self.covered)
+            if open_ or (path in self._prompts and named):
+                found.add(path)
+        return tuple(sorted(found))
+
+    @cached_property
+    def _prompts(self) -> Set[str]:
+        """The files at head that are prompts by the policy's patterns or by a contract."""
+        watched = {contract.target.prompt.path for contract in self.loaded.values()}
+        patterns = self.policy.prompts
+        return watched | {path for p in patterns for path in matching(self._after, p)}
+
+    @cached_property
+    def _pool(self) -> list[str]:
+        """The files that the change adds or edits, prompts first. Recordings have prompts in them
+        and are none."""
+        changed = {
+            path
+            for path, entry in self._after.items()
+            if entry.kind == "file" and self._before.get(path) != entry
+        }
+        models = (contract.target.model for contract in self.loaded.values())
+        changed -= {path for path in map(recording_path, models) if path}
+        return sorted(changed, key=lambda path: (path not in self._prompts, path))
+
+    @cached_property
+    def _gone(self) -> Mapping[str, Set[str]]:
+        """The paths that are gone at head, by what was in them."""
+        found: dict[str, set[str]] = {}
+        for path in self._before.keys() - self._after.keys():
+            found.setdefault(self._before[path].id, set()).add(path)
+        return found
+
+    def _moved(self, path: str, watched: str) -> bool:
+        """Whether the file is another one of base under a new name, byte by byte."""
+        same = self._gone.get(self._after[path].id, set())
+        return path not in self._before and bool(same) and watched not in same
+
+    def _goes_on(self, path: str, watched: str) -> bool:
+        """Whether a contract of base judges the file in the place of its own prompt, which is gone
+        as well and is at least as much like the file."""
+        for place, old in self.turned.items():
+            if self.loaded[place].target.prompt.path != path or old is None or old == watched:
+                continue
+            gone = old in self._before and old not in self._after
+            if gone and self._likeness(old, path) >= self._likeness(watched, path):
+                return True
+        return False
+
+    def _resembles(self, path: str, watched: str) -> bool:
+        if self._compared > MOST_COMPARED:
+            return path not in self._before
+        text = self._text(path, at_head=True)
+        if text is None:
+            return path in self._prompts and path not in self._before
+        if self._likeness(watched, path) < LIKE:
+            return False
+        was, old = self._text(watched), self._text(path) if path in self._before else None
+        return old is None or was is None or was.likeness(old) < LIKE
+
+    def _likeness(self, old: str, new: str) -> float:
+        if self._before[old].id == self._after[new].id:
+            return 1.0
+        was, now = self._text(old), self._text(new, at_head=True)
+        if was is None or now is None:
+            return 0.0
+        self._compared += sum(map(len, now.words)) + sum(map(len, was.words))
+        return was.likeness(now)
+
+    def _text(self, path: str, *, at_head: bool = False) -> Words | None:
+        """The words of a file; None if it is too large or no text."""
+        if (at_head, path) not in self._words:
+            if at_head and not any(at for at, _ in self._words):
+                prefetch(self.change.head, self._pool)
+            revision = self.change.head if at_head else self.change.base
+            self._words[at_head, path] = next(_words(revision, path), None)
+        return self._words[at_head, path]
+
+
+def _words(revision: Revision, path: str) -> Iterator[Words]:
+    try:
+        content = revision.read(path)
+        if len(content) <= MOST_BYTES:
+            yield Words.of(content.decode("utf-8-sig"))
+    except (FileNotFoundError, FileTooLargeError, UnicodeDecodeError):
+        return
+
+
+def _stem(path: str) -> str:
+    return basename(path).split(".")[0].casefold()

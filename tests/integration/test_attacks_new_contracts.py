@@ -1,0 +1,180 @@
+"""A worse prompt comes under a new name, with a contract of its own that asks for little."""
+
+from __future__ import annotations
+
+import pytest
+from proposals import (
+    CONTRACT,
+    FIXTURES,
+    MANY,
+    NO_SLO,
+    OTHER,
+    POLICY,
+    PROMPT_FILE,
+    Proposal,
+    all_say,
+    judge,
+    some_say,
+)
+from samples import PROMPT, RECORDING, csv, recording
+
+STRICT = """\
+require_contract: true
+on_inconclusive: fail
+allow: {contract_removal: false, weakening: false}
+"""
+FLOOR = "new_contracts: {fixtures: 30, success_rate: 0.9}\n"
+NEW_CONTRACT = "contracts/texts.yaml"
+NEW_PROMPT = "prompts/texts.txt"
+NEW_FIXTURES = "contracts/texts.csv"
+DIFFERENT = f"Now a prompt that nobody takes for the other. {OTHER}"
+TINY = (
+    NO_SLO.replace("name: words", "name: texts")
+    .replace("words.txt", "texts.txt")
+    .replace("words.csv", "texts.csv")
+    + "slo: {success_rate: 0.01}\n"
+)
+BASE = Proposal("base", "", {}, recorded=some_say("no", 20, DIFFERENT)).base
+REPLACED = {
+    CONTRACT: None,
+    PROMPT_FILE: None,
+    FIXTURES: None,
+    NEW_CONTRACT: TINY,
+    NEW_PROMPT: DIFFERENT,
+    NEW_FIXTURES: csv(MANY),
+}
+
+
+def test_a_prompt_that_is_replaced_together_with_its_contract_does_not_pass(judged):
+    answered = judged(BASE, REPLACED, policy=STRICT)
+    assert (answered.exit_code, answered.verdict) == (1, "inconclusive")
+    assert answered.reasons("inconclusive") == {"replaced"}
+    assert "texts" in answered.text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # the prompt comes without a contract
+        {NEW_CONTRACT: None, NEW_FIXTURES: None},
+        # the new contract stands in a file of another kind of name
+        {NEW_CONTRACT: None, "contracts/a/b.yaml": TINY.replace("texts.csv", "/" + NEW_FIXTURES)},
+    ],
+)
+def test_other_ways_to_replace_do_not_pass_either(judged, changes):
+    head = {**REPLACED, **changes}
+    if "contracts/a/b.yaml" in head:
+        head["contracts/a/b.yaml"] = TINY.replace("../prompts", "/prompts").replace(
+            "file: texts.csv", f"file: /{NEW_FIXTURES}"
+        )
+    answered = judged(BASE, {k: v for k, v in head.items() if v or k in BASE})
+    assert answered.verdict == "inconclusive"
+    assert answered.reasons("inconclusive") == {"replaced"}
+
+
+def test_another_contract_that_turns_to_the_new_prompt_does_not_pass(judged):
+    base = {**BASE, NEW_CONTRACT: TINY.replace("texts.txt", "old.txt"), "prompts/old.txt": PROMPT}
+    base[NEW_FIXTURES] = csv(MANY)
+    head = {**REPLACED, "prompts/old.txt": None}
+    answered = judged(base, {k: v for k, v in head.items() if v or k in base})
+    assert answered.verdict != "pass"
+
+
+def test_a_replaced_prompt_under_the_contracts_name_is_compared(judged):
+    head = {**REPLACED, NEW_CONTRACT: TINY.replace("name: texts", "name: words")}
+    answered = judged(BASE, head)
+    assert answered.exit_code == 1
+    assert "regression" in answered.reasons()
+
+
+HONEST = [
+    ("a contract goes with its prompt", {CONTRACT: None, PROMPT_FILE: None, FIXTURES: None}, ""),
+    (
+        "a contract comes",
+        {
+            NEW_CONTRACT: TINY.replace("0.01", "0.9"),
+            NEW_PROMPT: PROMPT,
+            NEW_FIXTURES: csv(MANY),
+        },
+        FLOOR,
+    ),
+    ("the policy allows it", REPLACED, STRICT.replace("removal: false", "removal: true")),
+]
+
+
+@pytest.mark.parametrize(("_name", "head", "policy"), HONEST, ids=[row[0] for row in HONEST])
+def test_what_replaces_nothing_may_merge(git_repository, tmp_path, _name, head, policy):
+    proposal = Proposal(
+        "honest", "", head, recorded=some_say("no", 20, DIFFERENT), before={POLICY: policy or "{}"}
+    )
+    code, result = judge(proposal, git_repository, tmp_path)
+    assert (code, result["verdict"]) == (0, "pass")
+
+
+# The floor for new contracts
+
+ADDED = {
+    NEW_CONTRACT: TINY,
+    NEW_PROMPT: DIFFERENT,
+    NEW_FIXTURES: csv(MANY),
+    RECORDING: recording(all_say("ok", PROMPT) | some_say("no", 20, DIFFERENT)),
+}
+
+
+def test_a_new_contract_is_held_to_the_policys_success_rate(judged):
+    answered = judged(BASE, ADDED, policy=FLOOR)
+    assert (answered.exit_code, answered.reasons()) == (1, {"slo"})
+    assert judged(BASE, ADDED).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "fixtures",
+    [
+        csv(MANY[:29]),
+        # as many as are asked for, of which most repeat an input
+        "id,word\n" + "".join(f"{number},tree\n" for number in range(40)),
+        # inputs that differ in a variable that the prompt does not use
+        "id,word,other\n" + "".join(f"{number},tree,{number}\n" for number in range(40)),
+    ],
+)
+def test_a_new_contract_must_have_the_policys_fixtures(judged, fixtures):
+    tree = {DIFFERENT.replace("{{ word }}", "tree").strip(): "ok"}
+    said = recording(all_say("ok", PROMPT) | all_say("ok", DIFFERENT) | tree)
+    head = {**ADDED, NEW_FIXTURES: fixtures, RECORDING: said}
+    answered = judged({**BASE, RECORDING: said}, head, policy=FLOOR)
+    assert (answered.exit_code, answered.reasons()) == (1, {"new_contract"})
+
+
+def test_a_contract_that_did_not_load_at_base_is_held_to_it(git_repository, tmp_path):
+    broken = Proposal(
+        "broken",
+        "",
+        {CONTRACT: NO_SLO, FIXTURES: csv(MANY[:10])},
+        contract=NO_SLO + "typo: 1\n",
+        before={POLICY: FLOOR},
+    )
+    code, result = judge(broken, git_repository, tmp_path)
+    (contract,) = result["contracts"]
+    assert code == 1
+    assert "new_contract" in {reason["code"] for reason in contract["reasons"]}
+
+
+def test_a_prompt_whose_contract_did_not_load_at_base_is_not_replaced_unseen(judged):
+    base = {**BASE, CONTRACT: NO_SLO + "typo: 1\n"}
+    head = {CONTRACT: TINY.replace("name: texts", "name: words"), PROMPT_FILE: None}
+    head |= {NEW_PROMPT: DIFFERENT, NEW_FIXTURES: csv(MANY)}
+    answered = judged(base, head)
+    assert answered.verdict == "inconclusive"
+    assert "replaced" in answered.reasons("inconclusive")
+
+
+def test_a_contract_that_has_a_base_version_is_not_held_to_it(git_repository, tmp_path):
+    few = Proposal(
+        "few",
+        "",
+        {PROMPT_FILE: OTHER},
+        recorded=all_say("ok"),
+        before={POLICY: FLOOR, FIXTURES: csv(MANY[:10])},
+    )
+    code, _ = judge(few, git_repository, tmp_path)
+    assert code == 0

@@ -1,0 +1,134 @@
+"""A watched prompt turns into something else, while the contract is pointed at a harmless copy."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from git_repository import GitRepository
+from proposals import CONTRACT, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, reasons
+from samples import PROMPT, check, result_of
+
+COPY = "copies/words.txt"
+POINTED_AWAY = NO_SLO.replace("../prompts/words.txt", f"/{COPY}")
+BAD = "elsewhere/bad.txt"
+
+
+def point_away(made: GitRepository) -> None:
+    """Head's contract watches a copy; what a program reads is the bad prompt."""
+    made.write(CONTRACT, POINTED_AWAY)
+    made.write(COPY, PROMPT)
+    made.write(BAD, OTHER)
+    made.write("elsewhere/prompts/words.txt", OTHER)
+    made.delete(PROMPT_FILE)
+
+
+def a_link(made: GitRepository) -> None:
+    point_away(made)
+    made.symlink(PROMPT_FILE, f"../{BAD}")
+
+
+def a_chain_of_links(made: GitRepository) -> None:
+    point_away(made)
+    made.symlink(PROMPT_FILE, "next.txt")
+    made.symlink("prompts/next.txt", f"../{BAD}")
+
+
+def a_link_in_place_of_the_folder(made: GitRepository) -> None:
+    point_away(made)
+    shutil.rmtree(made.path / "prompts")
+    made.symlink("prompts", "elsewhere/prompts")
+
+
+def a_link_in_another_letter_case(made: GitRepository) -> None:
+    point_away(made)
+    shutil.rmtree(made.path / "prompts")
+    made.symlink("Prompts", "elsewhere/prompts")
+
+
+def a_file_in_another_letter_case(made: GitRepository) -> None:
+    point_away(made)
+    made.write("prompts/Words.txt", OTHER)
+
+
+def a_submodule(made: GitRepository) -> None:
+    point_away(made)
+    shutil.rmtree(made.path / "prompts")
+    made.commit("away")
+    made.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},prompts")
+    (made.path / "prompts").mkdir()  # as git leaves a submodule that is not checked out
+
+
+def a_folder(made: GitRepository) -> None:
+    point_away(made)
+    made.write(f"{PROMPT_FILE}/default.txt", OTHER)
+
+
+def a_link_and_no_contract(made: GitRepository) -> None:
+    point_away(made)
+    made.delete(CONTRACT)
+    shutil.rmtree(made.path / "prompts")
+    made.symlink("prompts", "elsewhere/prompts")
+
+
+def a_link_and_a_contract_of_another_name(made: GitRepository) -> None:
+    a_link(made)
+    made.delete(CONTRACT)
+    made.write("contracts/texts.yaml", POINTED_AWAY.replace("name: words", "name: texts"))
+
+
+ATTACKS = (
+    a_link,
+    a_chain_of_links,
+    a_link_in_place_of_the_folder,
+    a_link_in_another_letter_case,
+    a_file_in_another_letter_case,
+    a_submodule,
+    a_folder,
+    a_link_and_no_contract,
+    a_link_and_a_contract_of_another_name,
+)
+
+
+BASE = Proposal("path", "", {}).base
+ALLOWED = "allow: {contract_removal: true}\n"
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_a_watched_prompt_that_becomes_something_else_is_removed(judged, attack):
+    """git calls the copy the prompt's new name, because its bytes are the same."""
+    answered = judged(BASE, {}, work=attack)
+    assert (answered.exit_code, answered.verdict) == (1, "fail")
+    assert "removed" in answered.reasons()
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_the_policy_can_allow_it(git_repository, tmp_path, attack):
+    made = Proposal("path", "", {}, before={POLICY: ALLOWED}).propose(git_repository)
+    attack(made)
+    made.commit("change")
+    assert check(made, tmp_path) == 0
+    assert "removed" in reasons(result_of(tmp_path), "pass")
+
+
+def a_linked_contract(made: GitRepository) -> None:
+    made.rename(CONTRACT, "specs/words.yaml")
+    made.symlink(CONTRACT, "../specs/words.yaml")
+
+
+def a_linked_include(made: GitRepository) -> None:
+    made.write(PROMPT_FILE, "{% include 'tone.txt' %} Say {{ word }}.\n")
+    made.symlink("prompts/tone.txt", "../elsewhere/tone.txt")
+
+
+@pytest.mark.parametrize("change", [a_linked_contract, a_linked_include])
+def test_what_is_still_referred_to_must_not_be_a_link(judged, change):
+    assert judged(BASE, {}, work=change).exit_code == 2
+
+
+def test_a_prompt_that_moves_with_its_contract_may_merge(judged):
+    def move(made: GitRepository) -> None:
+        point_away(made)
+        made.symlink("prompts/latest", "../elsewhere")
+
+    assert judged(BASE, {}, work=move).exit_code == 0

@@ -1,0 +1,75 @@
+"""What a pull request multiplies is refused within seconds, by every way into the gate, and costs
+no call."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pull_request import BROKEN, CONTRACT, FILES, FIXTURES, HARMLESS, PROMPT, answer
+from support.ways_in import Judged
+
+from gatekeeper.contract import sizes
+
+CONTRACT_PATH = "contracts/sentiment.yaml"
+ROWS_PATH = "contracts/sentiment.fixtures.jsonl"
+CHECK = '  - {type: equals, value: "{{ expected }}"}\n'
+
+
+def _rows(count: int) -> str:
+    row = {"vars": {"review": "I love it."}, "expected": "positive"}
+    return f"{json.dumps(row)}\n" * count
+
+
+ATTACKS: dict[str, dict[str, str]] = {
+    "rows": {ROWS_PATH: _rows(sizes.MOST_FIXTURES + 1)},
+    "fixtures x samples": {
+        ROWS_PATH: _rows(2_000),
+        CONTRACT_PATH: CONTRACT.replace("samples: 1,", "samples: 1000,"),
+    },
+    "fixtures x checks": {
+        ROWS_PATH: _rows(sizes.MOST_APPLIED // 400 + 1),
+        CONTRACT_PATH: CONTRACT.replace(CHECK, "  - {type: contains, value: a}\n" * 400),
+    },
+    "checks": {CONTRACT_PATH: CONTRACT.replace(CHECK, CHECK * (sizes.MOST_CHECKS + 1))},
+    "values": {CONTRACT_PATH: CONTRACT + "#" + "\nx: [" + "1, " * 260_000 + "1]\n"},
+    "a large file": {ROWS_PATH: _rows(10) + " " * 20_000_001},
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_what_multiplies_is_refused_before_any_call(judged: Judged, attack: dict[str, str]) -> None:
+    answered = judged(FILES, {PROMPT: BROKEN, **attack}, answer=answer)
+    assert (answered.exit_code, answered.result) == (2, None)
+    assert "contracts/sentiment" in answered.text
+    assert answered.requests == ()
+
+
+def test_contracts_without_number_are_refused(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "MOST_CONTRACTS", 5)
+    many = {f"contracts/c{n}.yaml": CONTRACT.replace("sentiment\n", f"c{n}\n", 1) for n in range(6)}
+    answered = judged(FILES, {PROMPT: BROKEN, **many}, answer=answer)
+    assert (answered.exit_code, answered.result) == (2, None)
+    assert answered.requests == ()
+
+
+def test_head_cannot_fill_the_memory_so_that_the_base_contract_is_left_out(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That base could not be read would have the contract judged as new."""
+    monkeypatch.setattr("gatekeeper.git.objects.MOST_BYTES_HELD", 20_000)
+    answered = judged(FILES, {PROMPT: BROKEN, ROWS_PATH: _rows(1_000)}, answer=answer)
+    assert answered.exit_code == 3
+    assert answered.requests == ()
+
+
+def test_a_change_within_the_bounds_is_judged(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "MOST_FIXTURES", FIXTURES)
+    monkeypatch.setattr(sizes, "MOST_TRIALS", 4 * FIXTURES)
+    monkeypatch.setattr(sizes, "MOST_APPLIED", FIXTURES)
+
+    assert judged(FILES, {PROMPT: HARMLESS}, answer=answer).exit_code == 0

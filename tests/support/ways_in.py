@@ -1,0 +1,258 @@
+"""One change through each way into the gate: the command, the action, the second stage for forks.
+
+    def test_a_worse_prompt_fails(judged):
+        answered = judged(FILES, {"prompts/words.txt": "Bad."}, answer=says_no)
+        assert (answered.exit_code, answered.verdict) == (1, "fail")
+
+| way | what is run | what it has |
+| --- | --- | --- |
+| `check` | `gatekeeper check --base main --head change` | the repository, whole |
+| `pull_request` | the action for that event | a checkout of the merge commit, depth 1 |
+| `fork_stage` | the action for `pull_request_target` | a checkout of the base, depth 1 |
+
+The last is docs/workflows/fork-judge.yml: the key is there, and the head is a fork's.
+Each runs in this process: the real entry on a real repository, GitHub and the model being HTTP
+servers on 127.0.0.1. The first stage for forks has no key and judges nothing, so it is no way in.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from git_repository import GitRepository
+from github_fake import BOT, FakeGithub
+from integration.openai_server import Answer, Fault, OpenAIServer, bad_request
+from support.proposed_change import NUMBER, Files, ProposedChange, propose
+
+from gatekeeper import action
+from gatekeeper.cli import main
+from gatekeeper.github.repository_api import GithubRepositoryApi
+
+Way = Literal["check", "pull_request", "fork_stage"]
+WAYS: tuple[Way, ...] = ("check", "pull_request", "fork_stage")
+
+KEY = "sk-0123456789abcdef"
+POLICY = ".github/gatekeeper.yml"
+OUT = ".gatekeeper/out"
+HISTORY = "history.jsonl"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How a way in answered a change."""
+
+    way: Way
+    exit_code: int
+    result: Mapping[str, Any] | None
+    """result.json; None if none was written."""
+    text: str = field(repr=False)
+    """What a person reads: the terminal's output, or the comment on the pull request."""
+    log: str = field(repr=False)
+    """Everything written to standard output and standard error."""
+    requests: Sequence[Mapping[str, Any]] = field(repr=False)
+    """The bodies of what reached the model's server, in order of arrival."""
+    headers: Sequence[Mapping[str, str]] = field(repr=False)
+    """The headers of the same, with names in small letters."""
+    out: Path = field(repr=False)
+    """The folder of the reports."""
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict of result.json; None if none was written."""
+        return None if self.result is None else str(self.result["verdict"])
+
+    def reasons(self, verdict: str = "fail") -> set[str]:
+        """The codes of the reasons of a verdict, over all contracts."""
+        contracts = [] if self.result is None else self.result["contracts"]
+        found = [reason for contract in contracts for reason in contract["reasons"]]
+        return {reason["code"] for reason in found if reason["verdict"] == verdict}
+
+
+Judged = Callable[..., Answered]
+"""The fixture `judged`, which takes what `WayIn.judge` takes."""
+
+
+@dataclass
+class WayIn:
+    """One way into the gate, for any number of changes in a folder of its own."""
+
+    way: Way
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def judge(
+        self,
+        base: Files,
+        head: Files,
+        *,
+        answer: Answer | None = None,
+        env: Mapping[str, str] | None = None,
+        policy: str | None = None,
+        history: str | None = None,
+        since: Files | None = None,
+        work: Callable[[GitRepository], object] | None = None,
+    ) -> Answered:
+        """Judge a change.
+
+        Args:
+            base: The files of the branch that is merged into.
+            head: What the pull request writes over them; None deletes.
+            answer: The model's answer to a request's body. Without it the model refuses every
+                request, which suits contracts whose models are recordings.
+            env: Variables beside the model's address and key.
+            policy: The policy at base.
+            history: The lines of a history file that is no part of the change.
+            since: What the base branch gets after the pull request parted from it.
+            work: Is called with the repository before head's commit.
+        """
+        folder = self.folder / f"judged-{next(self._numbers)}"
+        files = {**base, **({} if policy is None else {POLICY: policy})}
+        change = propose(folder / "origin", files, head, since=since, work=work)
+        with OpenAIServer(answer or _refuse) as model, pytest.MonkeyPatch.context() as patch:
+            for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
+                patch.delenv(name)
+            for name, value in self._environment(model, env).items():
+                patch.setenv(name, value)
+            self.capsys.readouterr()
+            if self.way == "check":
+                code, out, comment = _check(change, folder, history)
+            else:
+                fork = self.way == "fork_stage"
+                code, out, comment = _act(change, folder, history, patch, fork=fork)
+            log = "".join(self.capsys.readouterr())
+            written = out / "result.json"
+            return Answered(
+                way=self.way,
+                exit_code=code,
+                result=json.loads(written.read_bytes()) if written.exists() else None,
+                text=log if comment is None else comment,
+                log=log,
+                requests=tuple(model.requests),
+                headers=tuple(model.headers),
+                out=out,
+            )
+
+    @staticmethod
+    def _environment(model: OpenAIServer, env: Mapping[str, str] | None) -> dict[str, str]:
+        return {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": KEY} | dict(env or {})
+
+
+@pytest.fixture(params=WAYS)
+def judged(
+    request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Judged:
+    """Judges a change, once by each way in; see `WayIn.judge`."""
+    return WayIn(request.param, tmp_path, capsys).judge
+
+
+def _refuse(_: Mapping[str, Any]) -> Fault:
+    return bad_request("no model was to be called here")
+
+
+def _check(change: ProposedChange, folder: Path, history: str | None) -> tuple[int, Path, None]:
+    out = folder / "out"
+    arms = ["--repo", str(change.origin.path), "--base", "main", "--head", "change"]
+    more: list[str] = []
+    if history is not None:
+        (folder / HISTORY).write_text(history, "utf-8")
+        more = ["--history", str(folder / HISTORY)]
+    return main(["check", *arms, "--out", str(out), *more]), out, None
+
+
+def _act(
+    change: ProposedChange,
+    folder: Path,
+    history: str | None,
+    patch: pytest.MonkeyPatch,
+    *,
+    fork: bool,
+) -> tuple[int, Path, str]:
+    workspace = _checkout(change, folder, "refs/heads/main" if fork else None)
+    if history is not None:
+        (workspace / HISTORY).write_text(history, "utf-8")
+        patch.setenv("INPUT_HISTORY", HISTORY)
+    with FakeGithub() as github:
+        pull = github.pull_request(
+            NUMBER, change.head, base_sha=change.base, merge_sha=change.merge
+        )
+        pull.head_repository = "fork/prompts" if fork else "octo/prompts"
+        github.refs["heads/main"] = change.base
+        for name, value in _step(change, folder, workspace, github.url, fork=fork).items():
+            patch.setenv(name, value)
+        # The pauses between writes are for GitHub's rate limits; nobody here has one.
+        quick = partial(GithubRepositoryApi, seconds_between_writes=0, sleep=lambda _: None)
+        patch.setattr(action, "GithubRepositoryApi", quick)
+        with _garbage_collected():
+            code = action.main()
+        comments = [comment.body for comment in github.comments[NUMBER] if comment.author == BOT]
+    return code, workspace / OUT, "\n".join(comments)
+
+
+@contextmanager
+def _garbage_collected() -> Iterator[None]:
+    """The action turns the collection off for its own short process; this one lives on."""
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _checkout(change: ProposedChange, folder: Path, reference: str | None) -> Path:
+    """What actions/checkout leaves: one commit, HEAD detached at it, and its remote."""
+    made = GitRepository.create(folder / "workspace")
+    made.git("remote", "add", "origin", change.origin.path.as_uri())
+    made.git("fetch", "--quiet", "--depth=1", "origin", reference or change.merge)
+    made.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
+    return made.path
+
+
+def _step(
+    change: ProposedChange, folder: Path, workspace: Path, api_url: str, *, fork: bool
+) -> dict[str, str]:
+    """The variables of the workflow's step, and its event in a file."""
+    event = folder / "event.json"
+    event.write_text(json.dumps(_payload(change, fork=fork)), "utf-8")
+    return {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_API_URL": api_url,
+        "GITHUB_EVENT_NAME": "pull_request_target" if fork else "pull_request",
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_JOB": "gate",
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_REPOSITORY": "octo/prompts",
+        "GITHUB_RUN_ID": "42",
+        "GITHUB_SERVER_URL": "https://github.com",
+        # For pull_request_target GitHub gives the base, and the merge in the payload alone.
+        "GITHUB_SHA": change.base if fork else change.merge,
+        "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "GITHUB_WORKSPACE": str(workspace),
+        "INPUT_TOKEN": "ghs_0123456789",
+    }
+
+
+def _payload(change: ProposedChange, *, fork: bool) -> dict[str, Any]:
+    repository = {"full_name": "octo/prompts", "default_branch": "main"}
+    head = {"full_name": "fork/prompts"} if fork else repository
+    return {
+        "action": "synchronize",
+        "number": NUMBER,
+        "repository": repository,
+        "pull_request": {
+            "number": NUMBER,
+            "title": "A change",
+            "merge_commit_sha": change.merge,
+            "base": {"ref": "main", "sha": change.base, "repo": repository},
+            "head": {"ref": "change", "sha": change.head, "repo": head},
+        },
+    }

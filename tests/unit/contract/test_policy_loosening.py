@@ -1,0 +1,95 @@
+"""Each way in which a pull request's policy asks less, and what is no loosening."""
+
+from __future__ import annotations
+
+import pytest
+from samples import GOOD, contract_files
+
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import POLICY_PATH
+from gatekeeper.contract.policy_loosening import policy_loosenings
+
+FILES = contract_files() | {
+    "contracts/x/more.yaml": GOOD.replace("name: words", "name: more")
+    .replace("../prompts", "/prompts")
+    .replace("file: words.csv", "file: /contracts/words.csv"),
+    "prompts/x/other.txt": "Other.",
+}
+
+
+def revision(policy: str | None, **more: str) -> MemoryRevision:
+    files = {**FILES, **more} | ({} if policy is None else {POLICY_PATH: policy})
+    encoded = {path: text.encode() for path, text in files.items()}
+    return MemoryRevision(encoded, sha=str(hash(policy)))
+
+
+def loosened(before: str | None, now: str | None, **more: str) -> set[str]:
+    change = Change(revision(before, **more), revision(now, **more))
+    return {found.key for found in policy_loosenings(change)}
+
+
+LOOSER = [
+    ("require_contract: true", "require_contract: false", {"require_contract"}),
+    ("on_inconclusive: fail", "{}", {"on_inconclusive"}),
+    ("on_loosening: require_waiver", "on_loosening: note", {"on_loosening"}),
+    ("{}", "allow: {weakening: true}", {"allow.weakening"}),
+    ("{}", "allow: {contract_removal: true}", {"allow.contract_removal"}),
+    ("{}", "contracts: contracts/*.yaml", {"contracts"}),
+    ("{}", "prompts: [prompts/*]", {"prompts"}),
+    ("{}", "prompts: []", {"prompts"}),
+    ("{}", "limits: {calls: 2001}", {"limits.calls"}),
+    ("{}", "limits: {cost_usd: null}", {"limits.cost_usd"}),
+    ("{}", "limits: {minutes: 30, concurrency: 32}", {"limits.minutes", "limits.concurrency"}),
+    ("{}", "error_budget: {freeze: false}", {"error_budget.freeze"}),
+    ("{}", 'error_budget: {exempt: ["*"]}', {"error_budget.exempt"}),
+    ("{}", "error_budget: {burn_rate: {1d: 9}}", {"error_budget.burn_rate.1d"}),
+    ("{}", "waivers: {permission: read}", {"waivers.permission"}),
+    ("{}", "history: off", {"history"}),
+    ("{}", "history: branch:mine", {"history"}),
+    ("{}", "new_contracts: {success_rate: null}", {"new_contracts.success_rate"}),
+    ("new_contracts: {success_rate: 0.5}", "{}", {"new_contracts.success_rate"}),
+    ("new_contracts: {fixtures: 20}", "new_contracts: {fixtures: 5}", {"new_contracts.fixtures"}),
+    ("models: [openai/gpt-4o]", "models: [openai/*]", {"models"}),
+    ("models: [openai/gpt-4?]", "models: [openai/gpt-4*]", {"models"}),
+    ("models: [openai/*]", "models: [openai/*, anthropic/*]", {"models"}),
+    ("{}", 'models: ["*/*"]', {"models"}),
+    ("limits: {calls: 10}\nrequire_contract: true", None, {"limits.calls", "require_contract"}),
+]
+
+
+@pytest.mark.parametrize(("before", "now", "keys"), LOOSER)
+def test_a_loosening_is_found(before: str, now: str | None, keys: set[str]) -> None:
+    assert loosened(before, now) == keys
+
+
+@pytest.mark.parametrize(("now", "before"), [row[:2] for row in LOOSER if row[0] and row[1]])
+def test_the_other_way_round_is_none(before: str, now: str) -> None:
+    # Another history is another past, whichever way round.
+    assert loosened(before, now) - {"history"} == set()
+
+
+SAME = [
+    ("limits: {calls: 10}", "# why\nlimits: {calls: 10.0}"),
+    ("{}", None),
+    ("models: [openai/*]", "models: [openai/gpt-4o]"),
+    ("{}", "contracts: '**/*.yaml'"),
+    ("prompts: [prompts/**]", "prompts: [prompts/*, prompts/x/*]"),
+    ("error_budget: {exempt: [a, b]}", "error_budget: {exempt: [b]}"),
+    ("waivers: {permission: write}", "waivers: {permission: admin}"),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), SAME)
+def test_what_asks_the_same_or_more_is_no_loosening(before: str, now: str | None) -> None:
+    assert loosened(before, now) == set()
+
+
+def test_what_the_base_branch_has_tightened_since_is_not_the_change_s() -> None:
+    base = revision("limits: {calls: 500}")
+    tip = revision("limits: {calls: 100}")
+    assert policy_loosenings(Change(base, base, tip=tip)) == ()
+
+
+def test_a_policy_that_cannot_be_read_counts_as_the_defaults() -> None:
+    assert loosened("limits: 7", "limits: {calls: 3000}") == {"limits.calls"}
+    assert loosened("limits: 7", "limits: {calls: 100}") == set()
