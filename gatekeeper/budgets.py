@@ -14,7 +14,7 @@ from types import MappingProxyType
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.policy import Policy
-from gatekeeper.slo.budget import ErrorBudget, Spending, error_budget
+from gatekeeper.slo.budget import FREEZE_ERROR, ErrorBudget, Spending, error_budget
 
 Shares = Mapping[str, tuple[float, float]]
 """The interval of the share of good events, `(low, high)`, by objective."""
@@ -47,8 +47,10 @@ def error_budgets(
     contract: Contract, spending: Spending, policy: Policy, now: datetime, on_head: Shares = _NONE
 ) -> tuple[ErrorBudget, ...]:
     """The budget of each objective that counts events, in the contract's order; those of a mean
-    (cost, tokens, score) have none. `on_head` is what merging would bring."""
+    (cost, tokens, score) have none. `on_head` is what merging would bring. The objectives share
+    the chance of a false freeze in equal parts (Bonferroni)."""
     events = spending.get(contract.name, {})
+    budgeted = sum(objective.good_share is not None for objective in contract.slo)
     return tuple(
         error_budget(
             events.get(objective.name, ()),
@@ -58,6 +60,7 @@ def error_budgets(
             on_head.get(objective.name),
             name=objective.name,
             thresholds=policy.burn_rate,
+            alpha=FREEZE_ERROR / budgeted,
         )
         for objective in contract.slo
         if objective.good_share is not None
@@ -74,9 +77,9 @@ def most_pressing(budgets: Sequence[ErrorBudget]) -> ErrorBudget | None:
 
 
 def is_frozen(budgets: Sequence[ErrorBudget], contract: Contract, policy: Policy) -> bool:
-    """Whether only what is significantly better may merge."""
-    spent = any(budget.spent_up for budget in budgets)
-    return policy.freeze and spent and not is_exempt(contract, policy)
+    """Whether only what is significantly better may merge: more failed than chance explains."""
+    overspent = any(budget.overspent for budget in budgets)
+    return policy.freeze and overspent and not is_exempt(contract, policy)
 
 
 def is_exempt(contract: Contract, policy: Policy) -> bool:

@@ -133,6 +133,7 @@ def _change(found: Drift, nights: Sequence[Record]) -> SureChange | None:
 
 
 FALSE_ALARMS = (
-    "If nothing changes, the chance that a contract is called drifted before its prompt changes "
+    "If nothing changes and the nights could have come in any order, the chance that a contract is "
+    "called drifted before its prompt changes "
     f"is at most {ALPHA:.0%}; a night to watch comes about once in {NIGHTS_PER_FALSE_ALARM:.0f}."
 )

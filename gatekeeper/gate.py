@@ -5,7 +5,7 @@ Read this file first. Nothing is printed or written on the way; the edges are pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -18,23 +18,39 @@ from gatekeeper.contract.affected import (
     find_affected,
     named,
 )
+from gatekeeper.contract.allowed_models import allowed_models, model_problems
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.model import Contract
+from gatekeeper.contract.model_names import is_hosted
+from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening, policy_loosenings
+from gatekeeper.contract.sizes import require_few_trials
 from gatekeeper.contract.trial import Outcome, Trial
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import Problem, UsageError
 from gatekeeper.evidence.collect import Progress, Watches
 from gatekeeper.evidence.job import Job, plan_job
 from gatekeeper.reasons import uncovered_reasons
 from gatekeeper.result import Calls, ContractResult, GateResult, Waiver
 from gatekeeper.sampling.client import ModelClient
+from gatekeeper.sampling.order import new_order_seed
 from gatekeeper.slo.budget import Spending
-from gatekeeper.verdict import conclude, exit_code, frozen, removed, waived, worst
+from gatekeeper.verdict import (
+    conclude,
+    exit_code,
+    frozen,
+    loosened_policy,
+    removed,
+    untested,
+    waived,
+    worst,
+)
 
 if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.sampling.cache import Entry
+    from gatekeeper.sampling.meter import Price
     from gatekeeper.sampling.retry import RetryPolicy
     from gatekeeper.sampling.run import Run
 
@@ -44,7 +60,9 @@ class Work:
     """What a run will do, planned whole before the first model call.
 
     `affected` holds every affected contract; `jobs` those that run, `removed` those that
-    head no longer has, both narrowed to the contracts that were asked for.
+    head no longer has, both narrowed to the contracts that were asked for. `model_problems` are
+    the models that may not be called, for which the work must be refused. `untested` are the jobs
+    whose template changed while every request of their fixtures stayed as it was.
     """
 
     kind: Literal["check", "run"]
@@ -54,6 +72,11 @@ class Work:
     affected: Affected
     jobs: tuple[Job, ...]
     removed: tuple[AffectedContract, ...]
+    order_seed: str
+    """What the order of the trials is drawn from; a job may have an earlier run's instead."""
+    model_problems: tuple[Problem, ...] = ()
+    untested: tuple[Job, ...] = ()
+    policy_loosened: tuple[Loosening, ...] = ()
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -68,7 +91,7 @@ class Surroundings:
     history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
     that count for the commit judged. `unread` says that there is a history and that it could not
     be read. `remembered` is what earlier runs measured, by plan: what it answers is not asked
-    again.
+    again. `price` gives the most that a request can cost; None if nothing is known of prices.
     """
 
     client: ModelClient
@@ -80,38 +103,63 @@ class Surroundings:
     waivers: tuple[Waiver, ...] = ()
     unread: bool = False
     remembered: Mapping[str, Entry] = field(default_factory=dict)
+    price: Price | None = None
 
 
 def plan_check(
-    change: Change, policy: Policy, names: Sequence[str] = (), notices: tuple[str, ...] = ()
+    change: Change,
+    policy: Policy,
+    names: Sequence[str] = (),
+    notices: tuple[str, ...] = (),
+    order_seed: str | None = None,
 ) -> Work:
     """The pull-request gate: base against head for every contract that the change touches.
 
-    `names` narrows it to those contracts. Raises ContractError and UsageError.
+    `names` narrows it to those contracts. `order_seed` repeats the order of an earlier run;
+    without it nobody can know the order before the run. Raises ContractError and UsageError.
     """
     affected = find_affected(change, policy, SHAPES)
+    affected = hold_new_contracts(affected, change, policy)
     if change.base.sha == change.head.sha:
         text = f"base and head are the same commit, {change.head.sha[:10]}: nothing was compared"
         notices = (*notices, text)
+    loosened = policy_loosenings(change)
+    notices = (
+        *notices,
+        *(f"The policy is loosened: `{found.key}` {found.text}." for found in loosened),
+    )
     affected = replace(affected, notices=(*affected.notices, *notices))
-    return _plan("check", change.base.sha, change.head.sha, policy, affected, names)
+    if loosened:
+        names = [name for name in names if name != POLICY_NAME]
+    trusted = (change.policy_revision, change.base)
+    shas = change.base.sha, change.head.sha
+    work = _plan("check", *shas, policy, affected, names, trusted, order_seed)
+    return replace(work, policy_loosened=loosened)
 
 
 def plan_run(
-    revision: Revision, policy: Policy, names: Sequence[str] = (), samples: int | None = None
+    revision: Revision,
+    policy: Policy,
+    names: Sequence[str] = (),
+    samples: int | None = None,
+    order_seed: str | None = None,
+    trusted: Sequence[Revision] | None = None,
 ) -> Work:
     """The full suite on one revision: every contract against its own objectives.
 
-    `samples` is drawn of every fixture instead of what each contract asks for.
+    `samples` is drawn of every fixture instead of what each contract asks for. `order_seed` is
+    as in `plan_check`. `trusted` are the revisions whose models may be called, the revision itself
+    where None.
     """
     suite = every_contract(revision, policy, SHAPES)
     if not suite.contracts:
-        raise UsageError(
-            f"no contract matches {policy.contracts}; `gatekeeper init` writes a first one"
-        )
+        written = ", ".join(policy.contracts)
+        raise UsageError(f"no contract matches {written}; `gatekeeper init` writes a first one")
     if samples is not None:
         suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))
-    return _plan("run", None, revision.sha, policy, suite, names)
+    suite = hold_every_contract(suite, policy)
+    trusted = trusted or (revision,)
+    return _plan("run", None, revision.sha, policy, suite, names, trusted, order_seed)
 
 
 def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
@@ -119,19 +167,28 @@ def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work
     brought, measured against its own objectives. Raises ContractError."""
     found = find_affected(change, policy, SHAPES)
     suite = tuple(
-        replace(contract, base=None, base_target=None, left_prompt=None)
+        replace(
+            contract,
+            base=None,
+            base_target=None,
+            left_prompt=None,
+            left_as=None,
+            lost_prompt=None,
+            successors=(),
+        )
         for contract in found.contracts
         if contract.head
     )
-    narrowed = replace(found, contracts=suite, uncovered=())
-    return _plan("run", None, change.head.sha, policy, narrowed, names)
+    narrowed = hold_every_contract(replace(found, contracts=suite, uncovered=()), policy)
+    return _plan("run", None, change.head.sha, policy, narrowed, names, (change.head,))
 
 
 async def measure(work: Work, around: Surroundings) -> GateResult:
     """Sample the models, weigh the evidence, decide. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.sampling.cache import recall
-    from gatekeeper.sampling.run import distinct_requests, run_trials
+    from gatekeeper.sampling.calls import distinct_requests
+    from gatekeeper.sampling.run import run_trials
 
     started = datetime.now(UTC)
     work = _sampled_whole(work, around, started)
@@ -146,6 +203,7 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
         known=recall(work.trials, around.remembered),
         retry=around.retry,
         stop=around.stop,
+        price=around.price,
     )
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
@@ -234,12 +292,60 @@ def _plan(
     policy: Policy,
     affected: Affected,
     names: Sequence[str],
+    trusted: Sequence[Revision],
+    order_seed: str | None = None,
 ) -> Work:
     wanted = named(affected, names)
-    order = f"{base_sha}|{head_sha}"
-    jobs = tuple(plan_job(contract, policy, order) for contract in wanted if contract.head)
+    require_few_trials(_with_arms(wanted))
+    # Drawn now and not made of the commits: whoever makes a commit can make many of them.
+    seed = new_order_seed() if order_seed is None else order_seed
+    planned = [plan_job(contract, policy, seed) for contract in wanted if contract.head]
+    jobs = tuple(job for job in planned if not job.changes_nothing)
+    same = [job for job in planned if job.changes_nothing]
+    untested = tuple(job for job in same if job.changes_template)
+    affected = _without_unchanged(affected, [job for job in same if job not in untested])
     gone = tuple(contract for contract in wanted if contract.head is None)
-    return Work(kind, base_sha, head_sha, policy, affected, jobs, gone)
+    models = [pair for job in jobs for pair in _models(job) if is_hosted(pair[1])]
+    # Reading every contract of base takes a while: only where one may be refused for it.
+    problems = model_problems(models, allowed_models(policy, trusted)) if models else ()
+    return Work(kind, base_sha, head_sha, policy, affected, jobs, gone, seed, problems, untested)
+
+
+def _models(job: Job) -> Iterator[tuple[str, str]]:
+    """Every model that the job asks, with the contract file that names it."""
+    before = job.base.path if job.base else job.contract.path
+    for judging in job.judgings:
+        yield job.contract.path, judging.head.model
+        if judging.base is not None:
+            yield before, judging.base.model
+
+
+def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:
+    """Each contract that judges, with how many arms at most answer its fixtures."""
+    for contract in wanted:
+        if contract.head is not None:
+            yield contract.head, 2 if contract.base_target else 1
+            if contract.base is not None:
+                yield contract.base, 2
+
+
+def _without_unchanged(affected: Affected, unchanged: Sequence[Job]) -> Affected:
+    """Without the contracts whose requests are all as they were, which are named in notices."""
+    names = {job.contract.name for job in unchanged}
+    notices = []
+    for job in unchanged:
+        paths = ", ".join(cause.path for cause in job.affected_by)
+        notices.append(
+            f"The contract {job.contract.name} is not affected: {paths} changed, and every request "
+            "of its fixtures is the same as before."
+        )
+    return replace(
+        affected,
+        contracts=tuple(c for c in affected.contracts if c.name not in names),
+        unaffected=affected.unaffected + len(names),
+        notices=(*affected.notices, *notices),
+        others=tuple(sorted({*affected.others, *names})),
+    )
 
 
 def _result(
@@ -253,6 +359,9 @@ def _result(
     outcomes: tuple[Outcome, ...] = (),
 ) -> GateResult:
     gone = [waived(removed(contract, work.policy), waivers) for contract in work.removed]
+    gone += [waived(untested(job), waivers) for job in work.untested]
+    loosened = loosened_policy(work.policy_loosened, work.policy)
+    gone += [waived(found, waivers) for found in loosened]
     uncovered = uncovered_reasons(work.affected.uncovered, work.policy)
     verdict = worst([*(c.verdict for c in (*contracts, *gone)), *(r.verdict for r in uncovered)])
     return GateResult(
@@ -267,7 +376,9 @@ def _result(
         calls=calls,
         cost_usd=cost_usd,
         uncovered=work.affected.uncovered,
+        policy_loosened=work.policy_loosened,
         unaffected=work.affected.unaffected,
         notices=(*work.affected.notices, *notices),
         outcomes=outcomes,
+        order_seed=work.order_seed,
     )

@@ -12,6 +12,11 @@ from gatekeeper.budgets import is_exempt
 from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.contract.policy import Policy
 from gatekeeper.evidence.compare import Comparison
+from gatekeeper.evidence.fixture_reasons import (
+    broken_for_sure,
+    must_pass_reasons,
+    nothing_passes_reasons,
+)
 from gatekeeper.evidence.job import Job, Judging
 from gatekeeper.evidence.objectives import standing
 from gatekeeper.evidence.weigh import Evidence
@@ -57,20 +62,6 @@ def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
     return [Reason(codes.get(sampled.ended, "error"), text, "error")]
 
 
-def left_reasons(prompt: str | None, policy: Policy) -> list[Reason]:
-    """A contract that turned to another prompt while its old one stays."""
-    if prompt is None:
-        return []
-    if policy.allow.contract_removal:
-        text = f"The contract no longer watches {prompt}, which the policy allows."
-        return [Reason("removed", text, "pass")]
-    text = (
-        f"The contract no longer watches {prompt}, which stays. Keep a contract on it, remove "
-        "it, or set `allow: {contract_removal: true}` in the base policy."
-    )
-    return [Reason("removed", text, "fail")]
-
-
 def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
     """Changed prompts that no contract watches."""
     verdict: Verdict = "fail" if policy.require_contract else "pass"
@@ -84,10 +75,12 @@ def paired_reasons(
     largest_drop: float,
     margin: float,
     cause: str = "",
+    broken: str = "",
 ) -> list[Reason]:
     """What base against head says. What could not be measured may all speak against head:
     `could_be_worse` says whether the test then finds it worse, `largest_drop` by how much;
-    `cause` is why most of it could not be."""
+    `cause` is why most of it could not be. `broken` names the fixtures that passed every sample on
+    base and none on head, if there are any."""
     if paired.p_value is None:
         return [Reason("error", f"No fixture could be measured on both arms{cause}.", "error")]
     counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
@@ -108,16 +101,18 @@ def paired_reasons(
         text = f"With {_count(paired.fixtures, 'distinct fixture')} no drop could have been seen"
         return [Reason("unseen", f"{text}; add fixtures.", "inconclusive")]
     if paired.stopped == "not_worse":
-        text = f"Not worse by {_points(margin)} or more: {counts}."
+        text = f"Not worse by {_points(margin)} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
     at_best = _points(paired.minimum_detectable_effect)
     seen = f"this run could only have shown a drop of {at_best} or more"
     if largest_drop > margin:
         text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
         needed = _needed(paired, margin)
-        found = f"{text} (p {_p(paired.p_value)}); {seen}{needed}."
+        found = f"{text} (p {_p(paired.p_value)}); {seen}{needed}.{_but(broken)}"
         return [Reason("undecided", found, "inconclusive")]
-    return [Reason("no_regression", f"No regression found: {counts}; {seen}.", "pass")]
+    # A fixture that broke is something found, whatever it says of the suite.
+    none = "No significant regression over the suite" if paired.broke else "No regression found"
+    return [Reason("no_regression", f"{none}: {counts}; {seen}.{_but(broken)}", "pass")]
 
 
 def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
@@ -126,6 +121,8 @@ def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
     for result in results:
         name = label_of(result.objective)
         found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
+        if result.default:
+            found += ", the default for a contract that sets no objective of what passes"
         match standing(result):
             case _ if result.unmeasured:
                 text = f"Samples are missing that could decide the objective {name} ({found})."
@@ -134,9 +131,20 @@ def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
                 text = f"Objective missed: {name} {found}, interval {_interval(result)}."
                 reasons.append(Reason("slo", text, "fail"))
             case "unlikely":
-                text = f"Objective in doubt: {name} {found}, but more samples could still meet it."
+                text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
                 reasons.append(Reason("slo", text, "inconclusive"))
     return reasons
+
+
+def _more(result: SloResult) -> str:
+    """What could still show that the objective is met: other inputs, seldom the same ones."""
+    needed = result.inputs_needed
+    if needed is not None and result.inputs < needed:
+        return (
+            f"; to prove it takes {needed:,} distinct inputs or more, and "
+            f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
+        )
+    return "; more fixtures could still meet it"
 
 
 def tolerance_reasons(
@@ -162,9 +170,9 @@ def budget_reasons(
     *,
     exempt: bool = False,
 ) -> list[Reason]:
-    """The freeze rule: once a budget is spent only a change passes that is significantly better
-    by its objective, in the eyes of every contract that judges."""
-    spent = [budget for budget in budgets if budget.spent_up] if policy.freeze else []
+    """The freeze rule: once more failed than the budget and chance explain, only a change passes
+    that is significantly better by its objective, in the eyes of every contract that judges."""
+    spent = [budget for budget in budgets if budget.overspent] if policy.freeze else []
     return [_frozen(b, exempt=exempt) for b in spent if not _surely_better(b.objective, weighed)]
 
 
@@ -180,8 +188,13 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
-    counts = f"{budget.spent:,} failed of {budget.events:,} in {budget.window}"
-    spent = f"The error budget of the objective {label_of(budget.objective)} is spent ({counts})"
+    counts = (
+        f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
+        f"{budget.budget:g} may, and {budget.freezes_at:,} are more than chance explains"
+    )
+    spent = (
+        f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
+    )
     if exempt:
         return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
     until, rule = "", "only a change that is significantly better by it may merge"
@@ -214,33 +227,46 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
     """What the pull request loosened, and who judges it then."""
     if not job.weakened:
         return []
+    if policy.on_loosening == "require_waiver":
+        text = (
+            f"The contract was weakened: {'; '.join(job.weakened)}. The base policy asks for a "
+            "maintainer's waiver (`on_loosening: require_waiver`)."
+        )
+        return [Reason("weakened", text, "fail")]
     if policy.allow.weakening:
         text = "The contract was weakened, which the policy allows."
         return [Reason("weakened", text, "pass")]
     if any(judging.by == "base" for judging in job.judgings):
         text = "The contract was weakened, so the base one judges too."
         return [Reason("weakened", text, "pass")]
-    if job.notices:
+    if job.base_problem is not None:
         text = "The contract was weakened, and the base one is too broken to judge it."
         return [Reason("weakened", text, "inconclusive")]
     text = f"The contract was weakened in a way no contract can judge: {'; '.join(job.weakened)}."
     return [Reason("weakened", text, "fail")]
 
 
+def broken_base_reasons(job: Job) -> list[Reason]:
+    """A base contract that cannot judge a changed prompt. One whose prompt stays as it is can be
+    repaired: nothing that it watches changes."""
+    if job.base_problem is None or not job.paired:
+        return []
+    text = (
+        f"The base contract cannot judge this change: {job.base_problem}. Repair the contract "
+        "first, in a pull request that leaves the prompt as it is."
+    )
+    return [Reason("error", text, "error", "base")]
+
+
 def under_base(weighed: Weighed) -> list[Reason]:
     """What the base contract says against the change; what it is content with is left out."""
-    reasons = [
-        Reason(r.code, f"Under the base contract: {r.text}", r.verdict, "base")
+    by = weighed.judging.by
+    settings = " with its own model and parameters" if by == "base_settings" else ""
+    return [
+        Reason(r.code, f"Under the base contract{settings}: {r.text}", r.verdict, by)
         for r in evidence_reasons(weighed)
         if r.verdict != "pass"
     ]
-    lost = weighed.judging.unanswerable
-    if lost:
-        text = (
-            f"{_count(len(lost), 'fixture')} of the base contract cannot be given to head's prompt"
-        )
-        reasons.append(Reason("weakened", f"{text}: {_names(lost)}.", "inconclusive"))
-    return reasons
 
 
 def evidence_reasons(weighed: Weighed) -> list[Reason]:
@@ -249,8 +275,8 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
     cut_short = paired is not None and paired.stopped == "regressed" and not weighed.drawn
     if cut_short and not evidence.head.samples:
         return []  # another judging of the contract was sure before this one was asked
+    cause = _unasked(weighed.judging) or _commonest_error(evidence.fixtures)
     if not evidence.head.samples:
-        cause = _commonest_error(evidence.fixtures)
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
     gate = evidence.contract.gate
     reasons: list[Reason] = []
@@ -261,7 +287,8 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
             could_be_worse=harshest.regressed,
             largest_drop=weighed.comparison.largest_drop(),
             margin=gate.margin,
-            cause=_commonest_error(evidence.fixtures),
+            cause=cause,
+            broken=broken_for_sure(evidence.fixtures),
         )
         if not weighed.settled:
             # Why it was not measured to the end is told already; nothing was found until then.
@@ -273,7 +300,14 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
         text = "There is no base to compare with and no objective: nothing can be said of it"
         reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
     reasons += slo_reasons(evidence.slo)
-    return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
+    own = must_pass_reasons(evidence.must_pass)
+    reasons += own if weighed.settled else [r for r in own if r.verdict == "fail"]
+    reasons += tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
+    # A regression says as much, and what it was before.
+    worse = any(reason.code == "regression" for reason in reasons)
+    if weighed.settled and weighed.judging.by == "head" and not worse:
+        reasons += nothing_passes_reasons(evidence.fixtures)
+    return reasons
 
 
 def warnings_of(job: Job) -> tuple[str, ...]:
@@ -292,6 +326,18 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     return tuple(warnings)
 
 
+def _unasked(judging: Judging) -> str:
+    """Why fixtures of the base contract have no answer of head's, with the way out."""
+    lost = judging.unanswerable
+    if not lost:
+        return ""
+    return (
+        f": head's prompt cannot take {_count(len(lost), 'fixture')} of the base contract "
+        f"({_names(lost)}). Give the fixtures its new variables first, in a pull request that "
+        "leaves the prompt as it is"
+    )
+
+
 def _commonest_error(fixtures: Sequence[FixtureResult]) -> str:
     errors = Counter(error for fixture in fixtures for error in fixture.errors)
     return f": {errors.most_common(1)[0][0]}" if errors else ""
@@ -305,6 +351,10 @@ def _names(fixtures: Sequence[str]) -> str:
 def _unknown_because(paired: PairedResult) -> str:
     early = paired.stopped in ("regressed", "not_worse")
     return "not sampled to the end" if early else "unknown"
+
+
+def _but(broken: str) -> str:
+    return f" But these fixtures broke: {broken}." if broken else ""
 
 
 def _needed(paired: PairedResult, margin: float) -> str:

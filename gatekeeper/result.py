@@ -12,7 +12,8 @@ from datetime import datetime
 from typing import Literal
 
 from gatekeeper.contract.change import AffectedBy
-from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.contract.policy_loosening import Loosening
+from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
 from gatekeeper.slo.budget import ErrorBudget, Event
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -25,6 +26,12 @@ ReasonCode = Literal[
     "tolerance",
     "weakened",
     "removed",
+    "replaced",
+    "new_contract",
+    "untested",
+    "nothing_passes",
+    "must_pass",
+    "policy_loosened",
     "uncovered",
     "error",
     "limit",
@@ -37,6 +44,12 @@ ReasonCode = Literal[
 ]
 Stopped = Literal["regressed", "not_worse", "exhausted"]
 FixtureChange = Literal["broke", "fixed", "same"]
+MustPassFinding = Literal["kept", "broke", "open", "unknown"]
+"""`open`: it failed in some samples, which can be chance or cannot be compared; `unknown`: samples
+that could not be measured decide it."""
+Resource = Literal["cost_per_call_usd", "tokens_per_call", "latency_p50_ms", "latency_p95_ms"]
+_MATERIAL = 0.05
+"""The share by which a resource must change before a report makes a point of it."""
 WaiverKind = Literal["waive", "accept"]
 
 
@@ -52,7 +65,7 @@ class Reason:
     code: ReasonCode
     text: str
     verdict: Verdict
-    judged_by: Arm = "head"
+    judged_by: JudgedBy = "head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,32 @@ class Difference:
 
     value: float
     interval: ConfidenceInterval | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceChange:
+    """What a call takes on both arms, over the fixtures that have both: a mean or a quantile.
+
+    `interval` is that of `head / base - 1`, at 99 %; None if there are too few fixtures for one.
+    """
+
+    resource: Resource
+    base: float
+    head: float
+    interval: ConfidenceInterval | None
+
+    @property
+    def relative(self) -> float | None:
+        """By which share head takes more; None if base takes nothing."""
+        return self.head / self.base - 1 if self.base > 0 else None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the change is beyond chance and at least a twentieth."""
+        if self.interval is None or self.relative is None:
+            return False
+        beyond_chance = self.interval.low > 0 or self.interval.high < 0
+        return beyond_chance and abs(self.relative) >= _MATERIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +170,7 @@ class PairedResult:
     beside: Mapping[str, float] = field(default_factory=dict)
     latency_difference_ms: Difference | None = None
     cost_difference_usd: Difference | None = None
+    resources: tuple[ResourceChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +178,10 @@ class SloResult:
     """One objective against the head arm, by its name (contract/objectives.py). `met` is None
     while the interval leaves it open.
 
-    `unmeasured` says that samples without an answer could have decided it either way.
+    `unmeasured` says that samples without an answer could have decided it either way. `inputs` is
+    how many distinct inputs were measured, and `inputs_needed` how many it takes to prove the
+    objective met if all are good; None for a mean, where that depends on the amounts. `default`
+    says that the contract sets no objective of what passes and is held to the default one.
     """
 
     objective: str
@@ -147,6 +190,9 @@ class SloResult:
     interval: ConfidenceInterval | None
     met: bool | None
     unmeasured: bool = False
+    inputs: int = 0
+    inputs_needed: int | None = None
+    default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +222,8 @@ class FixtureResult:
 
     `errors` are messages of calls that failed; `failures` the failing error-severity checks,
     `warnings` the failing warn-severity ones. The two outputs are the first sample of each arm.
+    `input` and `wanted` are the fixture's variables and its expected value as text, kept of those
+    that fail on head.
     """
 
     id: str
@@ -192,17 +240,40 @@ class FixtureResult:
     base_output: str | None = None
     head_output: str | None = None
     duplicate_of: str | None = None
+    input: str | None = None
+    wanted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MustPassResult:
+    """A fixture with `must_pass`, or a check with it on one fixture.
+
+    `p_value` is that of Fisher's exact test that head got worse; None if there is no base.
+    """
+
+    fixture: str
+    check: str | None
+    base: Tally | None
+    head: Tally
+    p_value: float | None
+    found: MustPassFinding
 
 
 @dataclass(frozen=True, slots=True)
 class UnderBase:
-    """What the base contract made of the same change, by its own fixtures and rules."""
+    """What the base contract made of the same change, by its own fixtures and rules.
+
+    `judged_by` is `base_settings` if head's prompt file was called with the base contract's own
+    model, parameters and mode, and `base` if both arms were called as they would run.
+    """
 
     base: ArmResult | None
     head: ArmResult
     paired: PairedResult | None
     slo: tuple[SloResult, ...]
     fixtures: tuple[FixtureResult, ...]
+    judged_by: JudgedBy = "base"
+    must_pass: tuple[MustPassResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,16 +316,19 @@ class ContractResult:
     default branch what had been waived when it was merged."""
     error_budgets: tuple[ErrorBudget, ...] = ()
     """That of every objective; `error_budget` is the most pressing of them."""
+    order_seed: str | None = None
+    """The run's, or that of the earlier run whose samples it goes on with; None where nothing
+    was planned."""
     contract_digest: str | None = None
     """The same for contracts that run and judge in the same way, see contract/identity.py."""
+    must_pass: tuple[MustPassResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
     """`made` reached a model, retries included; `cached` were answered from a recording or from
-    the cache; `saved` were planned and not needed (identical requests of both arms, early
-    stopping); `failed` had no answer; `surplus` were under way when the answer was sure: paid for,
-    but not evidence.
+    the cache; `saved` were planned and not needed, because the answer was sure before; `failed` had
+    no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
     `unrecorded` are requests that a recording should have answered and has no answer for."""
 
     made: int = 0
@@ -303,8 +377,12 @@ class GateResult:
     calls: Calls = Calls()
     cost_usd: float | None = None
     uncovered: tuple[str, ...] = ()
+    policy_loosened: tuple[Loosening, ...] = ()
+    """What the change asks less of in the policy that will judge those after it."""
     unaffected: int = 0
     notices: tuple[str, ...] = ()
+    order_seed: str | None = None
+    """What the order of fixtures and arms was drawn from; contracts may have another."""
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
     """Every judged sample, for samples.jsonl."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)

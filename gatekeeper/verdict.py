@@ -10,19 +10,30 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.budgets import error_budgets, is_exempt, is_frozen, most_pressing
 from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.identity import contract_digest
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Arm
+from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
+from gatekeeper.contract.trial import JudgedBy
 from gatekeeper.evidence.collect import JudgingWatch, Watches
+from gatekeeper.evidence.contract_reasons import (
+    left_reasons,
+    new_contract_reasons,
+    not_held_up,
+    policy_reasons,
+    removed_reason,
+    untested_reasons,
+)
 from gatekeeper.evidence.job import Job
+from gatekeeper.evidence.must_pass import comparison_alpha
 from gatekeeper.evidence.pairs import paired_result
 from gatekeeper.evidence.weigh import weigh
 from gatekeeper.reasons import (
     Weighed,
+    broken_base_reasons,
     budget_reasons,
     ended_reasons,
     evidence_reasons,
-    left_reasons,
     under_base,
     unread_reasons,
     warnings_of,
@@ -42,7 +53,7 @@ from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
 if TYPE_CHECKING:
     from gatekeeper.sampling.run import Run
 
-Key = tuple[str, Arm]
+Key = tuple[str, JudgedBy]
 """A comparison of the run: the contract's name, and whose contract judges."""
 
 # The worst first: a certain failure stands even where other things could not be measured.
@@ -134,7 +145,7 @@ def _levels(family: Mapping[Key, JudgingWatch]) -> dict[Key, tuple[float, int]]:
     """The level of each comparison of a family by Holm's procedure, and how many share it."""
     compared = {key: w.comparison for key, w in family.items() if w.comparison}
     found = holm_levels(
-        {key: family[key].judging.contract.gate.alpha for key in compared},
+        {key: comparison_alpha(family[key].judging.contract) for key in compared},
         lambda key, level: compared[key].evaluate(level).regressed,
     )
     return {key: (level, len(compared)) for key, level in found.items()}
@@ -175,22 +186,37 @@ def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
     }
 
 
+def loosened_policy(loosened: Sequence[Loosening], policy: Policy) -> list[ContractResult]:
+    """The policy in the place of a contract, so that a person can waive what holds it up; nothing
+    if nothing does."""
+    reasons = policy_reasons(loosened, policy)
+    texts = tuple(f"`{found.key}` {found.text}" for found in loosened)
+    return [
+        ContractResult(
+            POLICY_NAME,
+            POLICY_PATH,
+            reason.verdict,
+            (reason,),
+            (AffectedBy(POLICY_PATH, "modified"),),
+            weakened=texts,
+        )
+        for reason in reasons
+    ]
+
+
 def removed(contract: AffectedContract, policy: Policy) -> ContractResult:
     """A contract that head no longer has."""
-    if not contract.prompt_still_there:
-        reason = Reason("removed", "The contract was removed together with its prompt.", "pass")
-    elif policy.allow.contract_removal:
-        text = "The contract was removed while its prompt stays, which the policy allows."
-        reason = Reason("removed", text, "pass")
-    else:
-        text = (
-            "The contract was removed while its prompt stays: nothing would watch it any more. "
-            "Keep the contract, or set `allow: {contract_removal: true}` in the base policy."
-        )
-        reason = Reason("removed", text, "fail")
+    reason = removed_reason(contract, policy)
     return ContractResult(
         contract.name, contract.path, reason.verdict, (reason,), contract.affected_by
     )
+
+
+def untested(job: Job) -> ContractResult:
+    """A contract none of whose fixtures shows what the template's change does."""
+    contract, reasons = job.contract, untested_reasons(job)
+    verdict = worst(reason.verdict for reason in reasons)
+    return ContractResult(contract.name, contract.path, verdict, tuple(reasons), job.affected_by)
 
 
 def _contract_result(
@@ -205,15 +231,20 @@ def _contract_result(
     budgets = _error_budgets(job, weighed, history, policy, now)
     reasons = [
         *ended_reasons(weighed, sampled),
-        *left_reasons(job.left_prompt, policy),
+        *new_contract_reasons(job, policy),
+        *left_reasons(job.left_prompt, policy, job.left_as),
         *evidence_reasons(own),
         *weakened_reasons(job, policy),
+        *broken_base_reasons(job),
         *(reason for other in others for reason in under_base(other)),
     ]
     # A change that leaves the prompt as it is burns nothing.
     if history is not None and job.paired:
         exempt = is_exempt(job.base or job.contract, policy)
         reasons += budget_reasons(budgets, weighed, policy, exempt=exempt)
+    if job.leaves_requests and not job.weakened:
+        reasons = [not_held_up(reason) for reason in reasons]
+    reasons += untested_reasons(job)
     reasons.sort(key=lambda reason: SEVERITY.index(reason.verdict))
     return ContractResult(
         name=job.contract.name,
@@ -230,14 +261,32 @@ def _contract_result(
         fixtures=own.evidence.fixtures,
         weakened=job.weakened,
         warnings=warnings_of(job),
-        under_base=_under_base(others[0]) if others else None,
+        under_base=_under_base(others),
         contract_digest=contract_digest(job.contract),
+        order_seed=job.order_seed,
+        must_pass=own.evidence.must_pass,
     )
 
 
-def _under_base(weighed: Weighed) -> UnderBase:
-    found = weighed.evidence
-    return UnderBase(found.base, found.head, weighed.paired, found.slo, found.fixtures)
+def _under_base(others: Sequence[Weighed]) -> UnderBase | None:
+    """What the base contract found. If it judged twice, the harsher judgement is shown."""
+    if not others:
+        return None
+    harshest = min(others, key=lambda other: SEVERITY.index(_verdict_under_base(other)))
+    found = harshest.evidence
+    return UnderBase(
+        found.base,
+        found.head,
+        harshest.paired,
+        found.slo,
+        found.fixtures,
+        harshest.judging.by,
+        found.must_pass,
+    )
+
+
+def _verdict_under_base(weighed: Weighed) -> Verdict:
+    return worst(reason.verdict for reason in under_base(weighed))
 
 
 def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) -> bool:

@@ -6,10 +6,9 @@ gate decides by another.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.trial import Arm, Completion, Outcome
@@ -121,17 +120,17 @@ def other_tests(
 
 
 def visible_drop(fixtures: int, drops: Sequence[float], level: float) -> float | None:
-    """The smallest drop of the pass rate that this run would have found with probability 0.8.
+    """The smallest drop of the pass rate that this run would have found with probability 0.8,
+    were it a share of fixtures that breaks and the others flicker as they did; None where even
+    the greatest would not have been found. `drops` has one entry a fixture, from -1 to 1.
 
-    At best that of so many fixtures of which some break and none flickers; where fixtures
-    flicker, what their scatter lets through: (z of the level + z of the power) standard errors.
+    The breaks come on top of the flicker, so that both count in one calculation: that of the
+    exact McNemar test with as many fixtures fixed, and as many more broken, as have the same
+    variance. With one sample a fixture that is half of those that changed.
     """
-    at_best = minimum_detectable_effect(fixtures, level, POWER)
-    if at_best is None or len(drops) < 2:
-        return at_best
-    normal = NormalDist()
-    error = stdev(drops) / math.sqrt(len(drops))
-    return min(1.0, max(at_best, (normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)) * error))
+    flicker = fmean(drop * drop for drop in drops) / 2 if drops else 0.0
+    broken = minimum_detectable_effect(fixtures, level, POWER, flicker)
+    return None if broken is None else broken - flicker
 
 
 def paired_latency(outcomes: Sequence[Outcome]) -> Difference | None:

@@ -13,13 +13,15 @@ from typing import Protocol
 
 from gatekeeper.checks.judge import Judge
 from gatekeeper.contract.model import Contract
-from gatekeeper.contract.trial import Arm, Outcome, Sample, Trial
+from gatekeeper.contract.trial import JudgedBy, Outcome, Sample, Trial
 from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.job import Job, Judging, levels
+from gatekeeper.evidence.must_pass import must_pass_units
 from gatekeeper.evidence.objectives import in_doubt, slo_results
 from gatekeeper.evidence.standing import Standing, standing
 from gatekeeper.result import SloResult, Stopped
 from gatekeeper.sampling.repair import repair
+from gatekeeper.sampling.storage import stored_outcome
 from gatekeeper.stats.sequential import looks
 
 OBJECTIVE_ERROR = 0.05
@@ -27,12 +29,15 @@ OBJECTIVE_ERROR = 0.05
 
 
 def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
-    """The sample after the contract's repairs, with what each of its checks says."""
+    """The sample after the contract's repairs, with what each of its checks says.
+
+    The whole answer is judged; what is returned holds no more of it than is stored.
+    """
     if sample.completion is None:
-        return Outcome(sample)
+        return stored_outcome(Outcome(sample))
     output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
     repaired = replace(sample, output=output, repairs=repairs)
-    return Outcome(repaired, judge.judge(repaired))
+    return stored_outcome(Outcome(repaired, judge.judge(repaired)))
 
 
 class JudgingWatch:
@@ -54,6 +59,8 @@ class JudgingWatch:
         self._left = Counter(trial.repetition for trial in judging.trials)
         sampling = judging.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
+        self._must_pass = bool(must_pass_units(judging.contract))
+        self.level = level
         self._shares = {
             look.rounds: look.own for look in looks(sampling.samples, early=self._adaptive)
         }
@@ -81,7 +88,7 @@ class JudgingWatch:
         if self.drawn or self.regressed:
             return True
         contract = self.judging.contract
-        if not self._adaptive or contract.gate.tolerance is not None:
+        if not self._adaptive or contract.gate.tolerance is not None or self._must_pass:
             return False
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())
@@ -92,12 +99,12 @@ class JudgingWatch:
             self.slo is not None and not any(in_doubt(result) for result in self.slo)
         )
 
-    def add(self, sample: Sample) -> None:
-        """Judge the next sample in plan order."""
-        self.take(judged(sample, self.judging.contract, self.judging.judge))
+    def judge(self, sample: Sample) -> Outcome:
+        """What the contract says of a sample; it is not taken for evidence yet."""
+        return judged(sample, self.judging.contract, self.judging.judge)
 
     def take(self, outcome: Outcome) -> None:
-        """Weigh the next sample, which is judged already."""
+        """Weigh the next sample in plan order, which is judged already."""
         sample = outcome.sample
         # What an interrupted run has beyond a gap came early, not next: it is told, not weighed.
         self._gap = self._gap or self.judging.trials[len(self.outcomes)] is not sample.trial
@@ -116,11 +123,7 @@ class JudgingWatch:
         if share is None:
             return
         head = [o for o in self.outcomes if o.sample.trial.arm == "head"]
-        planned = Counter(
-            trial.fixture
-            for trial in self.judging.trials
-            if trial.arm == "head" and trial.repetition < self.rounds
-        )
+        planned = self.judging.planned_on_head(self.rounds)
         results = slo_results(
             self.judging.contract,
             head,
@@ -151,7 +154,7 @@ class Watches:
     def __init__(self, jobs: Sequence[Job], progress: Progress | None = None) -> None:
         strictest = levels(jobs)
         self._progress = progress
-        self._watches: Mapping[str, Mapping[Arm, JudgingWatch]] = {
+        self._watches: Mapping[str, Mapping[JudgedBy, JudgingWatch]] = {
             job.contract.name: {
                 # Holm's first step is the strictest: who is rejected there is rejected for sure.
                 judging.by: JudgingWatch(judging, strictest.get((job.contract.name, judging.by)))
@@ -179,9 +182,17 @@ class Watches:
         judges = self._watches[trial.contract]
         return not (judges[trial.judged_by].settled or any(w.regressed for w in judges.values()))
 
-    def add(self, sample: Sample) -> None:
-        """Hand the sample to who judges it."""
-        self._watches[sample.trial.contract][sample.trial.judged_by].add(sample)
+    def judge(self, sample: Sample) -> Outcome:
+        """What who asked for the sample says of it."""
+        return self._of_trial(sample.trial).judge(sample)
+
+    def _of_trial(self, trial: Trial) -> JudgingWatch:
+        return self._watches[trial.contract][trial.judged_by]
+
+    def add(self, outcome: Outcome) -> None:
+        """Hand the judged sample to who asked for it."""
+        sample = outcome.sample
+        self._of_trial(sample.trial).take(outcome)
         if self._progress and not sample.shared:
             answer = sample.completion
             cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd

@@ -40,11 +40,14 @@ class Comparison:
         self._sampling = sampling
         self._members = judging.inputs()
         self._input_of = {f: i for i, fixtures in self._members.items() for f in fixtures}
+        # What head cannot be asked is unknown from the start: it may speak for head or against it.
+        unknown = len(judging.unknown_on_head)
+        self._inputs = len(self._members) + unknown
         whole = sampling.aggregate in ("all", "any")
         self._samples = sampling.samples if whole else 1
         self._pending: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
         self.test = SequentialTest(
-            fixtures=len(self._members),
+            fixtures=self._inputs,
             rounds=sampling.samples if sampling.aggregate == "majority" else 1,
             level=level,
             alpha=gate.alpha,
@@ -53,11 +56,11 @@ class Comparison:
         )
         import numpy as np
 
-        shape = (len(self._members), self.test.rounds)
+        shape = (self._inputs, self.test.rounds)
         # What was not drawn is not measured: it may speak for head as well as against it.
         self._kindest = np.full(shape, -1, dtype=np.int8)
         self._harshest = np.full(shape, 1, dtype=np.int8)
-        self._drawn = [0] * self.test.rounds
+        self._drawn = [unknown] * self.test.rounds
         self.stopped: Stop | None = None
         self.rounds = 0
         """How many complete rounds the decision rests on."""
@@ -99,7 +102,7 @@ class Comparison:
         """The counts of each input that has a measured pair."""
         found = []
         # What was drawn after the decision, for an objective, is told as well.
-        complete = sum(drawn == len(self._members) for drawn in self._drawn)
+        complete = sum(drawn == self._inputs for drawn in self._drawn)
         columns = slice(max(1, complete))
         both = zip(self._kindest[:, columns], self._harshest[:, columns], strict=True)
         for kindest, harshest in both:
@@ -153,7 +156,7 @@ class Comparison:
             if found := self.test.after_pairs(*first):
                 self.stopped = found[0]
                 return
-        if self._drawn[number] < len(self._members):
+        if self._drawn[number] < self._inputs:
             return
         self.rounds = number + 1
         if self.test.early or self.rounds == self.test.rounds:

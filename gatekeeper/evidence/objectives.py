@@ -10,22 +10,20 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from gatekeeper.contract.events import flag_of, is_good
 from gatekeeper.contract.model import CheckSpec, Contract
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
+from gatekeeper.evidence.amounts import cost_of, most_cost, most_tokens, tokens_of
 from gatekeeper.evidence.outcomes import latencies, quantile
 from gatekeeper.result import SloResult
 from gatekeeper.slo.objectives import decide
 from gatekeeper.stats.betting import bounded_mean_interval
+from gatekeeper.stats.gaffke import inputs_needed, proven_side
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import (
-    clustered_mean_interval,
-    clustered_rate_interval,
-    quantile_bounds,
-    rate_interval,
-)
+from gatekeeper.stats.intervals import clustered_mean_interval, quantile_bounds, rate_interval
 
 
 def slo_results(
@@ -55,7 +53,7 @@ def slo_results(
             same_input or {},
             each,
         )
-        results.append(_result(objective, drawn))
+        results.append(replace(_result(objective, drawn), default=objective.default))
     return tuple(results)
 
 
@@ -87,6 +85,12 @@ def concerned(
     """The outcomes that the objective is about: those of its category, and of its check."""
     about = _fixtures(contract, objective)
     return [o for o in outcomes if o.sample.trial.fixture in about]
+
+
+def distinct_inputs(contract: Contract, objective: Objective, same_input: Mapping[str, str]) -> int:
+    """How many different inputs the objective is about."""
+    about = _fixtures(contract, objective)
+    return len({same_input.get(fixture, fixture) for fixture in about})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +147,13 @@ def _result(objective: Objective, drawn: _Drawn) -> SloResult:
         case "score":
             return _score(objective, drawn)
         case "usd":
-            return _mean(objective, drawn, _cost)
+            return _mean(objective, drawn, cost_of, most_cost(drawn.outcomes))
         case "tokens":
-            return _mean(objective, drawn, _tokens)
+            return _mean(objective, drawn, tokens_of, most_tokens(drawn.outcomes))
 
 
 def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
-    """Shown with Wilson's interval over the samples; decided by the exact one over inputs."""
+    """Shown with Wilson's interval over the samples; decided by Gaffke's over inputs."""
     inputs = drawn.inputs(flag_of(objective))
     hits, samples, wanted, most = _counts(inputs)
     shown = rate_interval(sum(hits), sum(samples))
@@ -157,11 +161,40 @@ def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
     def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
         n = sum(samples)
         observed = sum(hits) / n if n else None
-        interval = clustered_rate_interval(hits, samples, drawn.confidence)
-        met = _decide(objective, observed, interval)
+        met = _side(objective.target, objective.measure.better, hits, samples, drawn)
+        met = _agreeing(met, observed, objective)
         return SloResult(objective.name, objective.target, observed, shown, met)
 
-    return _agreed(result(hits, samples), result(hits, wanted), result(most, wanted))
+    measured = result(hits, samples)
+    if list(samples) != list(wanted):
+        measured = _agreed(measured, result(hits, wanted), result(most, wanted))
+    return _with_inputs(measured, sum(n > 0 for n in samples), objective, drawn)
+
+
+def _side(
+    target: float,
+    better: Literal["higher", "lower"],
+    hits: Sequence[int],
+    samples: Sequence[int],
+    drawn: _Drawn,
+) -> bool | None:
+    """Whether the share of hits is on the better side of the target, by Gaffke's interval over
+    inputs: each counts alike, however many samples it has."""
+    shares = [k / n for k, n in zip(hits, samples, strict=True) if n]
+    side = proven_side(shares, target, drawn.confidence)
+    return None if side is None else (side == "above") == (better == "higher")
+
+
+def _with_inputs(found: SloResult, inputs: int, objective: Objective, drawn: _Drawn) -> SloResult:
+    needed = inputs_to_prove(objective, drawn.confidence)
+    return replace(found, inputs=inputs, inputs_needed=needed)
+
+
+def inputs_to_prove(objective: Objective, confidence: float) -> int | None:
+    """How many distinct inputs it takes to prove the objective met if every sample is good. None
+    for a mean, where that depends on the amounts, and for a target that nothing proves."""
+    share = objective.good_share
+    return None if share is None else inputs_needed(float(share), confidence)
 
 
 def _counts(
@@ -192,18 +225,20 @@ def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
     def result(values: list[float], hits: Sequence[int], samples: Sequence[int]) -> SloResult:
         low, high = quantile_bounds(values, q, drawn.confidence)
         interval = None if low is None or high is None else ConfidenceInterval(low, high)
-        quick = clustered_rate_interval(hits, samples, drawn.confidence)
         observed = quantile(values, q)
-        met = decide(observed, quick.low, quick.high, q, "higher") if quick else None
+        met = _side(q, "higher", hits, samples, drawn)
         return SloResult(objective.name, target, observed, interval, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.
     lost, slowest = sum(wanted) - sum(samples), 2 * max([*known, target])
-    return _agreed(
-        result(known, hits, samples),
-        result([*known, *[slowest] * lost], hits, wanted),
-        result([*known, *[0.0] * lost], most, wanted),
-    )
+    measured = result(known, hits, samples)
+    if lost:
+        measured = _agreed(
+            measured,
+            result([*known, *[slowest] * lost], hits, wanted),
+            result([*known, *[0.0] * lost], most, wanted),
+        )
+    return _with_inputs(measured, sum(n > 0 for n in samples), objective, drawn)
 
 
 def _score(objective: Objective, drawn: _Drawn) -> SloResult:
@@ -220,42 +255,29 @@ def _score(objective: Objective, drawn: _Drawn) -> SloResult:
         met = _decide(objective, observed, interval)
         return SloResult(objective.name, objective.target, observed, interval, met)
 
-    return _agreed(result(None), result(0.0), result(1.0))
+    found = _agreed(result(None), result(0.0), result(1.0))
+    return _with_inputs(found, sum(known > 0 for _, known, _ in inputs), objective, drawn)
 
 
 def _mean(
-    objective: Objective, drawn: _Drawn, amount: Callable[[Outcome], float | None]
+    objective: Objective,
+    drawn: _Drawn,
+    amount: Callable[[Outcome], float | None],
+    most: float | None,
 ) -> SloResult:
+    """The mean over calls, decided by that over inputs; `most` is what a call could take."""
     answered = sum(o.sample.completion is not None for o in drawn.outcomes)
-    rows = [(total, known) for total, known, _ in drawn.inputs(amount)]
+    rows = [(total, known) for total, known, _ in drawn.inputs(amount) if known]
     # A mean over the calls whose price happens to be known would be a mean of something else.
     if sum(known for _, known in rows) < answered:
         rows = []
-    return _mean_result(objective, rows, drawn.confidence)
-
-
-def _mean_result(
-    objective: Objective, rows: Sequence[tuple[float, int]], confidence: float
-) -> SloResult:
     totals, samples = [total for total, _ in rows], [known for _, known in rows]
     n = sum(samples)
     observed = math.fsum(totals) / n if n else None
-    interval = clustered_mean_interval(totals, samples, confidence)
+    interval = clustered_mean_interval(totals, samples, drawn.confidence, most)
     met = _decide(objective, observed, interval)
-    return SloResult(objective.name, objective.target, observed, interval, met)
-
-
-def _cost(outcome: Outcome) -> float | None:
-    return outcome.sample.completion.cost_usd if outcome.sample.completion else None
-
-
-def _tokens(outcome: Outcome) -> float | None:
-    completion = outcome.sample.completion
-    if completion is None or completion.prompt_tokens is None:
-        return None
-    if completion.completion_tokens is None:
-        return None
-    return completion.prompt_tokens + completion.completion_tokens
+    found = SloResult(objective.name, objective.target, observed, interval, met)
+    return _with_inputs(found, len(rows), objective, drawn)
 
 
 def _decide(
@@ -263,8 +285,16 @@ def _decide(
 ) -> bool | None:
     if observed is None or interval is None:
         return None
-    better = objective.measure.better
-    return decide(observed, interval.low, interval.high, objective.target, better)
+    better, target = objective.measure.better, objective.target
+    met = decide(observed, interval.low, interval.high, target, better)
+    return _agreeing(met, observed, objective)
+
+
+def _agreeing(met: bool | None, observed: float | None, objective: Objective) -> bool | None:
+    """Inputs count alike in what decides, and samples in what was observed: where the two
+    disagree about the target, it is open."""
+    seen = decide(observed, observed, observed, objective.target, objective.measure.better)
+    return met if met == seen else None
 
 
 def _agreed(measured: SloResult, one: SloResult, other: SloResult) -> SloResult:

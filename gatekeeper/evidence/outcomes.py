@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ from gatekeeper.contract.model import Aggregate, Contract, Fixture, Target
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.evidence.beside import cost_interval, latency_interval, rate_intervals
 from gatekeeper.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.sampling.storage import shorten
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.intervals import rate_interval
 from gatekeeper.stats.multiple import benjamini_hochberg
@@ -19,6 +21,8 @@ from gatekeeper.stats.multiple import benjamini_hochberg
 ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]
 Change = tuple[bool | None, bool | None]
 ARMS: tuple[Arm, Arm] = ("base", "head")
+MOST_IN_RESULT = 20_000
+"""Characters of an output in `result.json` and `fixtures.csv`; `samples.jsonl` has more."""
 
 
 def aggregate(rule: Aggregate, outcomes: Sequence[Outcome], planned: int) -> bool | None:
@@ -132,6 +136,8 @@ def fixture_result(
         base_output=_first_output(base),
         head_output=_first_output(head),
         duplicate_of=duplicate_of,
+        input=_variables(fixture) if after is False else None,
+        wanted=_as_text(fixture.expected) if after is False else None,
     )
 
 
@@ -197,16 +203,39 @@ def _change(before: bool | None, after: bool | None) -> FixtureChange | None:
 
 
 def _failures(outcomes: Sequence[Outcome], severity: str) -> tuple[FixtureFailure, ...]:
-    return tuple(
-        FixtureFailure(o.sample.trial.arm, j.check, j.message, o.sample.output)
-        for o in outcomes
-        for j in o.judgements
-        if j.passed is False and j.severity == severity
-    )
+    found: list[FixtureFailure] = []
+    for outcome in outcomes:
+        failed = [j for j in outcome.judgements if j.passed is False and j.severity == severity]
+        # Cut once for all checks that speak of it.
+        output = shorten(outcome.sample.output, MOST_IN_RESULT) if failed else ""
+        arm = outcome.sample.trial.arm
+        found += [FixtureFailure(arm, j.check, j.message, output) for j in failed]
+    return tuple(found)
 
 
 def _first_output(outcomes: Sequence[Outcome]) -> str | None:
-    return next((o.sample.output for o in outcomes if o.sample.completion is not None), None)
+    outputs = (o.sample.output for o in outcomes if o.sample.completion is not None)
+    first = next(outputs, None)
+    return None if first is None else shorten(first, MOST_IN_RESULT)
+
+
+def _variables(fixture: Fixture) -> str | None:
+    """The fixture's variables as text; the only one goes without its name."""
+    texts = {name: _as_text(value) for name, value in fixture.vars.items()}
+    known = {name: text for name, text in texts.items() if text is not None}
+    if len(known) == 1:
+        return next(iter(known.values()))
+    lines = "\n".join(f"{name}: {text}" for name, text in known.items())
+    return shorten(lines, MOST_IN_RESULT) if lines else None
+
+
+def _as_text(value: object) -> str | None:
+    """A value of a fixture as people read it; None if there is none."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return shorten(value, MOST_IN_RESULT)
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), MOST_IN_RESULT)
 
 
 def _errors(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from gatekeeper.evidence.beside import (
 )
 from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.outcomes import Change
+from gatekeeper.evidence.resources import resource_changes
 from gatekeeper.result import FixtureResult, PairedResult, Stopped
 from gatekeeper.stats.power import fixtures_needed
 from gatekeeper.stats.sequential import SequentialTest
@@ -105,6 +106,7 @@ def paired_result(
         beside=other_tests(pairs.both, pairs.broke, pairs.fixed, pairs.neither, comparison),
         latency_difference_ms=paired_latency(outcomes),
         cost_difference_usd=paired_cost(outcomes),
+        resources=resource_changes(outcomes),
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.evidence.job import Judging
 from gatekeeper.evidence.objectives import concerned
+from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import rate_interval
 from gatekeeper.stats.sign_flip import sign_flip_test
 
 
@@ -30,14 +32,22 @@ def burns(judging: Judging, outcomes: Sequence[Outcome]) -> dict[str, Burn]:
     for objective in judging.contract.slo:
         if objective.good_share is not None:
             own = concerned(judging.contract, objective, outcomes)
-            found[objective.name] = Burn(_good(objective, own), _p_better(objective, judging, own))
+            good = _good(objective, judging, own)
+            found[objective.name] = Burn(good, _p_better(objective, judging, own))
     return found
 
 
-def _good(objective: Objective, outcomes: Sequence[Outcome]) -> ConfidenceInterval | None:
-    head = [o for o in outcomes if o.sample.trial.arm == "head"]
-    known = [good for o in head if (good := is_good(objective, o)) is not None]
-    return rate_interval(sum(known), len(known))
+def _good(
+    objective: Objective, judging: Judging, outcomes: Sequence[Outcome]
+) -> ConfidenceInterval | None:
+    """Over inputs: what comes after the merge are other inputs, and samples of one are alike."""
+    known: dict[str, list[bool]] = defaultdict(list)
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        good = is_good(objective, outcome)
+        if trial.arm == "head" and good is not None:
+            known[judging.same_input.get(trial.fixture, trial.fixture)].append(good)
+    return gaffke_interval([fmean(each) for each in known.values()], 0.0, 1.0)
 
 
 def _p_better(objective: Objective, judging: Judging, outcomes: Sequence[Outcome]) -> float | None:

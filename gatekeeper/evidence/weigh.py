@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.model import Contract
-from gatekeeper.contract.trial import Outcome
 from gatekeeper.evidence.collect import JudgingWatch
 from gatekeeper.evidence.job import Judging
-from gatekeeper.evidence.objectives import slo_results, undecided
+from gatekeeper.evidence.must_pass import must_pass_results
+from gatekeeper.evidence.objectives import slo_results, standing, undecided
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.evidence.pairs import Pairs, count_pairs
 from gatekeeper.evidence.spending import Burn, burns
-from gatekeeper.result import ArmResult, FixtureResult, SloResult
+from gatekeeper.result import ArmResult, FixtureResult, MustPassResult, SloResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Evidence:
     slo: tuple[SloResult, ...]
     fixtures: tuple[FixtureResult, ...]
     burns: Mapping[str, Burn] = field(default_factory=dict)
+    must_pass: tuple[MustPassResult, ...] = ()
 
 
 def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
@@ -42,9 +43,8 @@ def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
         paired=judging.base is not None,
         copies=_copies(judging),
     )
-    # A fixture that only one arm can take is judged, but not compared.
-    apart = {*judging.unpaired, *judging.unanswerable}
-    comparable = [fixture for fixture in fixtures if fixture.id not in apart]
+    # A fixture that the base prompt cannot take is judged, but not compared.
+    comparable = [fixture for fixture in fixtures if fixture.id not in judging.unpaired]
     return Evidence(
         contract=judging.contract,
         base=arm_result(judging.base, "base", outcomes, fixtures) if judging.base else None,
@@ -53,25 +53,34 @@ def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
         slo=_objectives(watch, stopped=stopped),
         fixtures=tuple(fixtures),
         burns=burns(judging, outcomes),
+        must_pass=must_pass_results(
+            judging.contract, outcomes, watch.level, complete=watch.drawn or not stopped
+        ),
     )
 
 
 def _objectives(watch: JudgingWatch, *, stopped: bool) -> tuple[SloResult, ...]:
-    """As last looked at; before the first look they are open, or not measured."""
-    if watch.slo is not None:
-        return watch.slo
+    """Decided as last looked at, and shown with all samples, as every other rate of the report;
+    before the first look they are open, or not measured."""
+    judging = watch.judging
     head = [outcome for outcome in watch.outcomes if outcome.sample.trial.arm == "head"]
-    planned = _planned(watch, head, stopped=stopped)
-    results = slo_results(
-        watch.judging.contract, head, planned, same_input=watch.judging.same_input
+    planned = (
+        Counter(outcome.sample.trial.fixture for outcome in head)
+        if stopped
+        else judging.planned_on_head(judging.contract.sampling.samples)
     )
+    results = slo_results(judging.contract, head, planned, same_input=judging.same_input)
+    if watch.slo is not None:
+        return tuple(map(_shown, watch.slo, results))
     return undecided(results) if stopped else results
 
 
-def _planned(watch: JudgingWatch, head: Sequence[Outcome], *, stopped: bool) -> Counter[str]:
-    """How many head samples each fixture should have."""
-    trials = (o.sample.trial for o in head) if stopped else watch.judging.trials
-    return Counter(trial.fixture for trial in trials if trial.arm == "head")
+def _shown(decided: SloResult, now: SloResult) -> SloResult:
+    """The decision with what was observed in the end, unless that would seem to contradict it."""
+    sides = {standing(replace(found, met=None)) for found in (decided, now)}
+    if decided.met is not None and len(sides) > 1:
+        return decided
+    return replace(decided, observed=now.observed, interval=now.interval)
 
 
 def _copies(judging: Judging) -> bool:

@@ -6,7 +6,11 @@ et al. (2018), The Site Reliability Workbook, chapters 2 and 5.
 
 An objective of exactly 1 allows no failure: its budget is 0, the first failure overspends
 it (`left` is negative), and a burn rate would divide by zero. It is None there, also where
-nothing failed: 0/0 is not zero. `ErrorBudget.spent_up` stays meaningful.
+nothing failed: 0/0 is not zero. `ErrorBudget.state` stays meaningful.
+
+A budget that is overspent is not yet one that chance cannot explain: a prompt that keeps its
+objective exactly is overspent half of the time. So the failures of the window are compared with
+a boundary that may be looked at after every run (`gatekeeper.stats.rate_boundary`).
 
 The window rolls: what happened leaves it again after its length, good events as well as
 failures. Both dates, of exhaustion and of the end of a freeze, take that into account.
@@ -21,15 +25,36 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from gatekeeper.slo.objectives import parse_window
+from gatekeeper.stats.rate_boundary import fewest_failures
 
 BURN_WINDOWS = ("1d", "7d")
 """Shown beside the objective's own window, where they are shorter than it."""
 
 CLOCK_SKEW = timedelta(days=1)
 """An event up to this far ahead happened now, by a clock that is fast; a later one is wrong."""
+
+FREEZE_ERROR = 0.05
+"""The chance that the budget of an objective which is kept exactly is ever said to be overspent
+within one window."""
+
+LEAST_ALLOWED = Decimal("0.001")
+"""A stricter objective is overspent beyond chance where one of 99.9 % would be. At 100 % nothing
+could be chance, and a single fault outside the prompt would freeze it."""
+
+State = Literal["unknown", "left", "spent", "overspent"]
+"""No event in the window; something is left, or exactly nothing; more failed than the budget
+allows, but that could be chance; more than chance explains."""
+
+_LOOKS = 56
+"""Runs within the same so many-th part of the window are one look, such as 12 hours of 28 days."""
+
+_SHORT = 12
+"""The short window of a pair is that part of the long one."""
+
+_THRESHOLDS_ARE_FOR = timedelta(days=28)
 
 _TICK = timedelta(microseconds=1)
 
@@ -64,8 +89,10 @@ class ErrorBudget:
     what merging head would burn, `(low, high)` from head's interval.
     `exhausted_at` is when the budget ends if the coming days are as the last seven (or the
     window, where that is shorter); None where nothing fails, where that would never end it,
-    and where it is spent. `frozen_until` is when a spent budget has something left again if
-    nothing fails from now on; None where it is not spent.
+    and where it is spent. `freezes_at` is how many failures of these events would be more than
+    chance explains; None where less is spent than the budget, and where no number is enough.
+    `frozen_until` is when so many are no longer in the window if nothing fails and nothing runs
+    from now on; None where it is not overspent.
     """
 
     window: str
@@ -78,14 +105,22 @@ class ErrorBudget:
     objective: str = "success_rate"
     burning: tuple[str, ...] = ()
     exhausted_at: datetime | None = None
+    freezes_at: int | None = None
     frozen_until: datetime | None = None
 
     @property
-    def spent_up(self) -> bool | None:
-        """Whether failures took all of the budget; None where the window saw no event."""
+    def state(self) -> State:
         if self.events == 0:
-            return None
-        return _spent_up(self.spent, self.left)
+            return "unknown"
+        if self.left >= 0:
+            return "left"
+        beyond_chance = self.freezes_at is not None and self.spent >= self.freezes_at
+        return "overspent" if beyond_chance else "spent"
+
+    @property
+    def overspent(self) -> bool:
+        """Whether more failed than the budget and chance explain."""
+        return self.state == "overspent"
 
 
 def error_budget(
@@ -97,13 +132,15 @@ def error_budget(
     *,
     name: str = "success_rate",
     thresholds: Mapping[str, float] | None = None,
+    alpha: float | None = FREEZE_ERROR,
 ) -> ErrorBudget:
     """The budget over the `window` that ends at `now`: after its start, up to and with `now`.
     An event later than that by no more than `CLOCK_SKEW` counts as one of now.
 
     `objective` is the share of events that must be good; `head_interval` the interval of that
     share on head, `(low, high)`. `thresholds` holds the burn rate from which a window is burning,
-    the objective's own as `window`; nothing is burning at a window without one.
+    the objective's own as `window`; nothing is burning at a window without one. `alpha` is the
+    chance of a false freeze within a window; with None nobody asks whether it is overspent.
     """
     if now.tzinfo is None:
         raise ValueError(f"now: must have a time zone, got {now.isoformat()}")
@@ -127,23 +164,46 @@ def error_budget(
         burn_rate=burn_rate,
         projected_burn_rate=_projected(head_interval, allowed),
         objective=name,
-        burning=_burning(burn_rate, window, thresholds or {}),
+        burning=_burning(kept, burn_rate, window, thresholds or {}, allowed, now),
         exhausted_at=_exhausted_at(kept, Fraction(allowed), length, recent, now),
-        frozen_until=_frozen_until(kept, allowed, length),
+        freezes_at=None if alpha is None else _freezes_at(kept, allowed, length, alpha),
+        frozen_until=None if alpha is None else _frozen_until(kept, allowed, length, alpha),
     )
 
 
-def _frozen_until(kept: Sequence[Event], allowed: Decimal, length: timedelta) -> datetime | None:
-    """When enough failures have left the window. Good samples still to come only make it sooner."""
+def _freezes_at(
+    kept: Sequence[Event], allowed: Decimal, length: timedelta, alpha: float
+) -> int | None:
+    """The fewest failures of the window that chance does not explain, where it is overspent."""
     total, spent = _count(kept)
-    if not _spent_up(spent, allowed * total - spent):
+    if spent <= allowed * total:
         return None
-    for time, leaving in groupby(sorted(kept, key=_time), key=_time):
-        gone, failed = _count(leaving)
-        total, spent = total - gone, spent - failed
-        if not _spent_up(spent, allowed * total - spent):
-            return time + length
-    raise AssertionError("an empty window is never spent")
+    first = min(event.time for event in kept)
+    looks: dict[int, int] = {}
+    for event in sorted(kept, key=_time):
+        part = min(_LOOKS, _LOOKS * (event.time - first) // length)
+        looks[part] = looks.get(part, 0) + event.events
+    return fewest_failures(
+        [(samples, part / _LOOKS) for part, samples in looks.items()],
+        float(max(allowed, LEAST_ALLOWED)),
+        alpha,
+    )
+
+
+def _frozen_until(
+    kept: Sequence[Event], allowed: Decimal, length: timedelta, alpha: float
+) -> datetime | None:
+    """When enough failures have left the window. Good samples still to come only make it sooner."""
+    staying = sorted(kept, key=_time)
+    until: datetime | None = None
+    while staying:
+        fewest = _freezes_at(staying, allowed, length, alpha)
+        if fewest is None or _count(staying)[1] < fewest:
+            return until
+        first = staying[0].time
+        until = first + length
+        staying = [event for event in staying if event.time > first]
+    return until
 
 
 def _exhausted_at(
@@ -183,10 +243,6 @@ def _time(event: Event) -> datetime:
     return event.time
 
 
-def _spent_up(spent: int, left: float | Decimal) -> bool:
-    return spent > 0 and left <= 0
-
-
 def _allowed(objective: float | Decimal) -> Decimal:
     """1 - S as the author wrote S: in binary 1 - 0.95 is more than 0.05, and a budget that
     is spent to the last event would seem to have something left."""
@@ -214,12 +270,37 @@ def _burn(events: int, failed: int, allowed: Decimal) -> float | None:
 
 
 def _burning(
-    burn_rate: Mapping[str, float | None], window: str, thresholds: Mapping[str, float]
+    kept: Sequence[Event],
+    burn_rate: Mapping[str, float | None],
+    window: str,
+    thresholds: Mapping[str, float],
+    allowed: Decimal,
+    now: datetime,
 ) -> tuple[str, ...]:
-    def limit(name: str) -> float:
-        return thresholds.get("window" if name == window else name, math.inf)
+    """The windows whose burn rate has reached its threshold over their whole length and lately:
+    in their last twelfth, or in the last run if that is longer ago. A burn that has ended is not
+    marked for the rest of the window: The Site Reliability Workbook, chapter 5, "Multiwindow,
+    Multi-Burn-Rate Alerts".
+    """
+    last = max((event.time for event in kept), default=now)
+    found = []
+    for name, rate in burn_rate.items():
+        short = parse_window(name) / _SHORT
+        lately = _burn(*_count(e for e in kept if e.time > now - short or e.time == last), allowed)
+        limit = _threshold(name, window, thresholds)
+        if rate is not None and lately is not None and min(rate, lately) >= limit:
+            found.append(name)
+    return tuple(found)
 
-    return tuple(n for n, rate in burn_rate.items() if rate is not None and rate >= limit(n))
+
+def _threshold(name: str, window: str, thresholds: Mapping[str, float]) -> float:
+    """The burn rate from which a window is marked. Those of the shorter windows are given for an
+    objective over 28 days: a share of the budget that goes in a day is a higher rate, the longer
+    the budget is to last. At a rate below 1 no budget ends, so that none is scaled below."""
+    if name == window:
+        return thresholds.get("window", math.inf)
+    limit = thresholds.get(name, math.inf)
+    return max(min(limit, 1.0), limit * (parse_window(window) / _THRESHOLDS_ARE_FOR))
 
 
 def _projected(

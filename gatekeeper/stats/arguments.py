@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sized
+from operator import index
 
 
 def require_count(name: str, value: int) -> None:
@@ -12,6 +13,16 @@ def require_count(name: str, value: int) -> None:
         raise ValueError(f"{name}: must be a whole number, got {value!r}")
     if value < 0:
         raise ValueError(f"{name}: must not be negative, got {value}")
+
+
+def require_whole(name: str, values: Iterable[object]) -> list[int]:
+    """Whole numbers of any sign, numpy's among them; as Python's own."""
+    found = []
+    for value in values:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise ValueError(f"{name}: every value must be a whole number, got {value!r}")
+        found.append(index(value))
+    return found
 
 
 def require_passed(passed_name: str, passed: int, n_name: str, n: int) -> None:

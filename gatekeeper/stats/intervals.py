@@ -10,12 +10,18 @@ from collections.abc import Sequence
 
 from gatekeeper.stats.arguments import (
     require_count,
+    require_finite,
     require_inside,
     require_numbers,
     require_passed,
+    require_same_length,
 )
 from gatekeeper.stats.estimate import normal_quantile
+from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.interval import ConfidenceInterval
+
+UNSEEN = 1000
+"""An amount that nobody has limited could be so many times the largest that was seen."""
 
 SMALL_SAMPLE = 10
 """Below this many samples `rate_interval` takes Jeffreys, as Brown, Cai and DasGupta (2001) and
@@ -72,8 +78,9 @@ def rate_interval(passed: int, n: int, confidence: float = 0.95) -> ConfidenceIn
 def clustered_rate_interval(
     passed: Sequence[int], samples: Sequence[int], confidence: float = 0.95
 ) -> ConfidenceInterval | None:
-    """The interval of one rate over samples drawn in clusters, one entry a cluster, that an
-    objective is decided by; None without a sample.
+    """The interval of one rate over samples drawn in clusters, one entry a cluster, as surveys
+    have it; None without a sample. It is shown and decides nothing: with few clusters of high
+    rates its lower end is too high (docs/statistics.md).
 
     Clopper-Pearson on the effective sample size: Korn, E. L. and Graubard, B. I. (1998),
     Confidence intervals for proportions with small expected number of positive counts
@@ -97,29 +104,37 @@ def clustered_rate_interval(
 
 
 def clustered_mean_interval(
-    totals: Sequence[float], samples: Sequence[int], confidence: float = 0.95
+    totals: Sequence[float],
+    samples: Sequence[int],
+    confidence: float = 0.95,
+    most: float | None = None,
 ) -> ConfidenceInterval | None:
-    """The interval of a mean over samples drawn in clusters: each cluster's total and how many
-    samples it has. None below two clusters.
+    """The interval of the mean of amounts over inputs, such as costs: the total of each input's
+    samples and how many there are. Each input counts alike. None without a sample, and if all
+    amounts are 0, which says nothing of what others would be.
 
-    Student's t on the ratio of the two sums, its variance that between clusters: Cochran, W. G.
-    (1977), Sampling Techniques, 3rd ed., chapter 9A, ratio-to-size estimate. With one sample a
-    cluster it is the t interval itself. A little too narrow where the sizes differ much (93 % of
-    95 with 20 clusters of 1 to 7) and, towards their long side, for skewed values.
+    No method can bound such a mean from above without an assumption about what was not seen: one
+    input in a million could cost anything (Bahadur, R. R. and Savage, L. J. (1956), The
+    nonexistence of certain statistical procedures in nonparametric problems, Annals of
+    Mathematical Statistics 27:1115-1122). `most` is what one could be at most; by default
+    `UNSEEN` times the largest seen, so that little is proven. Gaffke's bound (stats/gaffke.py).
     """
     require_inside("confidence", confidence)
-    require_numbers("totals", totals)
-    clusters = [(t, n) for t, n in zip(totals, samples, strict=True) if n]
-    m, n = len(clusters), sum(size for _, size in clusters)
-    if m < 2:
+    require_finite("totals", totals)
+    require_same_length("samples", samples, "totals", totals)
+    for total, count in zip(totals, samples, strict=True):
+        require_count("samples", count)
+        if total < 0:
+            raise ValueError(f"totals: must not be negative, got {total}")
+    means = [total / count for total, count in zip(totals, samples, strict=True) if count]
+    largest = max(means, default=0.0)
+    if most is not None:
+        require_finite("most", [most])
+    if largest == 0:
         return None
-    from scipy.special import stdtrit
-
-    mean = math.fsum(t for t, _ in clusters) / n
-    squares = math.fsum((t - mean * size) ** 2 for t, size in clusters)
-    error = math.sqrt(m / (m - 1) * squares) / n
-    half = float(stdtrit(m - 1, (1 + confidence) / 2)) * error
-    return ConfidenceInterval(mean - half, mean + half)
+    return gaffke_interval(
+        means, 0.0, max(largest, UNSEEN * largest if most is None else most), confidence
+    )
 
 
 def quantile_bounds(

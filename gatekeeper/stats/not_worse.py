@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gatekeeper.stats.arguments import require_inside, require_share
+from gatekeeper.stats.arguments import require_finite, require_inside, require_share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +34,12 @@ def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> fl
     raised where few fixtures drop by much: Johnson, N. J. (1978), Modified t tests and
     confidence intervals for asymmetrical populations, JASA 73:536-544; with the skewness term
     that Chen, L. (1995), JASA 90:767-772, gives for this tail. It is never lowered.
+
+    Where all drops are equal the bound is that drop: what does not vary leaves Student's t no
+    doubt. It is no proof then, which is why `not_worse` asks for `most_broken` as well.
     """
     require_inside("level", level)
+    require_finite("drops", drops)
     n = len(drops)
     if n < 2:
         return None

@@ -36,6 +36,8 @@ def regression_power(fixtures: int, drop: float, alpha: float, fixed_rate: float
     if fixtures == 0 or drop == 0:
         # Fixtures that only get fixed never make p <= alpha < 1.
         return 0.0
+    if fixed_rate == 0:
+        return _binomial_tail(fixtures, drop, _fewest_that_reject(alpha))
     import numpy as np
     from scipy.special import betainc, gammaln, xlog1py, xlogy
 
@@ -104,6 +106,36 @@ def fixtures_needed(
         else:
             enough = middle
     return enough
+
+
+def _fewest_that_reject(alpha: float) -> int:
+    """The fewest changed fixtures, all of them broken, that the test rejects."""
+    fewest = 1
+    while 0.5**fewest > alpha * _ROUNDING:
+        fewest += 1
+    return fewest
+
+
+def _binomial_tail(count: int, share: float, least: int) -> float:
+    """P(X >= least) for X ~ binomial(count, share), without scipy, whose import takes longer than
+    all else that `validate` does."""
+    if least > count:
+        return 0.0
+    if share >= 1:
+        return 1.0
+    odds, upward = share / (1 - share), count * share < least
+    first = least if upward else 0
+    last = count if upward else least - 1
+    log_first = (
+        math.lgamma(count + 1) - math.lgamma(first + 1) - math.lgamma(count - first + 1)
+    ) + (first * math.log(share) + (count - first) * math.log1p(-share))
+    weight = total = math.exp(log_first)
+    for k in range(first, last):
+        weight *= odds * (count - k) / (k + 1)
+        total += weight
+        if upward and weight < total * 1e-17:
+            break
+    return min(1.0, total if upward else max(0.0, 1 - total))
 
 
 def _round_up(last: int) -> int:

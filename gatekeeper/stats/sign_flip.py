@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gatekeeper.stats.arguments import require_whole
 from gatekeeper.stats.mcnemar import mcnemar_exact
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ def sign_flip_test(differences: Sequence[int]) -> float:
     and Satten, G. A. (2008), A signed-rank test for clustered data, Biometrics 64:501-507.
     The distribution is found by convolution, not by drawing signs: Pagano, M. and Tritchler,
     D. (1983), On obtaining permutation distributions in polynomial time, JASA 78:435-440.
+
+    Without a fixture, and where none changed, nothing speaks against chance: 1.
     """
+    differences = require_whole("differences", differences)
     sizes = Counter(abs(d) for d in differences if d)
     if len(sizes) <= 1:
         broke = sum(d > 0 for d in differences)

@@ -146,3 +146,24 @@ def test_nothing_to_compare_says_nothing():
     assert comparison.largest_drop() == 0
     assert comparison.counts() == []
     assert not comparison.evaluate(0.05).regressed
+
+
+@pytest.mark.parametrize(("lost", "harshly"), [(0, False), (3, False), (9, True)])
+def test_what_head_cannot_be_asked_may_all_speak_against_it(lost, harshly):
+    names = [f"f{i}" for i in range(40)]
+    unasked = tuple(names[40 - lost :])
+    comparison = Comparison(judging(names, SamplingPolicy(), unanswerable=unasked), 0.05)
+    for name in names[: 40 - lost]:
+        comparison.add(outcome(name, "base", 0, True))
+        comparison.add(outcome(name, "head", 0, True))
+
+    assert comparison.evaluate(0.05).regressed is False
+    assert comparison.evaluate(0.05, harshly=True).regressed is harshly
+    assert comparison.unmeasured == lost
+    assert comparison.largest_drop() == lost / 40
+    assert len(comparison.counts()) == 40 - lost
+
+
+def test_what_neither_arm_can_be_asked_is_left_out():
+    twice = judging(["a", "b"], SamplingPolicy(), unanswerable=("b",), unpaired=("b",))
+    assert Comparison(twice, 0.05).pairs == 0

@@ -115,7 +115,7 @@ def test_the_test_is_named_after_the_design(samples, mode, name):
 
 def test_what_could_have_been_seen_is_no_less_for_fixtures_that_flicker():
     still = reported(once(same=40))
-    flickering = reported(once(same=10, broke=15, fixed=15))
+    flickering = reported(once(same=34, broke=3, fixed=3))
 
     assert still.minimum_detectable_effect < flickering.minimum_detectable_effect <= 1
     assert reported(once(same=1)).minimum_detectable_effect is None

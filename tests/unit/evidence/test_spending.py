@@ -12,7 +12,7 @@ from gatekeeper.contract.objectives import Objective, read_objectives
 from gatekeeper.contract.trial import Judgement
 from gatekeeper.evidence.job import Judging
 from gatekeeper.evidence.spending import burns
-from gatekeeper.stats.intervals import rate_interval
+from gatekeeper.stats.gaffke import gaffke_interval
 
 NAMES = [f"f{i}" for i in range(20)]
 SLO = read_objectives(
@@ -38,9 +38,9 @@ def test_an_objective_without_a_budget_burns_nothing():
 def test_the_good_share_of_head_has_an_interval():
     slow, quick = drawn("head", 500.0, NAMES[:5]), drawn("head", 50.0, NAMES[5:])
     found = burns(judging(paired=False), [*slow, *quick, *drawn("base", 1.0)])
-    assert found["latency_p95_ms"].good == rate_interval(15, 20)
+    assert found["latency_p95_ms"].good == gaffke_interval([0.0] * 5 + [1.0] * 15, 0, 1)
     assert found["latency_p95_ms"].p_better is None
-    assert found["success_rate"].good == rate_interval(20, 20)
+    assert found["success_rate"].good == gaffke_interval([1.0] * 20, 0, 1)
 
 
 def test_a_quicker_head_is_better_by_the_latency_and_by_nothing_else():
@@ -106,3 +106,10 @@ def test_a_warning_check_has_a_budget_too():
     warned = replace(made, judgements=(*made.judgements, Judgement("short", False, "x", "warn")))
     assert warned.passed is True
     assert is_good(Objective("checks.short", 0.9), warned) is False
+
+
+def test_samples_of_one_input_say_nothing_new_of_others():
+    """Two of 20 inputs fail ten times each: that is two of 20, and not 20 of 200."""
+    fates = [outcome(name, "head", n, i >= 2) for n in range(10) for i, name in enumerate(NAMES)]
+    found = burns(judging(paired=False), fates)["success_rate"].good
+    assert found == gaffke_interval([0.0] * 2 + [1.0] * 18, 0, 1)

@@ -88,7 +88,7 @@ def test_without_events_nothing_is_known():
     assert (found.events, found.budget, found.spent, found.left) == (0, 0.0, 0, 0.0)
     assert found.burn_rate == {"1d": None, "7d": None, "28d": None}
     assert found.projected_burn_rate is None
-    assert found.spent_up is None
+    assert (found.state, found.freezes_at, found.frozen_until) == ("unknown", None, None)
 
 
 def test_a_quiet_day_is_unknown_and_not_zero():
@@ -133,12 +133,22 @@ class TestAnObjectiveOfExactlyOne:
     def test_the_first_failure_overspends(self):
         found = error_budget([ago(100, 1, hours=1)], 1.0, "28d", NOW, (0.9, 1.0))
         assert (found.budget, found.spent, found.left) == (0.0, 1, -1.0)
-        assert found.spent_up is True
+
+    def test_one_failure_could_be_a_fault_outside_and_does_not_freeze(self):
+        found = error_budget([ago(20, 1, hours=1)], 1.0, "28d", NOW)
+        assert (found.state, found.frozen_until) == ("spent", None)
+        worse = error_budget([ago(20, 2, hours=1)], 1.0, "28d", NOW)
+        assert (worse.state, worse.freezes_at) == ("overspent", 2)
+        assert worse.frozen_until == NOW - timedelta(hours=1) + timedelta(days=28)
+
+    def test_it_is_not_frozen_for_ever_by_what_a_prompt_of_999_per_mille_does(self):
+        history = [ago(20, int(d == 10), days=d, hours=1) for d in range(27)]
+        assert error_budget(history, 1.0, "28d", NOW).state == "spent"
 
     def test_no_failure_spends_nothing(self):
         found = error_budget([ago(100, 0, hours=1)], 1.0, "28d", NOW)
         assert found.left == 0
-        assert found.spent_up is False
+        assert found.state == "left"
 
     def test_rates_are_undefined(self):
         found = error_budget([ago(100, 1, hours=1)], 1.0, "28d", NOW, (0.9, 1.0))
@@ -146,12 +156,50 @@ class TestAnObjectiveOfExactlyOne:
         assert found.projected_burn_rate is None
 
 
-def test_a_budget_spent_to_the_last_event_is_spent_up():
-    """1 - 0.95 is more than 0.05 in binary; a rounding error must not unfreeze a merge."""
-    found = error_budget([ago(20, 1, hours=1)], 0.95, "28d", NOW)
-    assert found.left == 0
-    assert found.spent_up is True
-    assert error_budget([ago(21, 1, hours=1)], 0.95, "28d", NOW).spent_up is False
+def test_an_objective_that_is_kept_exactly_is_not_overspent():
+    """1 - 0.95 is more than 0.05 in binary; a rounding error must not decide."""
+    history = [ago(20, 1, days=d, hours=1) for d in range(27)]
+    found = error_budget(history, 0.95, "28d", NOW)
+    assert (found.left, found.state) == (0, "left")
+    more = error_budget([*history, ago(20, 2, minutes=1)], 0.95, "28d", NOW)
+    assert (more.left, more.state, more.frozen_until) == (-1, "spent", None)
+
+
+class TestMoreThanChanceExplains:
+    """An objective of 95 %, and runs of 20 samples."""
+
+    def nights(self, *failed: int) -> ErrorBudget:
+        last = len(failed) - 1
+        history = [ago(20, k, days=last - d, hours=1) for d, k in enumerate(failed)]
+        return error_budget(history, 0.95, "28d", NOW)
+
+    def test_one_failed_sample_of_twenty_blocks_nothing(self):
+        assert not self.nights(1).overspent
+        assert not self.nights(3).overspent
+
+    def test_what_fails_a_little_too_often_is_spent_and_may_be_chance(self):
+        found = self.nights(2, 2, 1, 2)
+        assert (found.state, found.left) == ("spent", -3)
+        assert found.spent < found.freezes_at
+
+    def test_two_of_twenty_fixtures_that_always_fail_freeze_in_a_week(self):
+        states = [self.nights(*[2] * nights).state for nights in range(1, 15)]
+        first = states.index("overspent")
+        assert 3 <= first < 7
+        assert set(states[first:]) == {"overspent"}
+
+    def test_a_bad_run_freezes_at_once(self):
+        assert self.nights(15).overspent
+        assert self.nights(0, 0, 0, 15).overspent
+
+    def test_several_runs_of_half_a_day_are_one_look(self):
+        one = error_budget([ago(60, 9, hours=3)], 0.95, "28d", NOW)
+        three = [ago(20, 3, hours=3, minutes=m) for m in range(3)]
+        assert error_budget(three, 0.95, "28d", NOW).freezes_at == one.freezes_at
+
+    def test_without_a_level_nobody_asks(self):
+        found = error_budget([ago(20, 20, hours=1)], 0.95, "28d", NOW, alpha=None)
+        assert (found.state, found.freezes_at, found.frozen_until) == ("spent", None, None)
 
 
 def test_burn_rate_of_one_spends_the_budget_exactly():
@@ -265,7 +313,7 @@ class TestWhenItThaws:
         self, history, objective, window
     ):
         found = error_budget(history, objective, window, NOW)
-        if not found.spent_up:
+        if not found.overspent:
             assert found.frozen_until is None
             return
         until, length = found.frozen_until, parse_window(window)
@@ -273,8 +321,8 @@ class TestWhenItThaws:
         edges = {e.time + length for e in known}
         for at in sorted({NOW, *edges, until - timedelta(microseconds=1)}):
             if NOW <= at < until:
-                assert error_budget(known, objective, window, at).spent_up
-        assert not error_budget(known, objective, window, until).spent_up
+                assert error_budget(known, objective, window, at).overspent
+        assert not error_budget(known, objective, window, until).overspent
 
     @given(
         st.lists(events, max_size=15),
@@ -283,15 +331,16 @@ class TestWhenItThaws:
     )
     def test_good_samples_never_make_it_later(self, history, coming, objective):
         found = error_budget(history, objective, "28d", NOW)
-        if not found.spent_up:
+        if not found.overspent:
             return
-        good = [Event(found.frozen_until - timedelta(days=d), n, 0) for d, n in coming]
+        last = max(NOW, *(event.time for event in history))
+        good = [Event(max(last, found.frozen_until - timedelta(days=d)), n, 0) for d, n in coming]
         assert not error_budget(
             [*(e for e in history if e.time <= NOW + timedelta(days=1)), *good],
             objective,
             "28d",
             found.frozen_until,
-        ).spent_up
+        ).overspent
 
     def test_a_bad_day_leaves_after_the_window(self):
         history = [ago(100, 0, days=d) for d in range(1, 28)] + [ago(1000, 300, days=3)]
@@ -315,8 +364,9 @@ def test_one_more_failure_never_leaves_more(history, objective, data):
             [*history[:place], worse, *history[place + 1 :]], objective, "28d", NOW
         )
         assert after.left <= before.left
-        assert after.spent_up or not before.spent_up
-        if before.frozen_until:
+        if worse is swapped:
+            assert after.overspent or not before.overspent
+        if worse is swapped and before.frozen_until:
             assert after.frozen_until >= before.frozen_until
         for window, rate in before.burn_rate.items():
             if rate is not None:
@@ -346,3 +396,38 @@ class TestBurning:
         history = [ago(100, 6, hours=1)]
         assert error_budget(history, 0.95, "1d", NOW, thresholds=self.LIMITS).burning == ("1d",)
         assert error_budget(history, 0.95, "1d", NOW).burning == ()
+
+    def test_what_has_stopped_burning_is_not_marked_for_the_rest_of_the_day(self):
+        burst = [ago(100, 30, hours=10)]
+        assert error_budget(burst, 0.95, "28d", NOW, thresholds=self.LIMITS).burning[0] == "1d"
+        over = [*burst, ago(20, 0, hours=1)]
+        found = error_budget(over, 0.95, "28d", NOW, thresholds=self.LIMITS)
+        assert found.burn_rate["1d"] == pytest.approx(5)
+        assert "1d" not in found.burning
+        assert "7d" in found.burning  # its last half day still burns
+
+    def test_nights_that_are_longer_ago_than_the_short_window_are_their_own(self):
+        """Two hours are the twelfth of a day; the last night was ten hours ago."""
+        nights = [ago(20, 4, days=d, hours=10) for d in range(7)]
+        found = error_budget(nights, 0.95, "28d", NOW, thresholds=self.LIMITS)
+        assert found.burning == ("1d", "7d", "28d")
+
+    @pytest.mark.parametrize(
+        ("window", "failed", "burning"),
+        [
+            ("28d", 14, True),
+            ("28d", 13, False),
+            ("90d", 45, True),
+            ("90d", 44, False),
+            ("14d", 7, True),
+            ("14d", 6, False),
+            ("7d", 5, True),
+            ("7d", 4, False),
+        ],
+    )
+    def test_the_mark_of_a_day_is_a_tenth_of_the_budget_of_any_window(
+        self, window, failed, burning
+    ):
+        """And never a rate below 1, at which no budget ends."""
+        found = error_budget([ago(100, failed)], 0.95, window, NOW, thresholds=self.LIMITS)
+        assert ("1d" in found.burning) == burning

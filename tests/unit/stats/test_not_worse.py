@@ -165,3 +165,9 @@ def test_the_ends_of_the_margin_are_margins(margin):
 def test_a_wrong_argument_is_named(call, named):
     with pytest.raises(ValueError, match=rf"^{named}: "):
         call()
+
+
+@pytest.mark.parametrize("drops", [[0.0, math.nan], [math.inf, 0.0], [0.0, -math.inf]])
+def test_drops_are_finite_numbers(drops):
+    with pytest.raises(ValueError, match=r"^drops: "):
+        drop_bound(drops, 0.05)

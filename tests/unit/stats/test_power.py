@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import bdtrc
 
 from gatekeeper.stats import power as power_module
 from gatekeeper.stats.mcnemar import mcnemar_exact
@@ -19,6 +20,19 @@ CASES = json.loads((Path(__file__).parents[2] / "reference" / "statistics.json")
 def test_power_agrees_with_the_sum_over_every_table(case):
     found = regression_power(case["fixtures"], case["drop"], case["alpha"], case["fixed_rate"])
     assert found == pytest.approx(case["power"], rel=1e-9)
+
+
+@given(
+    st.integers(1, 2_000_000),
+    st.one_of(st.floats(1e-9, 1.0), st.sampled_from([1e-6, 0.5, 1.0])),
+    st.sampled_from([0.5, 0.25, 0.05, 0.001, 1e-9]),
+)
+def test_without_fixes_the_power_is_a_binomial_tail(fixtures, drop, alpha):
+    least = next(n for n in range(1, 99) if mcnemar_exact(n, 0) <= alpha)
+    expected = float(bdtrc(least - 1, fixtures, drop)) if fixtures >= least else 0.0
+    found = regression_power(fixtures, drop, alpha)
+    assert found == pytest.approx(expected, rel=1e-7, abs=1e-12)
+    assert 0 <= found <= 1
 
 
 def test_without_fixtures_or_without_a_drop_nothing_is_found():

@@ -300,3 +300,19 @@ def test_the_way_to_an_answer_is_at_its_end_exactly_where_there_is_one(differenc
 def test_a_margin_that_cannot_be_bet_on_is_never_near():
     first = np.zeros(50, dtype=np.int8)
     assert plan(50, 1, margin=0.0).nearness(first, first) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("fixtures", [2, 40, 1000])
+@pytest.mark.parametrize("found", [-1, 0, 1])
+def test_the_smallest_alpha_shared_by_a_thousand_comparisons_is_a_level(fixtures, found):
+    level = 1e-6 / 1000
+    test = SequentialTest(fixtures, 3, level, level, 0.1)
+    drawn = np.full((fixtures, 3), found, dtype=np.int8)
+    stop = test.after_pairs(drawn[:, 0], drawn[:, 0])
+    sure = found == 1 and fixtures > 2
+    assert (stop is not None and stop[0] == "regressed") == sure
+    for rounds in (2, 3):
+        assert (test.after_round(drawn[:, :rounds], drawn[:, :rounds]) == "regressed") == sure
+    evaluated = test.evaluate(drawn, drawn[:, 0])
+    assert evaluated.regressed == sure
+    assert (evaluated.p_value <= level) == sure

@@ -1,9 +1,11 @@
 """The exact sign-flip test."""
 
 import json
+import math
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,15 @@ def test_two_thousand_fixtures_of_fifty_samples_need_no_drawing():
     deviation = sum(d * d for d in differences) ** 0.5
     assert p == pytest.approx(norm.sf((total - 0.5) / deviation), rel=0.01)
     assert p == sign_flip_test(differences)
+
+
+@pytest.mark.parametrize(
+    "differences", [[math.nan], [1, math.inf], [0.5], ["1"], [None], [True], [1.0]]
+)
+def test_only_whole_numbers_have_a_sign_to_flip(differences):
+    with pytest.raises(ValueError, match=r"^differences: every value must be a whole number"):
+        sign_flip_test(differences)
+
+
+def test_numpys_whole_numbers_are_whole_numbers():
+    assert sign_flip_test(np.array([2, 1, -1], dtype=np.int8)) == sign_flip_test([2, 1, -1])

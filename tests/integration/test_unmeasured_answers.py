@@ -1,0 +1,66 @@
+"""What a change writes itself, and what of it has no effect, is told in the comment."""
+
+from __future__ import annotations
+
+import pytest
+from proposals import CONTRACT, NO_SLO, OTHER, PROMPT_FILE, Proposal, all_say, some_say
+from pull_request import FILES, PROMPT, answer
+from samples import PROMPT as WORDS
+from samples import RECORDING, recording
+
+
+def told(answered, *words: str) -> list[str]:
+    """The notices with all of the words, which the comment has as well."""
+    found = [text for text in answered.result["notices"] if all(word in text for word in words)]
+    shown = " ".join(answered.text.split())
+    assert all(word in shown for _ in found for word in words)
+    return found
+
+
+FORGED = recording(all_say("ok") | all_say("ok", WORDS))
+
+
+@pytest.mark.parametrize(
+    ("head", "path"),
+    [
+        ({PROMPT_FILE: OTHER, RECORDING: FORGED}, RECORDING),
+        # a recording of another name, next to the base's own
+        (
+            {
+                PROMPT_FILE: OTHER,
+                "contracts/new.jsonl": FORGED,
+                CONTRACT: NO_SLO.replace(RECORDING, "contracts/new.jsonl"),
+            },
+            "contracts/new.jsonl",
+        ),
+    ],
+    ids=["changed", "added"],
+)
+def test_answers_that_the_change_writes_are_named(judged, head, path):
+    answered = Proposal("forged", "", head, recorded=all_say("ok", WORDS)).judge(judged)
+    (notice,) = told(answered, path, "Nobody measured")
+    assert any(f"{count} answers" in notice for count in (40, 80))
+
+
+def test_answers_of_base_that_are_written_anew_do_not_count(judged):
+    """Base's answer stands, and is no answer that nobody measured."""
+    proposal = Proposal("forged", "", {PROMPT_FILE: OTHER, RECORDING: FORGED})
+    answered = proposal.judge(judged)
+    assert answered.verdict == "fail"
+    assert told(answered, "Nobody measured") == []
+
+
+def test_a_recording_that_does_not_change_is_not_named(judged):
+    proposal = Proposal("same", "", {PROMPT_FILE: OTHER}, recorded=some_say("no", 0))
+    answered = proposal.judge(judged)
+    assert answered.exit_code == 0
+    assert told(answered, "Nobody measured") == []
+
+
+def test_a_setting_that_the_contract_overrides_is_named(judged):
+    base = {**FILES, PROMPT: f"---\nmodel: openai/a\n---\n{FILES[PROMPT]}"}
+    head = {PROMPT: base[PROMPT].replace("openai/a", "openai/b")}
+    answered = judged(base, head, answer=answer)
+    assert (answered.exit_code, answered.requests) == (0, ())
+    (notice,) = told(answered, "no effect")
+    assert PROMPT in notice

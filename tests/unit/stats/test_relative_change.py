@@ -1,0 +1,87 @@
+"""The change of a mean or a quantile between two arms on the same units."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.stats.relative_change import relative_change
+
+AMOUNTS = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=4)
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+@given(
+    units=st.lists(AMOUNTS, min_size=2, max_size=12),
+    factor=st.floats(0.1, 10),
+    quantile=st.sampled_from([None, 0.5, 0.95]),
+)
+def test_what_grows_by_one_factor_has_that_change_without_width(
+    units: list[list[float]], factor: float, quantile: float | None
+) -> None:
+    head = [[value * factor for value in values] for values in units]
+    found = relative_change(units, head, 0.99, _rng(), quantile, 50)
+    assert found
+    assert found.interval
+    assert math.isclose(found.head, found.base * factor, rel_tol=1e-9)
+    for end in (found.interval.low, found.interval.high):
+        assert math.isclose(end + 1, factor, rel_tol=1e-9)
+
+
+@given(units=st.lists(AMOUNTS, min_size=1, max_size=12), q=st.floats(0.01, 0.99))
+def test_a_quantile_is_the_smallest_value_with_that_share_at_or_below(
+    units: list[list[float]], q: float
+) -> None:
+    found = relative_change(units, units, 0.95, _rng(), q, 2)
+    assert found
+    every = sorted(value for values in units for value in values)
+    assert found.base == every[max(0, math.ceil(q * len(every) - 1e-9) - 1)]
+
+
+def test_the_mean_counts_each_unit_once() -> None:
+    found = relative_change([[1.0, 1.0, 1.0], [3.0]], [[2.0], [4.0]], 0.95, _rng())
+    assert found
+    assert (found.base, found.head) == (2.0, 3.0)
+
+
+def test_arms_that_are_alike_rarely_differ() -> None:
+    differ = 0
+    for seed in range(150):
+        drawn = np.random.default_rng(seed)
+        level = drawn.lognormal(6, 0.3, 40)
+        base, head = ([[float(x * drawn.lognormal(0, 0.3))] for x in level] for _ in range(2))
+        found = relative_change(base, head, 0.99, _rng(), 0.95, 300)
+        assert found
+        assert found.interval
+        differ += not found.interval.low <= 0 <= found.interval.high
+    assert differ <= 5  # nominally 1.5 of 150
+
+
+def test_without_a_unit_or_a_base_there_is_no_interval() -> None:
+    assert relative_change([], [], 0.95, _rng()) is None
+    for base in ([[1.0]], [[0.0], [0.0]]):
+        found = relative_change(base, [[2.0]] * len(base), 0.95, _rng())
+        assert found
+        assert found.interval is None
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "named"),
+    [
+        ([[1.0]], [], "head"),
+        ([[math.nan]], [[1.0]], "base"),
+        ([[1.0]], [[]], "head"),
+    ],
+)
+def test_errors_name_the_argument(
+    base: list[list[float]], head: list[list[float]], named: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{named}: "):
+        relative_change(base, head, 0.95, _rng())
