@@ -1,6 +1,6 @@
 """Pairs of answers that an earlier run measured: not paid for again, and not drawn again. Pure.
 
-Pushing again, running a job again and the merge queue ask what was asked before. Three rules keep
+Pushing again, running a job again and the merge queue ask what was asked before. Four rules keep
 an answer from the past from misleading:
 
 1. Both arms of a pair come from one run. A base of yesterday beside a head of today would take
@@ -13,6 +13,13 @@ an answer from the past from misleading:
    else a push that changes what failed would draw that again and keep what passed by luck, until
    all of it has passed. And all that was drawn for it is one entry, so that whoever takes out
    what failed loses what passed as well.
+4. A contract keeps the order in which it was drawn first: its entry holds the order's seed. With
+   a new order for the same answers, running a job again would be a new chance that sampling ends
+   before it comes to what fails. With the old order, the same answers lead to the same decision.
+   An author knows that seed, and can do nothing with it: it counts for exactly these requests,
+   whose answers are known and stand, and the order depends on nothing else of the files
+   (sampling/order.py). A pull request with other requests is drawn anew in a new order. So a lucky
+   order lasts as long as the lucky answers drawn in it, and no longer.
 
 A run that was cut short leaves the pairs that it has, and the next one goes on behind them: the
 entry grows at its end, and is forgotten whole MOST_AGE after its first pairs.
@@ -35,19 +42,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gatekeeper.contract.identity import canonical, digest, request_digest
-from gatekeeper.contract.trial import Arm, Completion, Request, Sample, Trial
+from gatekeeper.contract.trial import Arm, Completion, JudgedBy, Request, Sample, Trial
 
-VERSION = 2
+VERSION = 3
 MOST_AGE = timedelta(days=7)
 
 _CLOCK_SKEW = timedelta(minutes=5)
 _SALT = b"gatekeeper"
 _CONTEXT = b"sample cache %d" % VERSION
-_REMEMBERED = tuple(field.name for field in fields(Completion) if field.name != "replayed")
+_REMEMBERED = tuple(
+    field.name for field in fields(Completion) if field.name not in ("replayed", "cut")
+)
 # The signature is over the bytes as they are, so that nothing is parsed that is not signed.
 _LINE = re.compile(rb'\{"version":%d,"entry":(.*),"hmac":"([0-9a-f]{64})"\}' % VERSION)
 
-_Place = tuple[Arm, str, int]
+_Place = tuple[JudgedBy, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +72,13 @@ class Pair:
 class Entry:
     """What was drawn of one contract's plan, in the order in which runs drew it.
 
-    `plan` names all that the contract asks, `measured` is when its first pairs were.
+    `plan` names all that the contract asks, `measured` is when its first pairs were, and
+    `order_seed` gave its trials their order.
     """
 
     plan: str
     contract: str
+    order_seed: str
     measured: datetime
     pairs: tuple[Pair, ...]
 
@@ -108,23 +119,51 @@ def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, C
     return known
 
 
-def measured(trials: Sequence[Trial], samples: Sequence[Sample], now: datetime) -> list[Entry]:
-    """Each contract's pairs of which this run has both answers from a model and as evidence."""
+def earlier_order_seeds(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[str, str]:
+    """What the order of each contract with an entry was drawn from, by the contract's name."""
+    if not entries:
+        return {}
+    plans = _plans(trials).values()
+    return {p.contract: entries[p.key].order_seed for p in plans if p.key in entries}
+
+
+def measured(
+    trials: Sequence[Trial],
+    samples: Sequence[Sample],
+    now: datetime,
+    order_seeds: Mapping[str, str],
+) -> list[Entry]:
+    """Each contract's pairs of which this run has both answers from a model and as evidence.
+
+    `order_seeds` are what each contract's order was drawn from, by its name.
+    There is none of a contract with an answer that was cut: what is left of it cannot be judged
+    again, and without it the others would be drawn anew.
+    """
     arms: dict[tuple[str, _Place], dict[Arm, Completion]] = defaultdict(dict)
     for sample in _evidence(trials, samples):
         trial, answer = sample.trial, sample.completion
         if answer is not None and not answer.replayed:
             arms[trial.contract, _place(trial)][trial.arm] = answer
     plans = _plans(trials)
+    partial = contracts_with_cut_answers(samples)
     drawn: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
-        if len(both) == 2:
+        if len(both) == 2 and contract not in partial:
             key = plans[contract].pairs[place]
             drawn[contract][key] = Pair(key, both["base"], both["head"])
     return [
-        Entry(plans[contract].key, contract, now, tuple(pairs.values()))
+        Entry(plans[contract].key, contract, order_seeds[contract], now, tuple(pairs.values()))
         for contract, pairs in drawn.items()
     ]
+
+
+def contracts_with_cut_answers(samples: Sequence[Sample]) -> frozenset[str]:
+    """The contracts of which an answer was too long to be kept whole."""
+    return frozenset(
+        sample.trial.contract
+        for sample in samples
+        if sample.completion is not None and sample.completion.cut is not None
+    )
 
 
 def continued(earlier: Entry | None, new: Entry) -> Entry:
@@ -140,15 +179,21 @@ def standing(entries: Iterable[Entry]) -> dict[str, Entry]:
     stands: dict[str, Entry] = {}
     for entry in sorted(entries, key=lambda entry: entry.measured):
         first = stands.get(entry.plan)
-        if first is None or entry.pairs[: len(first.pairs)] == first.pairs:
+        if first is None or _goes_on_behind(first, entry):
             stands[entry.plan] = entry
     return stands
 
 
-def signing_key(secrets: Sequence[tuple[str, str]]) -> bytes:
-    """32 bytes from named secrets by HKDF-SHA256 (RFC 5869), from which none can be told."""
+def _goes_on_behind(first: Entry, entry: Entry) -> bool:
+    same_order = entry.order_seed == first.order_seed
+    return same_order and entry.pairs[: len(first.pairs)] == first.pairs
+
+
+def signing_key(secrets: Sequence[tuple[str, str]], context: bytes | None = None) -> bytes:
+    """32 bytes from named secrets by HKDF-SHA256 (RFC 5869), from which none can be told.
+    Each `context`, which says what is signed, has a key of its own; the cache's by default."""
     extracted = hmac.digest(_SALT, canonical(sorted(secrets)).encode(), "sha256")
-    return hmac.digest(extracted, _CONTEXT + b"\x01", "sha256")
+    return hmac.digest(extracted, (context or _CONTEXT) + b"\x01", "sha256")
 
 
 def written(entry: Entry, key: bytes) -> bytes:
@@ -156,6 +201,7 @@ def written(entry: Entry, key: bytes) -> bytes:
     record = {
         "plan": entry.plan,
         "contract": entry.contract,
+        "order_seed": entry.order_seed,
         "measured": entry.measured.astimezone(UTC).isoformat(),
         "pairs": [
             {"key": pair.key, "base": _record(pair.base), "head": _record(pair.head)}
@@ -180,6 +226,7 @@ def read(line: bytes, key: bytes, now: datetime) -> Entry:
         entry = Entry(
             plan=_text(record["plan"]),
             contract=_text(record["contract"]),
+            order_seed=_text(record["order_seed"]),
             measured=datetime.fromisoformat(record["measured"]),
             pairs=tuple(map(_pair, record["pairs"])),
         )
@@ -213,7 +260,7 @@ def _meaning(request: Request) -> list[Any]:
 
 def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
     """The samples of each judging up to its first gap, as evidence/collect.py takes them."""
-    planned: dict[tuple[str, Arm], list[Trial]] = defaultdict(list)
+    planned: dict[tuple[str, JudgedBy], list[Trial]] = defaultdict(list)
     for trial in reversed(trials):
         planned[trial.contract, trial.judged_by].append(trial)
     for sample in samples:
@@ -242,8 +289,9 @@ def _completion(record: Mapping[str, Any]) -> Completion:
     """Raises TypeError or KeyError for what no run wrote."""
     found = Completion(**{name: record[name] for name in _REMEMBERED})
     _text(found.text)
-    if found.fingerprint is not None:
-        _text(found.fingerprint)
+    for text in (found.fingerprint, found.finish_reason):
+        if text is not None:
+            _text(text)
     for amount in (found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd):
         if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
             raise TypeError("not an amount")

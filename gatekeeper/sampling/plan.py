@@ -1,26 +1,20 @@
-"""Trials in the order in which they are to run.
-
-Repetition is outermost, so that stopping early leaves every fixture with nearly the same
-number of samples. Within a repetition the fixtures come in a random order that is drawn anew
-for every pair of commits: a stop must not depend on how an author sorted the file, and nobody
-may know beforehand which fixtures come late. The two
-arms of a fixture are next to each other, so that a drift of the provider hits both alike
-and a prompt prefix that both share stays in the provider's cache.
-"""
+"""What one contract asks the models: its trials, in the order of sampling/order.py."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
 
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Message, Target
-from gatekeeper.contract.render import render_messages
-from gatekeeper.contract.trial import Arm, Request, Trial
+from gatekeeper.contract.renaming import find_renaming, lent_values
+from gatekeeper.contract.render import render_all
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.trial import Arm, JudgedBy, Request, Trial
 from gatekeeper.errors import ContractError, Problem
+from gatekeeper.sampling.order import in_order
 
 Messages = Mapping[str, tuple[Message, ...]]
 
@@ -54,20 +48,20 @@ def plan_trials(
     head: Target,
     base: Target | None,
     lent: Mapping[str, Fixture],
-    judged_by: Arm = "head",
-    order: str = "",
+    judged_by: JudgedBy = "head",
+    order_seed: str = "",
 ) -> Plan:
     """Every trial that a contract asks for. Without `base` the head arm runs alone.
 
-    Both arms get the contract's fixtures. Where a prompt needs variables that a fixture does
-    not have, the fixture of the same id in `lent`, of the other revision, lends its own.
-    The fixtures' order is drawn from `order`, which names what is judged.
+    Both arms get the contract's fixtures. If a prompt needs variables that a fixture does not
+    have, the fixture of the same id in `lent`, of the other revision, lends its names: the
+    values stay the fixture's own, so that a new name cannot bring an easier input.
+    The order of fixtures and arms is drawn from `order_seed`.
     For the head's contract its own prompt must take all its own fixtures: raises
     ContractError with every reason why it does not.
     """
     fixtures = list(contract.fixtures)
     seed = contract.sampling.seed
-    random.Random(f"{order}|{contract.name}").shuffle(fixtures)  # noqa: S311
 
     strict = judged_by == "head"
     answers = _render_own(contract, head) if strict else _render(head, fixtures, lent)
@@ -92,10 +86,10 @@ def plan_trials(
         for repetition in range(contract.sampling.samples)
         for fixture in fixtures
         for arm, target, messages in arms
-        if fixture.id in messages
+        if fixture.id in messages and (strict or fixture.id in answers)
     )
     return Plan(
-        trials,
+        in_order(trials, order_seed),
         unpaired=_missing(contract, arms[0][2]) if base is not None else (),
         unanswerable=_missing(contract, answers),
     )
@@ -108,16 +102,24 @@ def _missing(contract: Contract, messages: Messages) -> tuple[str, ...]:
 def _render_own(contract: Contract, target: Target) -> Messages:
     rendered: dict[str, tuple[Message, ...]] = {}
     failing: dict[Problem, list[str]] = {}
-    for fixture in contract.fixtures:
-        try:
-            rendered[fixture.id] = render_messages(target.prompt, fixture.vars)
-        except ContractError as error:
-            for problem in error.problems:
+    for fixture, found in _rendered(target, contract.fixtures):
+        if isinstance(found, ContractError):
+            for problem in found.problems:
                 failing.setdefault(problem, []).append(fixture.id)
+        else:
+            rendered[fixture.id] = found
     if failing:
         total = len(contract.fixtures)
         raise ContractError([_for_fixtures(p, ids, total) for p, ids in failing.items()])
     return rendered
+
+
+def _rendered(
+    target: Target, fixtures: Sequence[Fixture]
+) -> Iterator[tuple[Fixture, tuple[Message, ...] | ContractError]]:
+    """What the target's prompt makes of each fixture, within a budget of their own."""
+    found = render_all(target.prompt, [fixture.vars for fixture in fixtures], Budget())
+    return zip(fixtures, found, strict=True)
 
 
 def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
@@ -136,16 +138,25 @@ def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
 
 def _render(target: Target, fixtures: list[Fixture], lent: Mapping[str, Fixture]) -> Messages:
     rendered: dict[str, tuple[Message, ...]] = {}
-    for fixture in fixtures:
-        for candidate in (fixture, lent.get(fixture.id)):
-            if candidate is None:
-                continue
-            try:
-                rendered[fixture.id] = render_messages(target.prompt, candidate.vars)
-            except ContractError:
-                continue
-            break
+    failing = _failing(target, fixtures, rendered)
+    if failing:
+        # They have a budget of their own: they must not use up that of the others.
+        renaming = find_renaming(fixtures, lent.values())
+        _failing(target, lent_values(failing, lent, renaming), rendered)
     return rendered
+
+
+def _failing(
+    target: Target, fixtures: Sequence[Fixture], rendered: dict[str, tuple[Message, ...]]
+) -> list[Fixture]:
+    """Add the messages of each fixture to `rendered`; return the fixtures that have none."""
+    failing = []
+    for fixture, found in _rendered(target, fixtures):
+        if isinstance(found, ContractError):
+            failing.append(fixture)
+        else:
+            rendered[fixture.id] = found
+    return failing
 
 
 def _response_format(contract: Contract) -> Mapping[str, Any] | None:
@@ -164,7 +175,7 @@ def _response_format(contract: Contract) -> Mapping[str, Any] | None:
                     column=check.position.column if check.position else None,
                     field="schema",
                     what=f"mode enforce cannot send a schema that refers to {foreign[0]!r}",
-                    fix="move what it refers to under $defs of the same schema, or use mode assist",
+                    fix="move what it refers to under $defs of the same schema, or use mode repair",
                 )
             ]
         )

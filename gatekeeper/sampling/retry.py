@@ -74,4 +74,5 @@ async def within(seconds: float, call: Awaitable[Completion]) -> Completion:
     except TimeoutError as error:
         if not limit.expired():
             raise
-        raise CallFailed(f"no answer within {seconds:g} s", retryable=True) from error
+        said = f"no answer within {seconds:g} s"
+        raise CallFailed(said, retryable=True, billable=True) from error

@@ -13,16 +13,16 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from gatekeeper.contract.identity import request_digest
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
+from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.client import LimitedClient, ModelClient
-from gatekeeper.sampling.meter import Clock, LimitReached, Meter
+from gatekeeper.sampling.meter import Clock, LimitReached, Meter, Price
 from gatekeeper.sampling.retry import RetryPolicy, Sleep, call_with_retries, within
+from gatekeeper.sampling.storage import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
 
@@ -43,8 +43,12 @@ class Watch(Protocol):
         """Whether the trial can still change anything. Once False for a trial, always False."""
         ...
 
-    def add(self, sample: Sample) -> None:
-        """Take a sample. Called in plan order."""
+    def judge(self, sample: Sample) -> Outcome:
+        """Judge a sample, without what is too long to be kept. Called in any order."""
+        ...
+
+    def add(self, outcome: Outcome) -> None:
+        """Take a judged sample for evidence. Called in plan order."""
         ...
 
 
@@ -52,8 +56,8 @@ class Watch(Protocol):
 class Run:
     """What was gathered, and how it ended.
 
-    `made` counts the requests sent, retries included. `saved` counts the planned trials
-    that needed no call: shared by the other arm, or not wanted any more. `failed` counts
+    `made` counts the requests sent, retries included. `saved` counts the planned calls
+    that were not wanted any more; trials that share a call were planned as one. `failed` counts
     the samples without an answer, `unrecorded`, by recording, the requests that it has none
     for: no model was asked, and neither was it for what a recording answers. `surplus` counts
     the calls that were under way when their contract was decided: paid for and in `made`, but
@@ -85,45 +89,24 @@ async def run_trials(
     stop: asyncio.Event | None = None,
     clock: Clock = time.monotonic,
     sleep: Sleep = asyncio.sleep,
+    price: Price | None = None,
 ) -> Run:
     """Run the trials, as many as are wanted and allowed.
 
     `known` are the answers of trials, by their place, for which no model is asked.
     `stop` ends the run with what was gathered. Closing the client is left to its owner.
+    `price` gives the most that a request can cost, so that the cost limit holds. Without it, and
+    for what it knows no price of, the limit only sees what calls turned out to cost.
     """
-    meter = Meter(limits, clock, sleep)
+    meter = Meter(limits, clock, sleep, price)
     width = max(1, limits.concurrency)
     retry = retry or RetryPolicy()
     runner = _Runner(trials, known or {}, client, watch, retry, meter, sleep, width)
     return await runner.run(stop or asyncio.Event())
 
 
-State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
-
-
-@dataclass(eq=False, slots=True)
-class _Call:
-    """One call to a model, for one trial or for the identical ones of both arms.
-
-    `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and
-    ended by a limit. `used` says that at least one of its trials took the answer as evidence,
-    `known` that no model is asked.
-    """
-
-    trials: list[int]
-    state: State = "waiting"
-    task: asyncio.Task[None] | None = None
-    completion: Completion | None = None
-    error: str | None = None
-    used: bool = False
-    known: bool = False
-    unrecorded: bool = False
-
-    @property
-    def free(self) -> bool:
-        """Whether no model was asked."""
-        replayed = self.completion is not None and self.completion.replayed
-        return self.known or self.unrecorded or replayed
+class _NotNeeded(Exception):
+    """The call is not wanted any more, or the run has ended."""
 
 
 class _Runner:
@@ -145,11 +128,11 @@ class _Runner:
         self._retry = retry
         self._meter = meter
         self._sleep = sleep
-        self._calls, self._call_of = _group(trials, known)
+        self._calls, self._call_of = group_calls(trials, known)
         self._queue = iter([call for call in self._calls if not call.known])
         # Taken by each call before it starts, given back when its first sample is delivered.
         self._ahead = asyncio.Semaphore(width * CALLS_AHEAD)
-        self._running: set[_Call] = set()
+        self._running: set[Call] = set()
         self._slots: dict[str, asyncio.Semaphore | None] = {}
         self._unrecorded: Counter[str] = Counter()
         self._failed = 0
@@ -217,7 +200,7 @@ class _Runner:
             if not call.task.cancelled():
                 call.task.result()
 
-    async def _make(self, call: _Call) -> None:
+    async def _make(self, call: Call) -> None:
         await self._meter.wait_for_turn()
         if self._ended != "done":
             return
@@ -228,11 +211,16 @@ class _Runner:
             call.completion = await call_with_retries(
                 lambda: self._attempt(call), self._retry, self._sleep
             )
+        except _NotNeeded:
+            if call.state == "running":
+                self._settle(call, "surplus")
+            elif self._ended == "done":
+                self._settle(call, "unwanted")
         except LimitReached as limit:
             call.state = "lost" if call.state == "running" else "waiting"
             self._end("limit", str(limit))
         except CallFailed as failure:
-            call.error = str(failure)
+            call.error = shorten(str(failure), MOST_OF_MESSAGE)
             self._settle(call, "answered")
             self._count_failure(failure)
         else:
@@ -240,22 +228,30 @@ class _Runner:
             self._failures_in_a_row = 0
             self._settle(call, "answered")
 
-    async def _attempt(self, call: _Call) -> Completion:
-        if call.state == "running":
+    async def _attempt(self, call: Call) -> Completion:
+        again = call.state == "running"
+        if again:
             await self._meter.wait_for_turn()
-        self._meter.start()
-        call.state = "running"
         request = self._trials[call.trials[0]].request
-        completion, called = None, True
+        call.reserve = await self._meter.start(request)
+        completion, called, billable = None, True, True
         try:
+            # There may have been a long wait for room under the cost limit.
+            if not self._wanted(call) or (self._ended != "done" and not again):
+                called = False
+                raise _NotNeeded
+            call.state = "running"
             completion = await within(self._retry.timeout_seconds, self._client.complete(request))
             called = not completion.replayed
         except NotRecorded as missing:
             self._unrecorded[missing.path] += 1
             call.unrecorded, called = True, False
             raise
+        except CallFailed as failure:
+            billable = failure.billable
+            raise
         finally:
-            self._meter.finish(completion, called=called)
+            self._meter.finish(call.reserve, completion, called=called, billable=billable)
         return completion
 
     def _slot(self, model: str) -> asyncio.Semaphore | None:
@@ -264,12 +260,21 @@ class _Runner:
             self._slots[model] = None if width is None else asyncio.Semaphore(width)
         return self._slots[model]
 
-    def _wanted(self, call: _Call) -> bool:
+    def _wanted(self, call: Call) -> bool:
         return any(self._watch.wants(self._trials[index]) for index in call.trials)
 
-    def _settle(self, call: _Call, state: State) -> None:
+    def _settle(self, call: Call, state: State) -> None:
         call.state = state
+        self._let_go_of_long_answer(call)
         self._deliver()
+
+    def _let_go_of_long_answer(self, call: Call) -> None:
+        """Judge it at once and cut it: a hundred that wait for their turn would fill the memory."""
+        if call.completion is not None and is_long(call.completion):
+            wanted = [index for index in call.trials if self._watch.wants(self._trials[index])]
+            call.judged = {i: self._watch.judge(self._sample(i, call)) for i in wanted}
+            kept = next((o.sample.completion for o in call.judged.values()), None)
+            call.completion = kept or stored_completion(call.completion)
 
     def _deliver(self, *, past_gaps: bool = False) -> None:
         """Hand over the samples that are next in the plan."""
@@ -287,28 +292,38 @@ class _Runner:
         if len(self._samples) > before:
             self._cancel_unwanted()
 
-    def _add(self, index: int, call: _Call) -> None:
+    def _add(self, index: int, call: Call) -> None:
         trial = self._trials[index]
         if not self._watch.wants(trial):
             return
         call.used = True
         self._failed += call.completion is None and not call.unrecorded
-        sample = Sample(
-            trial=trial,
-            completion=call.completion,
-            error=call.error,
-            output=call.completion.text if call.completion else "",
-            shared=index != call.trials[0],
-        )
-        self._samples.append(sample)
-        self._watch.add(sample)
+        outcome = call.judged.pop(index, None) or self._watch.judge(self._sample(index, call))
+        self._samples.append(outcome.sample)
+        self._watch.add(outcome)
+
+    def _sample(self, index: int, call: Call) -> Sample:
+        output = call.completion.text if call.completion else ""
+        shared = index != call.trials[0]
+        return Sample(self._trials[index], call.completion, call.error, output, shared=shared)
 
     def _cancel_unwanted(self) -> None:
-        """Cancel the calls that cannot change anything any more."""
-        for call in self._running:
-            if call.state == "running" and call.task is not None and not self._wanted(call):
+        """Cancel the calls that cannot change anything any more.
+
+        One that money was set aside for goes on while other calls are wanted: cancelled, it would
+        count with the most that it can cost, against the limit that the others need.
+        """
+        unwanted = [c for c in self._running if c.state == "running" and not self._wanted(c)]
+        if any(c.reserve and c.reserve.amount for c in unwanted) and self._are_others_wanted():
+            unwanted = [c for c in unwanted if not (c.reserve and c.reserve.amount)]
+        for call in unwanted:
+            if call.task is not None:
                 call.state = "surplus"
                 call.task.cancel()
+
+    def _are_others_wanted(self) -> bool:
+        ahead = (self._call_of[index] for index in range(self._delivered, len(self._trials)))
+        return any(call.state in ("waiting", "running") and self._wanted(call) for call in ahead)
 
     def _count_failure(self, failure: CallFailed) -> None:
         if isinstance(failure, NotRecorded):
@@ -331,21 +346,19 @@ class _Runner:
         if ended == "fatal":
             self._halt.set()
 
-    def _is_surplus(self, call: _Call) -> bool:
+    def _is_surplus(self, call: Call) -> bool:
         """Paid for, and evidence for nobody: not for any of the trials that share the call."""
         answered = call.state == "answered" and not call.free
         return call.state == "surplus" or (answered and not call.used)
 
     def _result(self) -> Run:
         unwanted = sum(
-            len(call.trials)
-            for call in self._calls
-            if call.state == "unwanted" or (call.known and not call.used)
+            call.state == "unwanted" or (call.known and not call.used) for call in self._calls
         )
         return Run(
             samples=tuple(self._samples),
             made=self._meter.made,
-            saved=unwanted + sum(sample.shared for sample in self._samples),
+            saved=unwanted,
             failed=self._failed,
             unrecorded=self._unrecorded,
             surplus=sum(self._is_surplus(call) for call in self._calls),
@@ -354,32 +367,3 @@ class _Runner:
             detail=self._detail,
             author=self._author,
         )
-
-
-def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
-    """The requests that the trials need when nothing stops early: shared ones once."""
-    calls, _ = _group(trials)
-    return tuple(trials[call.trials[0]].request for call in calls)
-
-
-def _group(
-    trials: Sequence[Trial], known: Mapping[int, Completion] = MappingProxyType({})
-) -> tuple[list[_Call], list[_Call]]:
-    """The calls to make in plan order, and the call of each trial.
-
-    Trials of one contract and repetition share a call where their requests are identical:
-    asking twice would let chance alone tell arms, repeated fixtures or judges apart.
-    What is known is known by pairs, and not asked where another pair still is.
-    """
-    calls: dict[tuple[object, ...], _Call] = {}
-    call_of: list[_Call] = []
-    for index, trial in enumerate(trials):
-        asked, answer = trial.request, known.get(index)
-        digest = request_digest(asked.messages, asked.params)
-        key = (trial.contract, asked.model, digest, asked.seed, asked.repetition, answer)
-        if key not in calls:
-            state: State = "waiting" if answer is None else "answered"
-            calls[key] = _Call([], state, completion=answer, known=answer is not None)
-        calls[key].trials.append(index)
-        call_of.append(calls[key])
-    return list(calls.values()), call_of

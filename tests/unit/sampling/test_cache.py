@@ -44,11 +44,14 @@ entries = st.builds(
     Entry,
     plan=keys,
     contract=st.text(),
+    order_seed=keys,
     measured=st.timedeltas(timedelta(0), timedelta(days=400)).map(lambda age: NOW - age),
     pairs=st.lists(st.builds(Pair, keys, completions, completions), max_size=3).map(tuple),
 )
 PAIR = Pair("a" * 64, Completion("no", 8.5, 10, 2, 0.25), Completion("ok", 9.0, 11, 3, 0.5))
-ENTRY = Entry("b" * 64, "c", NOW, (PAIR,))
+SEED = "5" * 32
+SEEDS = dict.fromkeys("cde", SEED)
+ENTRY = Entry("b" * 64, "c", SEED, NOW, (PAIR,))
 LINE = written(ENTRY, KEY)
 
 
@@ -80,7 +83,7 @@ def sampled(trial: Trial, text: str | None = "ok", **completion: Any) -> Sample:
 
 def plan(*trials: Trial) -> Entry:
     """The entry of a run that had an answer to all of them."""
-    (entry,) = measured(trials, [sampled(trial) for trial in trials], NOW)
+    (entry,) = measured(trials, [sampled(trial) for trial in trials], NOW, SEEDS)
     return entry
 
 
@@ -88,7 +91,7 @@ def plan(*trials: Trial) -> Entry:
 def test_an_entry_comes_back_as_it_was(entry: Entry) -> None:
     line = written(entry, KEY)
     assert b"\n" not in line
-    assert json.loads(line)["version"] == 2
+    assert json.loads(line)["version"] == 3
     assert read(line, KEY, NOW) == entry
 
 
@@ -137,7 +140,7 @@ def signed_text(text: str) -> bytes:
     from gatekeeper.sampling.cache import _hmac
 
     signature = _hmac(text.encode(), KEY).decode()
-    return f'{{"version":2,"entry":{text},"hmac":"{signature}"}}'.encode()
+    return f'{{"version":3,"entry":{text},"hmac":"{signature}"}}'.encode()
 
 
 def signed_pair(**fields: object) -> bytes:
@@ -156,8 +159,8 @@ BASE = RECORD["pairs"][0]["base"]
         (changed(b"a" * 64, b"b" * 64), "not signed"),
         (changed(b"12:30:00+", b"12:30:01+"), "not signed"),
         (changed(b'"entry":{', b'"entry":{ '), "not signed"),
-        (changed(b'"version":2', b'"version":1'), "of this cache's version"),
-        (changed(b'"version":2', b'"version":true'), "of this cache's version"),
+        (changed(b'"version":3', b'"version":1'), "of this cache's version"),
+        (changed(b'"version":3', b'"version":true'), "of this cache's version"),
         (LINE[:-66] + b'0"}', "not a line"),
         (LINE[:-66] + "é".encode() * 32 + b'"}', "not a line"),
         (LINE[:-66] + b"0" * 64 + b'"}', "not signed"),
@@ -273,7 +276,7 @@ def test_who_stands_beside_whom_is_part_of_the_plan() -> None:
 
 def test_a_trial_without_a_partner_is_not_kept() -> None:
     apart = [trial("base"), trial("head", "g"), trial("head", repetition=1)]
-    assert measured(apart, [sampled(trial) for trial in apart], NOW) == []
+    assert measured(apart, [sampled(trial) for trial in apart], NOW, SEEDS) == []
 
 
 def test_recalled_answers_say_that_no_model_was_asked() -> None:
@@ -286,7 +289,7 @@ def test_recalled_answers_say_that_no_model_was_asked() -> None:
 
 def test_both_answers_of_a_pair_are_kept() -> None:
     samples = [sampled(ASKED[0], "a", latency_ms=5.0), sampled(ASKED[1], "b", cost_usd=0.5)]
-    (entry,) = measured(ASKED, samples, NOW)
+    (entry,) = measured(ASKED, samples, NOW, SEEDS)
     (pair,) = entry.pairs
     assert (entry.contract, entry.measured) == ("c", NOW)
     assert (pair.base, pair.head) == (
@@ -297,14 +300,14 @@ def test_both_answers_of_a_pair_are_kept() -> None:
 
 def test_each_contract_has_an_entry_of_its_own() -> None:
     trials = [replace(t, contract=name) for name in "de" for t in ASKED]
-    found = measured(trials, [sampled(t) for t in trials], NOW)
+    found = measured(trials, [sampled(t) for t in trials], NOW, SEEDS)
     assert [entry.contract for entry in found] == ["d", "e"]
     assert len(standing(found)) == 2
 
 
 def drawn(*texts: str, hours: int = 0) -> Entry:
     pairs = tuple(Pair(f"{n}", Completion("no"), Completion(t)) for n, t in enumerate(texts))
-    return Entry("plan", "c", NOW - timedelta(hours=hours), pairs)
+    return Entry("plan", "c", SEED, NOW - timedelta(hours=hours), pairs)
 
 
 def test_what_is_drawn_goes_behind_what_was_and_is_forgotten_with_it() -> None:
@@ -346,7 +349,7 @@ def test_of_two_that_go_on_in_two_ways_the_first_stands() -> None:
     ],
 )
 def test_half_a_pair_is_not_kept(samples: list[Sample]) -> None:
-    assert measured(ASKED, samples, NOW) == []
+    assert measured(ASKED, samples, NOW, SEEDS) == []
 
 
 def test_what_comes_after_a_gap_is_not_kept() -> None:
@@ -362,5 +365,5 @@ def test_what_comes_after_a_gap_is_not_kept() -> None:
         for t in trials
         if (t.fixture, t.judged_by, t.arm) != ("b", "head", "base")
     ]
-    (kept,) = measured(trials, samples, NOW)
+    (kept,) = measured(trials, samples, NOW, SEEDS)
     assert [pair.base.text for pair in kept.pairs] == ["base"] * 3

@@ -33,7 +33,7 @@ def test_every_step_is_idempotent(name, text):
     most=st.integers(min_value=0, max_value=4),
 )
 def test_the_ledger_tells_exactly_what_happened(text, steps, most):
-    repaired, applied = repair(text, RepairPolicy(tuple(steps), most), "assist")
+    repaired, applied = repair(text, RepairPolicy(tuple(steps), most), "repair")
     assert len(applied) <= most
     replayed = text
     for name in applied:
@@ -47,7 +47,7 @@ def test_observe_repairs_nothing(text):
     assert repair(text, RepairPolicy(tuple(STEPS), 9), "observe") == (text, ())
 
 
-@pytest.mark.parametrize("mode", ["assist", "enforce", "auto"])
+@pytest.mark.parametrize("mode", ["repair", "enforce"])
 def test_the_other_modes_apply_the_steps_in_order(mode):
     policy = RepairPolicy(("strip_markdown_fences", "extract_json", "lowercase"), 2)
     text = '```\nHere: {"A": 1}\n```'
@@ -59,7 +59,7 @@ def test_the_other_modes_apply_the_steps_in_order(mode):
 
 def test_a_step_that_changes_nothing_is_not_counted():
     policy = RepairPolicy(("strip_markdown_fences", "strip_whitespace"), 1)
-    assert repair(" NN\n", policy, "auto") == ("NN", ("strip_whitespace",))
+    assert repair(" NN\n", policy, "repair") == ("NN", ("strip_whitespace",))
 
 
 @pytest.mark.parametrize(

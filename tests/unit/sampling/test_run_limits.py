@@ -47,7 +47,8 @@ def test_the_cost_limit_counts_what_is_under_way() -> None:
     result = run(heads(100), client, limits=Limits(cost_usd=2.0, concurrency=4))
     assert result.cost_usd is not None
     assert 1.0 <= result.cost_usd <= 2.0
-    assert result.detail == "the cost limit of $2.00 is reached"
+    assert result.detail is not None
+    assert result.detail.startswith("the cost limit of $2.00 is reached: $2.00 are spent")
 
 
 def test_unknown_costs_reach_no_limit_and_stay_unknown() -> None:

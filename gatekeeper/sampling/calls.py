@@ -1,0 +1,72 @@
+"""The calls that trials need: one for each, or one for several that ask the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.trial import Completion, Outcome, Request, Trial
+from gatekeeper.sampling.meter import Reserve
+
+State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One call to a model, for one trial or for the identical ones of both arms.
+
+    `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and
+    ended by a limit. `used` says that at least one of its trials took the answer as evidence,
+    `known` that no model is asked, `reserve` what the last attempt set aside.
+    """
+
+    trials: list[int]
+    state: State = "waiting"
+    task: asyncio.Task[None] | None = None
+    completion: Completion | None = None
+    error: str | None = None
+    used: bool = False
+    known: bool = False
+    unrecorded: bool = False
+    reserve: Reserve | None = None
+    judged: dict[int, Outcome] = field(default_factory=dict)
+    """What a long answer's trials make of it, by their place, until it is their turn."""
+
+    @property
+    def free(self) -> bool:
+        """Whether no model was asked."""
+        replayed = self.completion is not None and self.completion.replayed
+        return self.known or self.unrecorded or replayed
+
+
+def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
+    """The requests that the trials need when nothing stops early: shared ones once."""
+    calls, _ = group_calls(trials)
+    return tuple(trials[call.trials[0]].request for call in calls)
+
+
+def group_calls(
+    trials: Sequence[Trial], known: Mapping[int, Completion] = MappingProxyType({})
+) -> tuple[list[Call], list[Call]]:
+    """The calls to make in plan order, and the call of each trial.
+
+    Trials of one contract and repetition share a call where their requests are identical:
+    asking twice would let chance alone tell arms, repeated fixtures or judges apart.
+    What is known is known by pairs, and not asked where another pair still is.
+    """
+    calls: dict[tuple[object, ...], Call] = {}
+    call_of: list[Call] = []
+    for index, trial in enumerate(trials):
+        asked, answer = trial.request, known.get(index)
+        digest = request_digest(asked.messages, asked.params)
+        key = (trial.contract, asked.model, digest, asked.seed, asked.repetition, answer)
+        if key not in calls:
+            state: State = "waiting" if answer is None else "answered"
+            calls[key] = Call([], state, completion=answer, known=answer is not None)
+        calls[key].trials.append(index)
+        call_of.append(calls[key])
+    return list(calls.values()), call_of
