@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
+_STYLE = {"spent": "yellow", "overspent": "red"}
 
 
 def budget_document(
@@ -64,7 +65,7 @@ def print_budgets(
         for budget in contract.budgets:
             cells = [contract.name, label_of(budget.objective), *_cells(budget, contract)]
             table.add_row(
-                *(Text(visible(cell)) for cell in cells), style="red" if budget.spent_up else ""
+                *(Text(visible(cell)) for cell in cells), style=_STYLE.get(budget.state, "")
             )
     if table.row_count:
         console.print(table)
@@ -74,7 +75,7 @@ def print_budgets(
         console.print(Text(plain(notice), "dim"))
     for contract in found:
         if contract.frozen:
-            text = f"{visible(contract.name)} is frozen: only what is surely better may merge."
+            text = f"{visible(contract.name)} is frozen: only a significant improvement may merge."
             console.print(Text(text, "bold red"))
 
 
@@ -82,7 +83,11 @@ def _cells(budget: ErrorBudget, contract: ContractBudgets) -> list[str]:
     known = budget.events > 0
     until = figures.moment(budget.frozen_until) if budget.frozen_until else figures.NONE
     if budget.frozen_until and not contract.frozen:
-        until = "exempt" if contract.exempt else "spent, the policy does not freeze"
+        until = "exempt" if contract.exempt else "overspent, the policy does not freeze"
+    if budget.state == "spent":
+        until = "spent, could be chance"
+        if budget.freezes_at:
+            until += f": freezes at {budget.freezes_at:,}"
     return [
         budget.window,
         f"{budget.events:,}" if known else "no history",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from gatekeeper import __version__
 from gatekeeper.reports.details import Depth, add_details
+from gatekeeper.reports.glance import add_glance
 from gatekeeper.reports.headline import headline, lead
 from gatekeeper.reports.page import Page
 from gatekeeper.reports.sections import add_notes, add_reasons, add_table, footer
@@ -15,7 +16,7 @@ from gatekeeper.result import GateResult
 COMMENT_LIMIT = 65_000
 """GitHub refuses a comment above 65,536 characters; some room is left for the sender."""
 
-_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000, opinions=3)
+_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000)
 _CUT = (
     "*Cut to fit. The whole result is in `result.json` and `samples.jsonl` of this run's artifact.*"
 )
@@ -45,6 +46,7 @@ def compose(
     page.add(headline(result))
     for paragraph in lead(result):
         page.add(paragraph)
+    add_glance(page, result)
     if result.contracts:
         add_table(page, result)
         add_reasons(page, result)

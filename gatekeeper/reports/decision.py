@@ -8,8 +8,10 @@ from dataclasses import replace
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
+from gatekeeper.reports.order import worst_verdict
 from gatekeeper.reports.page import Page, fold
-from gatekeeper.reports.paired import decided_by
+from gatekeeper.reports.paired import decided_by, judged_by_base
+from gatekeeper.reports.resources import details
 from gatekeeper.reports.table import objective_value, share_left, standing, target
 from gatekeeper.result import ArmResult, ContractResult, SloResult
 from gatekeeper.slo.budget import ErrorBudget
@@ -23,10 +25,12 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
     found = contract.under_base
     if found is None or all(reason.judged_by == "head" for reason in contract.reasons):
         return None
-    name = f"{contract.name}, judged by the base contract"
+    name = f"{contract.name}, {judged_by_base(found)}"
+    its = [reason for reason in contract.reasons if reason.judged_by != "head"]
     return replace(
         contract,
         name=name,
+        verdict=worst_verdict(its),
         affected_by=(),
         base=found.base,
         head=found.head,
@@ -38,10 +42,16 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
     )
 
 
+def rows_of(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
+    """The rows of a table of contracts: each, and below it how the base contract judged it if that
+    speaks against the change. Otherwise a failure could stand beside figures that show none."""
+    pairs = ((contract, as_base_judges(contract)) for contract in contracts)
+    return tuple(row for pair in pairs for row in pair if row)
+
+
 def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
     """A few lines a contract, the worst first: causes, tests, arms, objectives, error budget."""
-    judged = [(contract, as_base_judges(contract)) for contract in contracts]
-    rows = [row for pair in judged for judging in pair if judging for row in decision_rows(judging)]
+    rows = [row for judging in rows_of(contracts) for row in decision_rows(judging)]
     if not rows:
         return
     opening, closing = fold("How this was decided, with latency, cost and error budget")
@@ -64,6 +74,8 @@ def decision_rows(contract: ContractResult) -> list[str]:
         for label, arm in (("base", contract.base), ("head", contract.head))
         if arm
     ]
+    resources = details(contract)
+    rows += [f"- {name} from base to head: {resources}"] if resources else []
     rows += [_objectives(contract, name)] if contract.slo else []
     rows += _budget_rows(contract, name)
     return rows
@@ -136,7 +148,11 @@ def _budget_row(budget: ErrorBudget, name: str) -> str:
         return f"{what}: no history yet{projected}"
     end, thaw = budget.exhausted_at, budget.frozen_until
     ends = f", ends {figures.moment(end)} at this rate" if end else ""
-    until = f", spent until {figures.moment(thaw)} if nothing more fails" if thaw else ""
+    until = f", frozen until {figures.moment(thaw)} if nothing more fails" if thaw else ""
+    if budget.state == "spent":
+        until = ", spent, but that could be chance"
+        if budget.freezes_at:
+            until += f": it would take {figures.count(budget.freezes_at, 'failure')} to freeze it"
     return (
         f"{what}: {figures.number(budget.left)} of {figures.number(budget.budget)} failures left "
         f"after {figures.count(budget.events, 'event')}{burn}{ends}{until}{projected}"

@@ -9,7 +9,6 @@ from gatekeeper.contract.trial import Arm
 from gatekeeper.reports import figures
 from gatekeeper.reports.decision import add_decision, as_base_judges
 from gatekeeper.reports.harmless import block, code, code_cell, html_code, prose
-from gatekeeper.reports.opinions import add_opinions
 from gatekeeper.reports.order import by_loss, by_severity, is_proven
 from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
@@ -31,14 +30,12 @@ _ALONE_COLUMNS = "| Fixture | Passed | Failing check | Said |\n| --- | :---: | -
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How much is shown: fixtures a list, characters of an output or a diff, and contracts
-    with the numbers of other methods."""
+    """How much is shown: fixtures a list, and characters of an output or a diff."""
 
     broken: int
     others: int
     output: int
     diff: int
-    opinions: int
 
 
 def add_details(page: Page, result: GateResult, depth: Depth) -> None:
@@ -56,7 +53,6 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
         if not page.full:
             _add_diff(page, contract, depth, shown)
     add_decision(page, ranked)
-    add_opinions(page, ranked, depth.opinions)
 
 
 def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:

@@ -51,6 +51,18 @@ def points_interval(interval: ConfidenceInterval | None) -> str:
     return f"[{_signed(interval.low)},{_JOINED}{_signed(interval.high)}]"
 
 
+def change(share: float | None) -> str:
+    """A change by a share of what it was: `+330 %`."""
+    if share is None or not math.isfinite(share):
+        return NONE
+    return f"{_signed(share)}{_JOINED}%"
+
+
+def change_interval(interval: ConfidenceInterval | None) -> str:
+    """`[+318, +341]`, empty where there is none."""
+    return points_interval(interval)
+
+
 def p_value(p: float | None, alpha: float | None = None, *, at_most: bool = False) -> str:
     """`= 0.031` or `< 0.0001`, with enough digits to stand on its own side of alpha.
 

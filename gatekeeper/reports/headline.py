@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gatekeeper.contract.objectives import label_of, measure_of
+from gatekeeper.evidence.fixture_reasons import broken_for_sure, has_broken
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.order import by_severity, worst_reasons
@@ -11,12 +14,14 @@ from gatekeeper.reports.paired import (
     difference,
     ended_early,
     fixtures_wanted,
+    in_samples,
     is_better,
     is_significant,
     p_value,
     rates,
     seeable_effect,
 )
+from gatekeeper.reports.resources import rise, sentence
 from gatekeeper.result import (
     ArmResult,
     ContractResult,
@@ -45,6 +50,13 @@ _ACTIONS: dict[ReasonCode, str] = {
     "unread": "Run the gate again; what keeps it from reading the history is said below.",
     "weakened": "Take the loosening back, or have the policy allow it.",
     "removed": "Put the contract back, or remove the prompt with it.",
+    "replaced": "Keep the contract, by its name, on the file that takes the old prompt's place, or "
+    "do the other part of the change in a pull request of its own.",
+    "new_contract": "Add fixtures to the new contract.",
+    "untested": "Add a fixture that shows what the change does.",
+    "policy_loosened": "Take the loosening of the policy back, or have a maintainer waive it.",
+    "must_pass": "Look at the answers to the fixtures that must pass, then mend the prompt.",
+    "nothing_passes": "Look at what head answers: the prompt or the contract's checks are wrong.",
     "uncovered": "Write a contract for the prompt.",
     "error": "This says nothing about the prompt. Remove the cause and run the gate again.",
     "limit": "Raise the limit in the policy or draw fewer samples, and run the gate again.",
@@ -84,28 +96,30 @@ def headline(result: GateResult) -> str:
 
 
 def lead(result: GateResult) -> tuple[str, ...]:
-    """The one or two paragraphs under the title."""
-    foremost = _foremost(result)
-    if foremost is None:
+    """The paragraphs under the title: what happened, what to do, what a call takes."""
+    chosen = foremost(result)
+    if chosen is None:
         return (_without_contract(result),)
-    sentences = [what_happened(foremost)]
+    sentences = [what_happened(chosen)]
     others = sum(contract.verdict == result.verdict for contract in result.contracts) - 1
     if others and result.verdict == "pass":
         sentences.insert(0, f"The least favourable of {others + 1:,} contracts:")
     elif others:
         sentences.append(f"The table shows {others:,} more.")
-    sentences += [prose(r.text, _REASON_LIMIT) for r in foremost.reasons if r.code == "waived"]
-    action = _action(result, foremost)
-    return (" ".join(sentences), *([f"**What to do:** {action}"] if action else []))
+    sentences += [prose(r.text, _REASON_LIMIT) for r in chosen.reasons if r.code == "waived"]
+    action = _action(result, chosen)
+    found = [" ".join(sentences), f"**What to do:** {action}" if action else ""]
+    found.append(sentence(result.contracts, only_changes=result.verdict != "pass"))
+    return tuple(filter(None, found))
 
 
 def said_in_lead(result: GateResult) -> Reason | None:
     """The reason that the lead quotes, or says in its own words."""
-    foremost = _foremost(result)
-    if foremost is None:
+    chosen = foremost(result)
+    if chosen is None:
         return None
-    worst = next(iter(worst_reasons(foremost)), None)
-    return worst if worst and _is_own_comparison(worst) else _quoted(foremost)
+    worst = next(iter(worst_reasons(chosen)), None)
+    return worst if worst and _is_own_comparison(worst) else _quoted(chosen)
 
 
 def what_happened(contract: ContractResult) -> str:
@@ -116,12 +130,12 @@ def what_happened(contract: ContractResult) -> str:
         failed = " could not be measured" if contract.verdict == "error" else ""
         return f"{name}{failed}: {prose(quoted.text, _REASON_LIMIT)}"
     if contract.paired is None or contract.paired.difference is None:
-        passed = f"{_passed(contract.head)} fixtures pass" if contract.head else contract.verdict
-        return f"{name}: {passed}."
-    return f"{name} {_comparison(contract, contract.paired)}{_seeable(contract.paired)}"
+        return f"{name}: {_passed(contract.head) if contract.head else contract.verdict}."
+    found = f"{name} {_comparison(contract, contract.paired)}{_seeable(contract.paired)}"
+    return f"{found}{_broken(contract)}"
 
 
-def _foremost(result: GateResult) -> ContractResult | None:
+def foremost(result: GateResult) -> ContractResult | None:
     """The contract that the lead speaks of: the worst of those that made the verdict."""
     return next((c for c in by_severity(result.contracts) if c.verdict == result.verdict), None)
 
@@ -164,6 +178,12 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
     return f"{found}:{_shares(contract, paired)} {_size(paired)}{sure}. {counts(paired)}."
 
 
+def _broken(contract: ContractResult) -> str:
+    """What must not be passed over if the suite as a whole shows nothing."""
+    broken = "" if contract.verdict == "fail" else broken_for_sure(contract.fixtures)
+    return f" {prose(f'But these fixtures broke: {broken}.', _REASON_LIMIT)}" if broken else ""
+
+
 def _by_margin(paired: PairedResult) -> str:
     return f" by {figures.size_in_points(paired.margin)} or more" if paired.margin else ""
 
@@ -188,7 +208,9 @@ def _size(paired: PairedResult) -> str:
 
 
 def _passed(arm: ArmResult) -> str:
-    return f"{arm.fixtures_passed:,} of {arm.fixtures:,}"
+    found = rates(arm, None)
+    unit = "samples" if in_samples(arm, None) else "fixtures"
+    return f"{found.passed:,} of {found.of:,} {unit} pass"
 
 
 def _chance(paired: PairedResult) -> str:
@@ -206,37 +228,63 @@ def _subject(result: GateResult) -> str:
         waived = [c for c in by_severity(result.contracts) if _gating_was_waived(c)]
         if waived:
             return f": {_and_more(code(waived[0].name, 60), len(waived) - 1)} waived by a person"
+        broken = sum(has_broken(f) for c in result.contracts for f in c.fixtures if c.paired)
+        dearer = rise(result.contracts)
+        but = f", but {dearer}" if dearer else ""
+        if broken:
+            count = figures.count(broken, "fixture")
+            return f": no significant regression, but {count} broke{but}"
         compared = any(contract.paired for contract in result.contracts)
-        return ": no contract got measurably worse" if compared else ""
+        return f": no contract got measurably worse{but}" if compared else ""
     if result.verdict == "fail" and not concerned and result.uncovered:
         return ": a changed prompt has no contract"
     if result.verdict != "fail" or not concerned:
         return ""
-    return f": {_and_more(_fault(concerned[0]), len(concerned) - 1)}"
+    return f": {_faults(concerned)}"
+
+
+def _faults(contracts: Sequence[ContractResult]) -> str:
+    """What is wrong with the first two, by name, and how many there are besides."""
+    found = [(code(contract.name, 60), *_fault(contract)) for contract in contracts[:2]]
+    (name, one, several), *others = found
+    if not others:
+        return f"{name} {one}".rstrip()
+    (second, other, _), left = others[0], len(contracts) - 2
+    more = f" and {left:,} more" if left else ""
+    if one == other:
+        names = f"{name}, {second}{more}" if left else f"{name} and {second}"
+        return f"{names} {several}".rstrip()
+    if more:
+        return f"{name} {one}, {second} {other},{more}"
+    return f"{name} {one}, and {second} {other}"
 
 
 def _and_more(first: str, others: int) -> str:
-    return f"{first} and {figures.count(others, 'more', 'more')}" if others else first
+    return f"{first} and {others:,} more" if others else first
 
 
 def _gating_was_waived(contract: ContractResult) -> bool:
     return any(reason.code == "waived" for reason in contract.reasons)
 
 
-def _fault(contract: ContractResult) -> str:
-    name = code(contract.name, 60)
+_FAULTS: dict[ReasonCode, tuple[str, str]] = {
+    "regression": ("got worse", "got worse"),
+    "removed": ("was removed", "were removed"),
+    "new_contract": ("is new and has too few fixtures", "are new and have too few fixtures"),
+    "weakened": ("was weakened", "were weakened"),
+    "slo": ("misses its objective", "miss their objectives"),
+    "tolerance": ("misses its objective", "miss their objectives"),
+    "budget": ("has no error budget left", "have no error budget left"),
+    "must_pass": ("fails what must pass", "fail what must pass"),
+    "nothing_passes": ("passes no fixture", "pass no fixture"),
+    "policy_loosened": ("is loosened", "are loosened"),
+}
+"""What the title says of one contract, and of several."""
+
+
+def _fault(contract: ContractResult) -> tuple[str, str]:
     worst = next((r.code for r in worst_reasons(contract) if r.verdict == "fail"), None)
-    if worst == "regression":
-        return f"{name} got worse"
-    if worst == "removed":
-        return f"the contract {name} was removed"
-    if worst == "weakened":
-        return f"{name} was weakened"
-    if worst in ("slo", "tolerance"):
-        return f"{name} misses its objective"
-    if worst == "budget":
-        return f"{name} has no error budget left"
-    return name
+    return _FAULTS.get(worst, ("fails", "fail")) if worst else ("fails", "fail")
 
 
 def _without_contract(result: GateResult) -> str:
@@ -277,7 +325,7 @@ def _to_be_sure(contract: ContractResult) -> str:
 
 def _thaw(contract: ContractResult) -> str:
     """What ends a freeze: a better change, time, or a person."""
-    spent = [budget for budget in contract.error_budgets if budget.spent_up]
+    spent = [budget for budget in contract.error_budgets if budget.overspent]
     aims = [
         f"{'raise' if measure_of(b.objective).better == 'higher' else 'lower'} the "
         f"{prose(label_of(b.objective), 100)}"

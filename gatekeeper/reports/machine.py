@@ -19,6 +19,7 @@ from gatekeeper.result import (
     FixtureFailure,
     FixtureResult,
     GateResult,
+    MustPassResult,
     PairedResult,
     SloResult,
     UnderBase,
@@ -50,6 +51,7 @@ def result_document(result: GateResult) -> dict[str, Any]:
         "exit_code": result.exit_code,
         "base": {"sha": result.base_sha},
         "head": {"sha": result.head_sha},
+        "order_seed": result.order_seed,
         "started": started.isoformat(),
         "seconds": result.seconds,
         "calls": {
@@ -63,6 +65,7 @@ def result_document(result: GateResult) -> dict[str, Any]:
         "cost_usd": result.cost_usd,
         "contracts": [_contract(contract) for contract in result.contracts],
         "uncovered": list(result.uncovered),
+        "policy_loosened": [asdict(found) for found in result.policy_loosened],
         "unaffected": result.unaffected,
         "notices": list(result.notices),
     }
@@ -112,8 +115,10 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "error_budget": error_budget_document(contract.error_budget),
         "error_budgets": [error_budget_document(budget) for budget in contract.error_budgets],
         "fixtures": [_fixture(fixture) for fixture in contract.fixtures],
+        "order_seed": contract.order_seed,
         "weakened": list(contract.weakened),
         "warnings": list(contract.warnings),
+        "must_pass": [_must_pass(found) for found in contract.must_pass],
         "under_base": _under_base(contract.under_base),
         "waiver": asdict(contract.waiver) if contract.waiver else None,
     }
@@ -128,6 +133,19 @@ def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
         "paired": _paired(found.paired),
         "slo": [_slo(slo) for slo in found.slo],
         "fixtures": [_fixture(fixture) for fixture in found.fixtures],
+        "judged_by": found.judged_by,
+        "must_pass": [_must_pass(one) for one in found.must_pass],
+    }
+
+
+def _must_pass(found: MustPassResult) -> dict[str, Any]:
+    return {
+        "fixture": found.fixture,
+        "check": found.check,
+        "base": None if found.base is None else str(found.base),
+        "head": str(found.head),
+        "p_value": found.p_value,
+        "found": found.found,
     }
 
 
@@ -139,6 +157,9 @@ def _slo(slo: SloResult) -> dict[str, Any]:
         "interval": _interval(slo.interval),
         "met": slo.met,
         "unmeasured": slo.unmeasured,
+        "inputs": slo.inputs,
+        "inputs_needed": slo.inputs_needed,
+        "default": slo.default,
     }
 
 
@@ -189,6 +210,15 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         "tests": dict(paired.beside),
         "latency_difference_ms": _difference(paired.latency_difference_ms),
         "cost_difference_usd": _difference(paired.cost_difference_usd),
+        "resources": [
+            {
+                "resource": found.resource,
+                "base": found.base,
+                "head": found.head,
+                "relative_interval": _interval(found.interval),
+            }
+            for found in paired.resources
+        ],
     }
 
 
@@ -210,6 +240,8 @@ def error_budget_document(budget: ErrorBudget | None) -> dict[str, Any] | None:
         "budget": budget.budget,
         "spent": budget.spent,
         "left": budget.left,
+        "state": budget.state,
+        "freezes_at": budget.freezes_at,
         "burn_rate": dict(budget.burn_rate),
         "projected_burn_rate": None if projected is None else list(projected),
         "burning": list(budget.burning),

@@ -68,7 +68,7 @@ def notification_body(
 
 
 def _rendered(template: str, variables: dict[str, Any]) -> str:
-    from gatekeeper.contract.templates import compiled, environment_for, rendered
+    from gatekeeper.contract.templates.environment import compiled, environment_for, rendered
 
     environment = environment_for(())
     text = rendered(environment, compiled(environment, template, "notification"), variables)

@@ -1,23 +1,15 @@
-"""What other methods make of the same samples, folded away: they decide nothing."""
+"""What other methods make of the same samples, for the HTML report: they decide nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import code_cell, html_code
-from gatekeeper.reports.page import Page, fold
-from gatekeeper.reports.paired import comparisons, ended_early
+from gatekeeper.reports.harmless import code_cell
 from gatekeeper.result import ContractResult, Difference, PairedResult
 from gatekeeper.stats.interval import ConfidenceInterval
 
 _Unit = Callable[[float], str]
-_COLUMNS = "| By | Value |\n| --- | --- |\n"
-_EXPLAINED = (
-    "None of these decides. p-values are one-sided unless they say otherwise, intervals 95 %. "
-    "Each method is explained, with what it takes for granted, in gatekeeper's "
-    "`docs/statistics.md`."
-)
 TOO_SURE = (
     " None knows that sampling ended as soon as the answer was sure, so they look surer than "
     "they are; the deciding test allows for it."
@@ -54,21 +46,6 @@ _KNOWN = {
 }
 
 
-def add_opinions(page: Page, contracts: Sequence[ContractResult], most: int) -> None:
-    """One fold a contract, for the first of them; all are in result.json."""
-    several = len(contracts) > 1
-    adjusted = comparisons(contracts) > 1
-    for contract in contracts[:most]:
-        rows = opinion_rows(contract, adjusted=adjusted)
-        if not rows or page.full:
-            continue
-        of = f" of {html_code(contract.name, 60)}" if several else ""
-        opening, closing = fold(f"Second opinions: other methods on the same samples{of}")
-        early = contract.paired is not None and ended_early(contract.paired)
-        text = f"{_EXPLAINED}{TOO_SURE if early else ''}\n\n"
-        page.add_rows(opening + text + _COLUMNS, rows, closing=closing)
-
-
 def opinion_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
     """Rows of a Markdown table: a method, and what it makes of the samples."""
     found: list[tuple[str, str]] = []
@@ -78,6 +55,7 @@ def opinion_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
         found += [
             (f"difference in points, {_method(name)}", figures.points_interval(interval))
             for name, interval in paired.intervals.items()
+            if has_width(interval)
         ]
         found += [
             ("latency, head less base", _amount(paired.latency_difference_ms, _milliseconds)),
@@ -85,6 +63,11 @@ def opinion_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
         ]
     found += _of_arms(contract)
     return [f"| {label} | {value.replace('<', '&lt;')} |" for label, value in found if value]
+
+
+def has_width(interval: ConfidenceInterval) -> bool:
+    """Whether the interval says anything: one without width comes from data without spread."""
+    return interval.high > interval.low
 
 
 def _of_tests(paired: PairedResult, *, adjusted: bool) -> list[tuple[str, str]]:
@@ -130,7 +113,7 @@ def _each(intervals: Mapping[str, ConfidenceInterval | None], unit: _Unit) -> st
     return ", ".join(
         f"{arm} {unit(interval.low)} to {unit(interval.high)}"
         for arm, interval in intervals.items()
-        if interval
+        if interval and has_width(interval)
     )
 
 
@@ -138,7 +121,9 @@ def _amount(difference: Difference | None, unit: _Unit) -> str:
     if difference is None:
         return ""
     interval = difference.interval
-    around = f" [{unit(interval.low)}, {unit(interval.high)}]" if interval else ""
+    around = ""
+    if interval and has_width(interval):
+        around = f" [{unit(interval.low)}, {unit(interval.high)}]"
     return f"{unit(difference.value)}{around}"
 
 

@@ -22,6 +22,11 @@ def worst_reasons(contract: ContractResult) -> tuple[Reason, ...]:
     return tuple(sorted(contract.reasons, key=lambda reason: _SEVERITY[reason.verdict]))
 
 
+def worst_verdict(reasons: Sequence[Reason]) -> Verdict:
+    """What the worst of the reasons calls for; there must be one."""
+    return min((reason.verdict for reason in reasons), key=_SEVERITY.__getitem__)
+
+
 def by_loss(fixtures: Iterable[FixtureResult], arm: Arm = "head") -> tuple[FixtureResult, ...]:
     """Those proven to have lost first, then those that lost most on `arm` against the other,
     then those that pass least on it; otherwise in the contract's order."""

@@ -39,6 +39,13 @@ class Page:
         self._parts.append(text)
         return True
 
+    def add_within(self, text: str, share: float) -> bool:
+        """Add the block if it takes no more than a share of what is left."""
+        if self._size(text) > self._left * share:
+            self.cut = True
+            return False
+        return self.add(text)
+
     def add_rows(
         self,
         opening: str,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gatekeeper.reports import figures
-from gatekeeper.result import ArmResult, ContractResult, PairedResult
+from gatekeeper.result import ArmResult, PairedResult, UnderBase
 
 _ROUGH = 0.1
 """An estimate as large as this is told in whole points."""
@@ -25,9 +24,22 @@ class Rate:
         return figures.percent(self.value)
 
 
+def judged_by_base(found: UnderBase) -> str:
+    """Say how the base contract judged, to follow the contract's name."""
+    if found.judged_by == "base_settings":
+        return "judged by the base contract with its own model and parameters"
+    return "judged by the base contract"
+
+
+def in_samples(arm: ArmResult, paired: PairedResult | None) -> bool:
+    """Whether rates count samples and not fixtures."""
+    return paired.rounds > 1 if paired else arm.samples > arm.fixtures
+
+
 def rates(arm: ArmResult, paired: PairedResult | None) -> Rate:
-    """What the difference of the arms is made of, so that every report shows the same."""
-    if paired and paired.rounds > 1:
+    """What the difference of the arms is made of, so that every report shows the same: fixtures,
+    or samples if there are several of each, which is also what the objectives are about."""
+    if in_samples(arm, paired):
         return Rate(arm.passed, arm.samples, arm.success_rate)
     share = arm.fixtures_passed / arm.fixtures if arm.fixtures else None
     return Rate(arm.fixtures_passed, arm.fixtures, share)
@@ -108,13 +120,6 @@ def ended_early(paired: PairedResult) -> str:
         planned = figures.count(paired.planned_rounds, "sample")
         return f"sure after {rounds:,} of {planned} of each fixture"
     return f"sure after {drawn:,} of {figures.count(paired.fixtures, 'fixture')}"
-
-
-def comparisons(contracts: Sequence[ContractResult]) -> int:
-    """How many comparisons of the arms a run has."""
-    judged = [c.paired for c in contracts]
-    judged += [c.under_base.paired for c in contracts if c.under_base]
-    return sum(paired is not None for paired in judged)
 
 
 def deciding_test(paired: PairedResult) -> str:

@@ -6,10 +6,12 @@ contract is. Anywhere else a plain line every so often, without control codes.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 from gatekeeper.evidence.standing import Standing
 from gatekeeper.reports import figures
@@ -24,6 +26,9 @@ _SECONDS_BETWEEN_LINES = 15.0
 _SECONDS_BETWEEN_DRAWINGS = 0.2
 _SHARE_OF_TIME = 0.05
 """Of the run's own time, the most that showing its progress may take."""
+_SECONDS_TO_JUDGE_BY = 5.0
+_CALLS_TO_JUDGE_BY = 20
+"""Or a quarter of them all, if that is fewer: then the time left is worth telling."""
 _MOST_CONTRACTS = 12
 _ENOUGH_OF_A_NAME = 12
 _BAR = 12
@@ -154,11 +159,17 @@ class TerminalProgress:
         if seconds > 0 and self._done:
             said.insert(0, f"{self._done / seconds:.1f}/s")
             left = 0 if ended else self._calls_left(standings)
-            if left:
+            if left and self._can_tell_time(seconds):
                 said.append(f"at most {figures.duration(left * seconds / self._done)} left")
         if self._failed:
             said.append(f"{self._failed:,} failed")
         return ", ".join(said)
+
+    def _can_tell_time(self, seconds: float) -> bool:
+        """The first answers come late, and all at once: they say nothing of the speed to come."""
+        return seconds >= _SECONDS_TO_JUDGE_BY and self._done >= min(
+            _CALLS_TO_JUDGE_BY, self._total / 4
+        )
 
     def _calls_left(self, standings: Sequence[Standing] | None) -> int:
         """At most: a contract that has its answer needs no more, and others may soon have."""
@@ -176,8 +187,33 @@ class TerminalProgress:
     def _console(self) -> Console:
         from rich.console import Console
 
-        self._given = self._given or Console(stderr=True, highlight=False)
+        self._given = self._given or Console(
+            file=cast(TextIO, _LossyStream(sys.stderr)), highlight=False
+        )
         return self._given
+
+
+class _LossyStream:
+    """A stream that loses what it cannot take: a run does not end because its progress is unread.
+
+    rich would end the process, and standard output with it, at the first line for a closed pipe.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _can_draw(console: Console) -> bool:

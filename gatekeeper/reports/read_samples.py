@@ -10,8 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from gatekeeper.contract.model import Message
-from gatekeeper.contract.trial import Completion, Judgement, Outcome, Request, Sample, Trial
+from gatekeeper.contract.trial import (
+    Completion,
+    CutText,
+    Judgement,
+    Outcome,
+    Request,
+    Sample,
+    Trial,
+)
 from gatekeeper.errors import UsageError
+from gatekeeper.reports.redact import environment_redactor
 
 _ADVICE = "name the folder of a run's reports, or the samples.jsonl in it"
 
@@ -37,7 +46,9 @@ _NAME = "samples.jsonl"
 
 
 def read_run(path: Path) -> SavedRun:
-    """Raises UsageError that names the file, the line and what is wrong with it."""
+    """The run without the secrets of this process's environment: an older version of this program
+    may have left them in its files. Raises UsageError that names the file, the line and what is
+    wrong with it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -49,7 +60,8 @@ def read_run(path: Path) -> SavedRun:
     ]
     if not outcomes:
         raise UsageError(f"{path}: holds no sample; {_ADVICE}")
-    return SavedRun(tuple(outcomes), *_described(path.with_name("result.json")))
+    found = SavedRun(tuple(outcomes), *_described(path.with_name("result.json")))
+    return environment_redactor().value(found)
 
 
 def _outcome(line: str, place: str) -> Outcome:
@@ -93,7 +105,16 @@ def _completion(row: Mapping[str, Any]) -> Completion:
         cost_usd=_number(row, "cost_usd"),
         replayed=True,
         fingerprint=row.get("fingerprint"),
+        finish_reason=row.get("finish_reason"),
+        cut=_cut(row),
     )
+
+
+def _cut(row: Mapping[str, Any]) -> CutText | None:
+    """The whole of an answer of which the row has the beginning; None where it has all of it."""
+    if row.get("output_sha256") is None:
+        return None
+    return CutText(int(row["output_length"]), _text(row, "output_sha256"))
 
 
 def _described(path: Path) -> tuple[str | None, Mapping[str, str]]:

@@ -6,12 +6,13 @@ Found are, of every known value of eight characters or more:
 | form | because |
 | --- | --- |
 | as it is, and each line of one with several | error messages of providers repeat keys |
-| its beginning before an ellipsis | texts are cut to length in many places |
+| its beginning before an ellipsis, its end after one | texts are cut to length in many places |
 | any character percent-encoded | addresses in error messages |
-| any character as a JSON, Python or JavaScript escape | reports and requests are JSON |
+| any character as a JSON, Python, JavaScript or octal escape | reports and requests are JSON |
 | any character as an HTML entity, or after a backslash | Markdown and JUnit are escaped |
 | base64 at all three alignments, standard and URL-safe, padded or not | headers such as `basic` |
 | hexadecimal in one case, bare or with a separator | dumps and digests of bytes |
+| any 16 characters in a row of one with 24 or more | a key without its prefix, or a half of it |
 | backwards | the cheapest thing to ask of a model that has it in its prompt |
 
 Escapes may be escaped again, up to three times. Not found is what takes a computation nobody
@@ -23,6 +24,7 @@ run code where the secret is can always write it in such a way; nothing of a pul
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -33,10 +35,18 @@ from typing import Any, TypeVar, get_args
 
 from gatekeeper.contract.trial import Arm, Request
 from gatekeeper.result import FixtureChange, ReasonCode, Stopped, Verdict
+from gatekeeper.settings import secrets_in
 
 SHORTEST = 8
 """Shorter values occur in ordinary text, and replacing them would garble a report."""
 HIDDEN = "***"
+
+_RUN, _RUN_OF = 16, 24
+"""So many characters in a row, of a secret with so many, are taken for a part of it."""
+_BLOCK = _RUN // 2
+# Parts of paths, addresses and prose are ordinary text, whatever variable holds such a thing.
+_KEY = re.compile(r"(?![/~.])(?!.*//)[A-Za-z0-9_.+/=~:-]{24,}")
+_LIKE_A_KEY = re.compile(r"(?=.*[0-9]).*[A-Za-z]")
 
 _Value = TypeVar("_Value")
 
@@ -82,6 +92,12 @@ class Redactor:
     def _escaped(self) -> tuple[re.Pattern[str], ...]:
         return tuple(re.compile("".join(map(_spellings, secret))) for secret in self._secrets)
 
+    @cached_property
+    def _keys(self) -> tuple[str, ...]:
+        """Those of which a part is found too; a line of another is a part of that."""
+        whole = [s for s in self._secrets if len(s) >= _RUN_OF and _KEY.fullmatch(s)]
+        return tuple(s for s in whole if not any(s in other and s != other for other in whole))
+
     def text(self, text: str) -> str:
         """The text with `***` in place of every secret."""
         if not self._secrets or len(text) < SHORTEST:
@@ -103,6 +119,9 @@ class Redactor:
         if any(mark in text for mark in _CUT):
             for secret in self._secrets:
                 text = _without_beginnings(text, secret)
+                text = _without_ends(text, secret)
+        for secret in self._keys:
+            text = _without_runs(text, secret)
         return text
 
     def value(self, value: _Value) -> _Value:
@@ -119,7 +138,9 @@ class Redactor:
                 self._inside(key, known): self._inside(item, known) for key, item in value.items()
             }
         if isinstance(value, tuple | list):
-            return type(value)(self._inside(item, known) for item in value)
+            # A named tuple takes its fields one by one and not as a sequence.
+            make = getattr(type(value), "_make", type(value))
+            return make(self._inside(item, known) for item in value)
         if not is_dataclass(value) or isinstance(value, _AS_SENT):
             return value
         now = {field.name: getattr(value, field.name) for field in fields(value)}
@@ -132,6 +153,11 @@ class Redactor:
 def redactor(secrets: tuple[str, ...]) -> Redactor:
     """The redactor of these secrets: its patterns are compiled once in a run."""
     return Redactor(secrets)
+
+
+def environment_redactor() -> Redactor:
+    """The redactor of the secrets that this process has in its environment."""
+    return redactor(secrets_in(os.environ))
 
 
 def _longest_first(forms: Iterable[str]) -> tuple[str, ...]:
@@ -188,6 +214,7 @@ def _spellings(character: str) -> str:
         found.append(f"&(?:amp;){{0,3}}(?:{names});")
     if code < 256:
         found.append(rf"{_BACKSLASHES}x(?i:{code:02x})")
+        found.append(rf"{_BACKSLASHES}(?:{code:03o}|{code:o}(?![0-7]))")
     if character in _SHORT_ESCAPES:
         found.append(rf"{_BACKSLASHES}{_SHORT_ESCAPES[character]}")
     if character == "\n":
@@ -226,3 +253,49 @@ def _without_beginnings(text: str, secret: str) -> str:
             done = end
         at = text.find(secret[:SHORTEST], end)
     return "".join([*parts, text[done:]])
+
+
+def _without_ends(text: str, secret: str) -> str:
+    """Without the last part of the secret where an ellipsis says that a text was cut there."""
+    parts: list[str] = []
+    done = 0
+    end_of_secret = secret[-SHORTEST:]
+    at = text.find(end_of_secret)
+    while at >= 0:
+        length = SHORTEST
+        while length < len(secret) and at > done and text[at - 1] == secret[-length - 1]:
+            at, length = at - 1, length + 1
+        if text[max(done, at - 4) : at].rstrip(" ").endswith(_CUT):
+            parts += [text[done:at], HIDDEN]
+            done = at + length
+        at = text.find(end_of_secret, at + length)
+    return "".join([*parts, text[done:]])
+
+
+def _without_runs(text: str, secret: str) -> str:
+    """Without any part of the secret that is long enough to be no accident.
+
+    A run of 16 characters holds one of the secret's blocks of 8 as a whole, so that the text is
+    searched for those blocks alone.
+    """
+    for start in range(0, len(secret) - _BLOCK + 1, _BLOCK):
+        block = secret[start : start + _BLOCK]
+        parts: list[str] = []
+        done = 0
+        at = text.find(block)
+        while at >= 0:
+            before, end = 0, at + _BLOCK
+            most = min(start, at - done)
+            while before < most and text[at - before - 1] == secret[start - before - 1]:
+                before += 1
+            last = min(len(text), at + len(secret) - start)
+            while end < last and text[end] == secret[start + end - at]:
+                end += 1
+            run = text[at - before : end]
+            if len(run) >= _RUN and _LIKE_A_KEY.match(run):
+                parts += [text[done : at - before], HIDDEN]
+                done = end
+            at = text.find(block, end)
+        if parts:
+            text = "".join([*parts, text[done:]])
+    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatekeeper.contract.trial import Judgement, Outcome
+from gatekeeper.contract.trial import Completion, Judgement, Outcome
 from gatekeeper.reports.machine import encode
 from gatekeeper.result import GateResult
 
@@ -33,6 +33,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "prompt_digest": request_digest(request.messages, {}),
         "output_raw": completion.text if completion else None,
         "output": sample.output if completion else None,
+        **_whole(completion),
         "repairs": list(sample.repairs),
         "checks": [_judgement(judgement) for judgement in outcome.judgements],
         "latency_ms": completion.latency_ms if completion else None,
@@ -40,8 +41,18 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "completion_tokens": completion.completion_tokens if completion else None,
         "cost_usd": completion.cost_usd if completion else None,
         "fingerprint": completion.fingerprint if completion else None,
+        "finish_reason": completion.finish_reason if completion else None,
         "error": sample.error,
         "shared": sample.shared,
+    }
+
+
+def _whole(completion: Completion | None) -> dict[str, Any]:
+    """Of an answer that was too long to be kept: what it was, whole. Null of any other."""
+    cut = completion.cut if completion else None
+    return {
+        "output_length": cut.length if cut else None,
+        "output_sha256": cut.sha256 if cut else None,
     }
 
 

@@ -63,6 +63,35 @@ _RULES: Mapping[ReasonCode, tuple[str, str]] = {
         "The contract was removed",
         "The prompt stays and no contract watches it any more.",
     ),
+    "replaced": (
+        "A prompt was replaced without a comparison",
+        "A prompt is gone, while the change adds others that may take its place. Keep the "
+        "contract, by its name, on the one that does, to have it compared with the old one.",
+    ),
+    "new_contract": (
+        "A new contract has too few fixtures",
+        "The policy asks more fixtures of a new contract. Add some.",
+    ),
+    "untested": (
+        "No fixture reaches what changed in a prompt",
+        "Every request of the contract's fixtures is the same as before. Add a fixture whose "
+        "request the change reaches.",
+    ),
+    "policy_loosened": (
+        "The policy is loosened",
+        "The change asks less in .github/gatekeeper.yml, and the base policy asks for a "
+        "maintainer's waiver.",
+    ),
+    "must_pass": (
+        "What must pass fails",
+        "A fixture or check with `must_pass: true` fails in every sample on head, or more often "
+        "than on base by more than chance explains.",
+    ),
+    "nothing_passes": (
+        "No fixture passes",
+        "Every fixture that was measured fails on head. The prompt or the contract's checks are "
+        "wrong.",
+    ),
     "uncovered": (
         "A changed prompt has no contract",
         "Nothing says what the prompt is expected to do. Write a contract for it.",
@@ -87,7 +116,9 @@ _RULES: Mapping[ReasonCode, tuple[str, str]] = {
         "There is too little to compare to see a change of any size. Add fixtures or an objective.",
     ),
 }
-_ABOUT_ANSWERS: frozenset[ReasonCode] = frozenset({"regression", "slo", "tolerance", "undecided"})
+_ABOUT_ANSWERS: frozenset[ReasonCode] = frozenset(
+    {"regression", "slo", "tolerance", "undecided", "nothing_passes", "must_pass"}
+)
 
 
 def render_sarif(result: GateResult) -> str:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.reports import figures
+from gatekeeper.reports.decision import rows_of
 from gatekeeper.reports.harmless import clip, plain, visible
 from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.order import by_loss, by_severity
@@ -76,7 +77,7 @@ def show_forecast(forecast: Forecast, console: Console) -> None:
     console.print(
         Text(
             f"{affected} affected, {forecast.unaffected:,} not; at most {calls}, "
-            f"cost {figures.dollars(forecast.cost_usd)}.",
+            f"expected cost {figures.dollars(forecast.cost_usd)}.",
             "bold",
         )
     )
@@ -84,7 +85,7 @@ def show_forecast(forecast: Forecast, console: Console) -> None:
 
 def _table(result: GateResult, console: Console) -> Table:
     """The comment's columns."""
-    contracts = by_severity(result.contracts)
+    contracts = rows_of(by_severity(result.contracts))
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     table.add_column("contract", overflow="fold")
     shown = columns(result, contracts)
@@ -94,7 +95,7 @@ def _table(result: GateResult, console: Console) -> Table:
     table.add_column("verdict")
     for row, contract in enumerate(contracts):
         table.add_row(
-            _text(contract.name, limit=60),
+            _text(contract.name, limit=100),
             *(_cell(column, row, contract) for column in shown),
             Text(contract.verdict, _STYLES[contract.verdict]),
         )
@@ -185,7 +186,7 @@ def _print_contract_forecast(console: Console, contract: ContractForecast) -> No
         .append(
             f": {figures.count(contract.fixtures, 'fixture')}, "
             f"at most {figures.count(contract.calls, 'call')}{sooner}, "
-            f"cost {figures.dollars(contract.cost_usd)}{sees}"
+            f"expected cost {figures.dollars(contract.cost_usd)}{sees}"
         )
     )
     if contract.warning:

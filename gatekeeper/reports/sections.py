@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from gatekeeper.contract.trial import Arm
 from gatekeeper.reports import figures
+from gatekeeper.reports.decision import rows_of
 from gatekeeper.reports.harmless import code, code_cell, prose
 from gatekeeper.reports.headline import ICONS, said_in_lead
 from gatekeeper.reports.order import by_severity, worst_reasons
@@ -16,14 +18,14 @@ _LIST_LIMIT = 20
 
 
 def add_table(page: Page, result: GateResult) -> None:
-    """One row a contract, the worst first."""
-    contracts = by_severity(result.contracts)
+    """One row a contract, the worst first, and one for what its base contract says against it."""
+    contracts = rows_of(by_severity(result.contracts))
     shown = columns(result, contracts)
     titles = ["Contract", *(column.title for column in shown), "Verdict"]
     rules = ["---", *("---" if c.justify == "left" else "---:" for c in shown), "---"]
     rows = [
         [
-            code_cell(contract.name, 60),
+            code_cell(contract.name, 100),
             *(_cell(column.cells[row]) for column in shown),
             f"{ICONS[contract.verdict]} {contract.verdict}",
         ]
@@ -103,17 +105,25 @@ def _cell(cell: Cell) -> str:
 
 
 def _soft_failures(contract: ContractResult) -> list[str]:
-    """Checks of severity warn that fail at head: shown, never gating."""
-    fixtures: dict[str, set[str]] = {}
+    """Checks of severity warn that fail at head: shown with base beside, never gating."""
+    failing: dict[str, dict[Arm, set[str]]] = {}
     for fixture in contract.fixtures:
         for warning in fixture.warnings:
-            if warning.arm == "head":
-                fixtures.setdefault(warning.check, set()).add(fixture.id)
+            arms = failing.setdefault(warning.check, {"base": set(), "head": set()})
+            arms[warning.arm].add(fixture.id)
     return [
         f"- {code(contract.name, 60)}: the warning {code(check, 80)} fails on "
-        f"{figures.count(len(ids), 'fixture')} of head; warnings never gate"
-        for check, ids in fixtures.items()
+        f"{_before_and_now(contract, arms)}; warnings never gate"
+        for check, arms in failing.items()
+        if arms["head"]
     ]
+
+
+def _before_and_now(contract: ContractResult, arms: Mapping[Arm, set[str]]) -> str:
+    now = figures.count(len(arms["head"]), "fixture")
+    if contract.base is None:
+        return f"{now} of head"
+    return f"{len(arms['base']):,} → {now}"
 
 
 def _twins(contract: ContractResult) -> list[str]:

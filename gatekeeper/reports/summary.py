@@ -10,7 +10,7 @@ from gatekeeper.result import GateResult
 SUMMARY_LIMIT = 1_000_000
 """GitHub drops a summary above 1 MiB altogether, and the job still passes."""
 
-_DEPTH = Depth(broken=500, others=200, output=4_000, diff=40_000, opinions=50)
+_DEPTH = Depth(broken=500, others=200, output=4_000, diff=40_000)
 
 
 def render_summary(result: GateResult, *, limit: int = SUMMARY_LIMIT) -> str:

@@ -108,7 +108,7 @@ def settings_table(result: SweepResult) -> str:
 def _row(result: SweepResult, number: int) -> str:
     cell = result.cells[number]
     arm = cell.arm
-    mark = "👉" if number == result.recommendation.setting else ""
+    mark = "→" if number == result.recommendation.setting else ""
     today = " (today)" if cell.setting.current else ""
     tokens = figures.NONE if cell.tokens_per_call is None else f"{cell.tokens_per_call:,.0f}"
     cells = (

@@ -20,12 +20,13 @@ from gatekeeper.reports.paired import (
     rates,
     seeable_effect,
 )
+from gatekeeper.reports.resources import cell_lines
 from gatekeeper.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
 from gatekeeper.slo.budget import ErrorBudget
 
 _UNKNOWN = (figures.NONE,)
-_MOST_OBJECTIVES = 3
-"""Of a contract, with their figures in a cell."""
+_MOST_MISSED = 2
+"""Missed objectives of a contract with their figures in a cell; all are in the folded table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,10 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
         found.append(Column("Passed", "right", tuple(_rate(c.head, None) for c in contracts)))
     if any(contract.slo for contract in contracts):
         found.append(Column("SLO", "left", tuple(Cell(_objectives(c)) for c in contracts)))
+    resources = [cell_lines(contract) for contract in contracts]
+    if any(resources):
+        cells = tuple(Cell(lines or _UNKNOWN) for lines in resources)
+        found.append(Column("Cost and latency", "left", cells))
     if any(contract.error_budget and contract.error_budget.events for contract in contracts):
         found.append(Column("Budget left", "right", tuple(Cell(budget_left(c)) for c in contracts)))
     return tuple(found)
@@ -81,7 +86,8 @@ def objective_value(slo: SloResult, value: float | None) -> str:
 def target(slo: SloResult) -> str:
     """What is wanted, with the side on which it lies."""
     sign = "≥" if measure_of(slo.objective).better == "higher" else "≤"
-    return f"{sign} {objective_value(slo, slo.target)}"
+    default = " (default)" if slo.default else ""
+    return f"{sign} {objective_value(slo, slo.target)}{default}"
 
 
 def standing(slo: SloResult, contract: ContractResult) -> str:
@@ -94,19 +100,32 @@ def standing(slo: SloResult, contract: ContractResult) -> str:
         return "open: not measured"
     if contract.paired and ended_early(contract.paired):
         return "open: stopped early"
-    return "open: too few samples"
+    needed = slo.inputs_needed
+    if needed is not None and slo.inputs < needed:
+        return f"open: needs {needed:,} inputs, has {slo.inputs:,}"
+    return "open: could be chance"
 
 
 def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[str]]:
-    """Those that a reader must see one by one, missed ones first, and all others in a few words:
-    `8 met`, `8 open: stopped early`."""
-    unmet = [slo for slo in contract.slo if slo.met is not True]
-    first = sorted(unmet, key=_urgency)
-    if len(first) > _MOST_OBJECTIVES:
-        first = [slo for slo in first if _urgency(slo) < 2][:_MOST_OBJECTIVES]
+    """Those that a reader must see one by one, and all others in a few words: `8 met`.
+
+    That is what is missed, else the one that is most in doubt. Where the comparison decided,
+    nobody waits for the open ones.
+    """
+    unmet = sorted((slo for slo in contract.slo if slo.met is not True), key=_urgency)
+    first = [slo for slo in unmet if slo.met is False][:_MOST_MISSED]
+    decided = not first and contract.paired is not None and is_significant(contract.paired)
+    if not first and not decided and (len(unmet) == 1 or any(_urgency(slo) < 2 for slo in unmet)):
+        first = unmet[:1]
     rest = sorted((slo for slo in contract.slo if slo not in first), key=_urgency)
-    counted = Counter(standing(slo, contract) for slo in rest)
+    counted = Counter(_in_short(slo, contract, decided=decided) for slo in rest)
     return first, [f"{number:,} {words}" for words, number in counted.items()]
+
+
+def _in_short(slo: SloResult, contract: ContractResult, *, decided: bool) -> str:
+    if slo.met is None and decided:
+        return "not judged"
+    return "more missed" if slo.met is False else standing(slo, contract)
 
 
 def _urgency(slo: SloResult) -> int:

@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.harmless import xml_text
 from gatekeeper.reports.samples import sample_document
@@ -131,14 +131,15 @@ def _fixture_rows(result: GateResult) -> Iterator[Row]:
             yield _fixture(result, contract.name, judged_by, fixture)
 
 
-def _judged(contract: ContractResult) -> Iterator[tuple[Arm, FixtureResult]]:
+def _judged(contract: ContractResult) -> Iterator[tuple[JudgedBy, FixtureResult]]:
     """Each fixture with whose contract judged it."""
     yield from (("head", fixture) for fixture in contract.fixtures)
-    if contract.under_base:
-        yield from (("base", fixture) for fixture in contract.under_base.fixtures)
+    before = contract.under_base
+    if before:
+        yield from ((before.judged_by, fixture) for fixture in before.fixtures)
 
 
-def _fixture(result: GateResult, contract: str, judged_by: Arm, fixture: FixtureResult) -> Row:
+def _fixture(result: GateResult, contract: str, judged_by: JudgedBy, fixture: FixtureResult) -> Row:
     return {
         **_run(result),
         "contract": contract,
@@ -191,12 +192,15 @@ SAMPLES = Table(
         "failed_checks": "texts",
         "output": "text",
         "output_raw": "text",
+        "output_length": "whole",
+        "output_sha256": "text",
         "repairs": "texts",
         "checks": "checks",
         "latency_ms": "number",
         "prompt_tokens": "whole",
         "completion_tokens": "whole",
         "cost_usd": "number",
+        "finish_reason": "text",
         "error": "text",
         "shared": "yes_no",
         "request": "text",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.reports.badge import render_badge
 from gatekeeper.reports.comment import render_comment
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.junit import render_junit
 from gatekeeper.reports.machine import render_result
 from gatekeeper.reports.prometheus import render_prometheus
+from gatekeeper.reports.redact import Redactor, environment_redactor
 from gatekeeper.reports.samples import render_samples
 from gatekeeper.reports.sarif import render_sarif
 from gatekeeper.reports.summary import render_summary
@@ -30,8 +32,6 @@ from gatekeeper.result import GateResult
 from gatekeeper.settings import Format
 
 _Render = Callable[[GateResult], str | bytes]
-BINARY = ".parquet"
-"""The ending of the files that are not text."""
 _OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed
 
 # result.json comes last: where it is, the others are.
@@ -64,15 +64,19 @@ def require_formats(formats: Collection[Format]) -> None:
         require_parquet()
 
 
-def forget_reports(out: Path) -> None:
+def forget_reports(out: Path, named: str | None = None) -> None:
     """Remove what an earlier run left, so that a run which ends early is not taken for it.
 
-    Raises UsageError where the folder cannot be one.
+    What cannot be removed is left: writing will say why. `named` is how the user named the
+    folder. Raises UsageError if there is a file in its place.
     """
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: there is a file of that name; name a folder")
+    with contextlib.suppress(OSError):
+        if out.exists() and not out.is_dir():
+            named = named or f"--out {out}"
+            raise UsageError(f"{named}: there is a file of that name; name a folder")
     for name in (*_FORMATS, *_ASKED_FOR):
-        (out / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (out / name).unlink(missing_ok=True)
 
 
 def write_reports(
@@ -80,50 +84,95 @@ def write_reports(
     out: Path,
     formats: Collection[Format] = (),
     *,
-    clean: Callable[[str], str] = str,
+    redact: Redactor | None = None,
+    comment: str | None = None,
 ) -> dict[str, Path]:
     """File name -> path: what every run leaves, and the files of `formats` beside it.
 
-    `clean` takes secrets out of what was asked of the models,
-    which is compressed in the page and cannot be searched there any more.
-    Raises OSError where the folder cannot be written.
+    `result` comes without secrets; `redact` is for what was asked of the models, which no other
+    report shows, and for the finished texts. `comment` is the comment as it is posted. Raises
+    WriteError if a file cannot be written.
     """
+    redact = redact or environment_redactor()
     asked = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
     renders = {name: render for files in (*asked, _FORMATS) for name, render in files.items()}
-    renders["report.html"] = partial(render_html, clean=clean)
-    written = write_files({name: render(result) for name, render in renders.items()}, out)
+    renders["report.html"] = partial(render_html, clean=redact.text)
+    contents = {name: render(result) for name, render in renders.items()}
+    contents |= {} if comment is None else {"comment.md": comment}
+    written = write_files(contents, out, redact=redact)
     for name in _ASKED_FOR:
         if name not in written:
-            (out / name).unlink(missing_ok=True)  # of an earlier run that was asked for it
+            with contextlib.suppress(OSError):
+                (out / name).unlink()  # of an earlier run that was asked for it
     return written
 
 
-def write_files(contents: Mapping[str, str | bytes], out: Path) -> dict[str, Path]:
+def write_files(
+    contents: Mapping[str, str | bytes], out: Path, *, redact: Redactor | None = None
+) -> dict[str, Path]:
     """File name -> path, all of them new or none. The last is the one that says that the others
-    are there. Raises OSError where the folder cannot be written."""
-    out.mkdir(parents=True, exist_ok=True)
-    if out.parent.name == _OWN_FOLDER:
-        (out.parent / ".gitignore").write_text("*\n", "utf-8")
+    are there. `redact` takes secrets out of every text; by default, those of the environment.
+    Raises WriteError, and leaves no file half written."""
+    redact = redact or environment_redactor()
+    with _named(out):
+        out.mkdir(parents=True, exist_ok=True)
+    paths = {name: out / name for name in contents}
+    for path in paths.values():
+        with _named(path):
+            _refuse_folder(path)
     with contextlib.ExitStack() as unfinished:
-        written = {
-            name: _write_beside(out / name, content, unfinished)
-            for name, content in contents.items()
+        if out.parent.name == _OWN_FOLDER:
+            with contextlib.suppress(WriteError, OSError):
+                ignored = out.parent / ".gitignore"
+                _write_beside(ignored, b"*\n", unfinished).replace(ignored)
+        temporaries = {
+            path: _write_beside(path, _bytes_of(contents[name], redact), unfinished)
+            for name, path in paths.items()
         }
         # From here to the end the folder holds files of two runs: none may look complete.
-        (out / list(contents)[-1]).unlink(missing_ok=True)
-        for name, temporary in written.items():
-            temporary.replace(out / name)
-    return {name: out / name for name in contents}
+        last = list(paths.values())[-1]
+        with _named(last):
+            last.unlink(missing_ok=True)
+        for path, temporary in temporaries.items():
+            with _named(path):
+                temporary.replace(path)
+    return paths
 
 
-def _write_beside(path: Path, content: str | bytes, unfinished: contextlib.ExitStack) -> Path:
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Tell which file could not be written: the fault itself names a temporary one, or none."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(path, error) from error
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+
+
+def _bytes_of(content: str | bytes, redact: Redactor) -> bytes:
+    if isinstance(content, bytes):
+        return content  # each value in it was redacted on its own, and nothing cuts or escapes them
+    return redact.text(content).encode(errors="replace")
+
+
+def _write_beside(path: Path, data: bytes, unfinished: contextlib.ExitStack) -> Path:
     """A finished temporary file in the same folder, so that a rename puts it in place."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    unfinished.callback(temporary.unlink, missing_ok=True)
-    data = content.encode(errors="replace") if isinstance(content, str) else content
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    # mkstemp makes files that only their owner reads; later steps may run as another user.
-    temporary.chmod(0o644)
+    with _named(path):
+        # The longest name of a file is short: that of the temporary one does not grow with it.
+        descriptor, name = tempfile.mkstemp(prefix=".gatekeeper.", dir=path.parent)
+        temporary = Path(name)
+        unfinished.callback(_remove, temporary)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        # mkstemp makes files that only their owner reads; later steps may run as another user.
+        temporary.chmod(0o644)
     return temporary
+
+
+def _remove(temporary: Path) -> None:
+    with contextlib.suppress(OSError):
+        temporary.unlink()

@@ -13,6 +13,7 @@ import yaml
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.identity import target_digest
 from gatekeeper.contract.model import Contract, Target
+from gatekeeper.contract.model_params import param_fault
 from gatekeeper.contract.prompt import load_prompt
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import UsageError
@@ -85,7 +86,9 @@ def _targets(
     found = []
     for values in combinations:
         varied = dict(zip((axis.name for axis in axes), values, strict=True))
-        found.append((_target(contract, varied, revision), varied))
+        target = _target(contract, varied, revision)
+        _require_known_params(target.model, axes)
+        found.append((target, varied))
     return found
 
 
@@ -124,6 +127,14 @@ def _require_sound(axes: Sequence[Axis]) -> None:
             f"{settings:,} combinations are more than the {MOST_SETTINGS} that can be compared; "
             "vary fewer values at a time"
         )
+
+
+def _require_known_params(model: str, axes: Sequence[Axis]) -> None:
+    """Before the first call, and not by the provider's refusal of each one."""
+    for axis in axes:
+        fault = None if axis.name in ("model", "prompt") else param_fault(model, axis.name)
+        if fault:
+            raise UsageError(f"--param {axis.name}: {fault[0]} of {model}; {fault[1]}")
 
 
 def said(value: Any) -> str:

@@ -15,24 +15,18 @@ from itertools import combinations
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, duplicates, fixture_results
-from gatekeeper.result import ArmResult
 from gatekeeper.stats.multiple import holm
 from gatekeeper.stats.power import minimum_detectable_effect
 from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.sweep.cell import Cell
 from gatekeeper.sweep.grid import Setting
 from gatekeeper.sweep.measure import Measured
+from gatekeeper.sweep.price import Price, price_of
+
+__all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "weigh_sweep"]
 
 Passes = Mapping[tuple[str, int], bool]
 """Whether the sample passed, by fixture and repetition; unmeasured ones are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A setting and what was measured of it. `tokens_per_call` counts prompt and answer."""
-
-    setting: Setting
-    arm: ArmResult
-    tokens_per_call: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +155,10 @@ def _recommended(
     margin: float,
     measured: Measured,
 ) -> Recommendation:
-    """The cheapest of those that are neither surely worse than the best nor look worse than it
-    by more than the contract's margin. A call without an answer counts as failed: a setting that
-    mostly does not answer is no good one, however good the rest."""
+    """Of those that are neither surely worse than the best nor look worse than it by more than the
+    contract's margin: today's, else the best; but one that takes surely and materially less comes
+    first. A call without an answer counts as failed: a setting that mostly does not answer is no
+    good one, however good the rest."""
     if measured.ended is not None:
         return Recommendation(None, f"the sweep ended early: {measured.ended}")
     rates = {
@@ -180,50 +175,43 @@ def _recommended(
         if best in (pair.first, pair.second) and pair.adjusted <= alpha
     }
     near = [i for i in rates if i not in worse and rates[best] - rates[i] <= margin]
-    measure, price = _price(cells, near)
-    chosen = min(near, key=lambda i: (price[i], -rates[i], not cells[i].setting.current))
-    return Recommendation(chosen, _reason(cells, rates, best, chosen, measure, price, near))
+    price = price_of(cells, measured.outcomes, near)
+    kept = next((i for i in near if cells[i].setting.current), best)
+    cheaper = [i for i in near if price.is_less(i, kept)]
+    chosen = kept
+    if cheaper:
+        least = min(cheaper, key=lambda i: (price.amounts[i], -rates[i]))
+        alike = [i for i in cheaper if not price.is_less(least, i)]
+        chosen = max(alike, key=lambda i: (rates[i], -price.amounts[i]))
+    return Recommendation(chosen, _reason(cells, rates, best, kept, chosen, price, near))
 
 
-def _standing(cell: Cell) -> tuple[float, bool]:
-    """Among equally good ones the cheaper, then the one in use."""
-    return -(cell.arm.cost_per_call_usd or 0.0), cell.setting.current
-
-
-def _price(cells: Sequence[Cell], near: Sequence[int]) -> tuple[str, Mapping[int, float]]:
-    """By cost where it is known of all, else by tokens, else by latency; else all are equal."""
-    ways: tuple[tuple[str, Mapping[int, float | None]], ...] = (
-        ("cost", {i: cells[i].arm.cost_per_call_usd for i in near}),
-        ("tokens", {i: cells[i].tokens_per_call for i in near}),
-        ("latency", {i: cells[i].arm.latency_p95_ms for i in near}),
-    )
-    for name, values in ways:
-        known = {i: value for i, value in values.items() if value is not None}
-        if len(known) == len(near):
-            # Where all cost the same, such as nothing, the price is no reason to change.
-            return name if len(set(known.values())) > 1 else "", known
-    return "", dict.fromkeys(near, 0.0)
+def _standing(cell: Cell) -> tuple[bool, float]:
+    """Among equally good ones the one in use, then the cheaper."""
+    return cell.setting.current, -(cell.arm.cost_per_call_usd or 0.0)
 
 
 def _reason(
     cells: Sequence[Cell],
     rates: Mapping[int, float],
     best: int,
+    kept: int,
     chosen: int,
-    measure: str,
-    price: Mapping[int, float],
+    price: Price,
     near: Sequence[int],
 ) -> str:
     others = len(near) - 1
     rate = f"{rates[chosen]:.1%} of its samples pass"
     if chosen == best and not others:
         return f"{rate}; every other setting is worse, surely or by more than the margin"
-    least = {"cost": "costs least", "tokens": "takes the fewest tokens", "latency": "is quickest"}
-    why = f" and {least[measure]}" if measure else ""
-    if chosen == best:
+    why = ""
+    if chosen != kept:
+        than = "today's" if cells[kept].setting.current else cells[kept].setting.name
+        less = 1 - price.amounts[chosen] / price.amounts[kept]
+        why = f" and {price.verb} surely less than {than} ({less:.0%} less)"
+    elif cells[chosen].setting.current:
+        why = "; it is today's setting, and none takes surely and materially less"
+    if rates[chosen] == rates[best]:
         return f"{rate}, the most{why}; {others} more could not be told from it"
-    saved = ""
-    if measure and price[best]:
-        saved = f" ({1 - price[chosen] / price[best]:.0%} less)"
     named = cells[best].setting.name
-    return f"{rate}, which cannot be told from the best ({named}, {rates[best]:.1%}){why}{saved}"
+    return f"{rate}, which cannot be told from the best ({named}, {rates[best]:.1%}){why}"

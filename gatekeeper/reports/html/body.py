@@ -15,7 +15,8 @@ from gatekeeper.budgets import by_pressure
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.reports import figures
-from gatekeeper.reports.decision import as_base_judges, decision_rows
+from gatekeeper.reports.decision import as_base_judges, decision_rows, rows_of
+from gatekeeper.reports.glance import at_a_glance
 from gatekeeper.reports.harmless import clip, plain, visible
 from gatekeeper.reports.headline import headline, lead, what_happened
 from gatekeeper.reports.html import charts, markup
@@ -24,8 +25,9 @@ from gatekeeper.reports.html.samples import Judging, Packed
 from gatekeeper.reports.opinions import TOO_SURE, opinion_rows
 from gatekeeper.reports.order import by_severity, worst_reasons
 from gatekeeper.reports.page import Page
-from gatekeeper.reports.paired import ended_early
+from gatekeeper.reports.paired import decided_by, ended_early
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.resources import changed
 from gatekeeper.reports.sections import add_notes, add_reasons, footer
 from gatekeeper.reports.table import columns, share_left
 from gatekeeper.result import ArmResult, ContractResult, GateResult, PastRun
@@ -65,6 +67,7 @@ def render_body(result: GateResult, judged: Sequence[Judging], detailed: int) ->
         .render(
             verdict=result.verdict,
             headline=markup.inline(_without_icon(headline(result))),
+            glance=_glance(result),
             lead=[markup.inline(paragraph) for paragraph in lead(result)],
             footer=markup.inline(
                 footer(result, __version__).removeprefix("<sub>").removesuffix("</sub>")
@@ -104,6 +107,25 @@ def _templates() -> Environment:
     return made
 
 
+def _glance(result: GateResult) -> dict[str, Any] | None:
+    """The edited lines and the most telling fixture, for the top of the page."""
+    found = at_a_glance(result)
+    if found is None:
+        return None
+    edit, example = found.edit, found.example
+    lines = [visible(line) for line in edit.lines] if edit else []
+    return {
+        "where": clip(plain(edit.where), 120) if edit else "",
+        "lines": [("added" if line[:1] == "+" else "removed", line) for line in lines],
+        "more": edit.more if edit else 0,
+        "fixture": clip(plain(example.fixture), 80) if example else "",
+        "tally": example.tally if example else "",
+        "check": clip(plain(example.check), 60) if example else "",
+        "message": clip(plain(example.message), 200) if example else "",
+        "rows": [(label, visible(text)) for label, text in example.rows] if example else [],
+    }
+
+
 def _without_icon(heading: str) -> str:
     """The comment's heading; the page has an icon of its own in front of it."""
     return heading.removeprefix("## ").partition(" ")[2]
@@ -111,11 +133,13 @@ def _without_icon(heading: str) -> str:
 
 def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) -> dict[str, Any]:
     """Titles and cells of the comment's table, with what each column is sorted by."""
+    own = {contract.path: number for number, contract in enumerate(ranked)}
+    ranked = rows_of(ranked)
     shown = columns(result, ranked)
     rows = [
         {
-            "name": clip(plain(contract.name), 80),
-            "link": f"#contract-{row}" if row < linked else "",
+            "name": clip(plain(contract.name), 120),
+            "link": f"#contract-{own[contract.path]}" if own[contract.path] < linked else "",
             "verdict": contract.verdict,
             "rank": _VERDICTS.index(contract.verdict),
             "cells": [
@@ -153,6 +177,8 @@ def _sort_key(title: str, contract: ContractResult) -> float | str:
             missed = sum(slo.met is False for slo in contract.slo)
             # A missed objective is worse than any number of open ones.
             found = missed + 0.01 * sum(slo.met is None for slo in contract.slo)
+        case "Cost and latency":
+            found = max((c.relative or 0.0 for c in changed(contract)), default=None)
         case "Budget left" if budget and budget.budget > 0:
             found = budget.left / budget.budget
     return "" if found is None else found
@@ -181,6 +207,7 @@ def _section(
         "measured": "Both arms" if contract.base and contract.head else "What was measured",
         "arms": [_arm(label, arm) for label, arm in _arms(contract) if arm],
         "strip": Markup(charts.interval_strip(contract)),  # noqa: S704
+        "before": _as_before(before) if before else None,
         "models": _model_change(contract),
         "changes": [_change(change) for change in changes[:_SECTIONS]],
         "more_changes": max(0, len(changes) - _SECTIONS),
@@ -190,6 +217,16 @@ def _section(
         "decided": markup.blocks("\n".join(decided)),
         "opinions": _opinions(contract),
         "judgings": [(judged.index(j), clip(plain(j.label), 120), len(j.fixtures)) for j in mine],
+    }
+
+
+def _as_before(before: ContractResult) -> dict[str, Any]:
+    """How the base contract judged, beside head's own."""
+    return {
+        "name": clip(plain(before.name.rpartition(", ")[2]), 120),
+        "strip": Markup(charts.interval_strip(before)),  # noqa: S704
+        "said": markup.inline(decided_by(before.paired)) if before.paired else "",
+        "arms": [_arm(label, arm) for label, arm in _arms(before) if arm],
     }
 
 

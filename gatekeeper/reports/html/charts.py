@@ -75,6 +75,7 @@ def success_trend(
         chart,
         ("Run", "Success rate", "Interval", "Samples", "Commit"),
         table,
+        "trend",
     )
 
 
@@ -89,7 +90,13 @@ def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) ->
         return ""
     events = [event for run in past if (event := run.events.get(budget.objective))]
     found = [
-        error_budget((e for e in events if e.time <= run.time), good_share, budget.window, run.time)
+        error_budget(
+            (e for e in events if e.time <= run.time),
+            good_share,
+            budget.window,
+            run.time,
+            alpha=None,
+        )
         for run in runs
     ]
     points = [*zip(map(_day, runs), found, strict=True), ("now", budget)]
@@ -109,6 +116,7 @@ def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) ->
         chart,
         ("Run", "Left", "Failures left", "Failures allowed"),
         table,
+        "left",
     )
 
 
@@ -172,6 +180,7 @@ def token_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
         chart,
         ("Arm", "Prompt tokens", "Answer tokens", "Cost of a call"),
         table,
+        "parts",
     )
 
 
@@ -251,13 +260,17 @@ def _pygal(kind: str, **options: Any) -> Any:
     return getattr(pygal, kind)(**(chosen | options))
 
 
-def _figure(title: str, says: str, chart: Any, columns: Row, rows: Sequence[Row]) -> str:
+def _figure(
+    title: str, says: str, chart: Any, columns: Row, rows: Sequence[Row], kind: str = ""
+) -> str:
+    """`kind` names what its colours mean if they are not base and head, in this order."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(visible(value))}</td>' for value in row)}</tr>" for row in rows
     )
     return (
-        f'<figure class="chart"><figcaption><b>{escape(title)}</b> {escape(says)}</figcaption>'
+        f'<figure class="{f"chart {kind}".rstrip()}"><figcaption>'
+        f"<b>{escape(title)}</b> {escape(says)}</figcaption>"
         f"{_svg(chart, f'{title}. {says}')}"
         f"<details><summary>{escape(title)} as a table</summary>"
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(title)}">'

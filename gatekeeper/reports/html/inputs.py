@@ -14,8 +14,9 @@ Messages = Sequence[Message]
 def distinct_parts(inputs: Mapping[str, Messages]) -> dict[str, str]:
     """Fixture -> the texts in which it differs from the others, one paragraph a message.
 
-    Whole words are kept: where all values begin with the same letter it still belongs to them.
-    Of a single fixture, and where the conversations differ in shape, it is the last message.
+    Whole lines are kept: what all values begin with, such as the mark of a document, still
+    belongs to them. Of a single fixture, and if the conversations differ in shape, it is the last
+    message.
     """
     shapes = {tuple(message.role for message in messages) for messages in inputs.values()}
     if len(inputs) < 2 or len(shapes) != 1:
@@ -33,22 +34,15 @@ def distinct_parts(inputs: Mapping[str, Messages]) -> dict[str, str]:
 
 
 def _common(texts: Sequence[str]) -> tuple[int, int]:
-    """How many characters at the beginning and at the end all texts share, in whole words."""
+    """How many characters at the beginning and at the end all texts share, in whole lines."""
     beginning = _shared(texts)
     if all(text == beginning for text in texts):
         return len(beginning), 0
-    start = len(beginning) - _last_word(beginning)
+    start = beginning.rfind("\n") + 1
     # What is taken from the beginning cannot be taken from the end once more.
     ending = _shared([text[start:][::-1] for text in texts])[::-1]
-    return start, len(ending) - _last_word(ending[::-1])
-
-
-def _last_word(text: str) -> int:
-    """How long the word is with which the text ends; 0 where it ends with a space. In a time that
-    grows with the text: a pattern that looks for its end would start anew at every character."""
-    if not text or text[-1].isspace():
-        return 0
-    return len(text.rsplit(maxsplit=1)[-1])
+    line = ending.find("\n")
+    return start, 0 if line < 0 else len(ending) - line
 
 
 def _shared(texts: Sequence[str]) -> str:

@@ -26,11 +26,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import clip, visible
 from gatekeeper.reports.html.inputs import distinct_parts
 from gatekeeper.reports.order import by_loss, by_severity
+from gatekeeper.reports.paired import judged_by_base
 from gatekeeper.result import ArmResult, ContractResult, FixtureResult, GateResult
 
 TEXT_LIMIT = 20_000
@@ -81,7 +82,9 @@ class _Item:
 
 def judgings(result: GateResult) -> tuple[Judging, ...]:
     """In the order of the report: the worst contract first, then what its base contract saw."""
-    groups: dict[tuple[str, Arm], dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[tuple[str, JudgedBy], dict[str, list[Outcome]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for outcome in result.outcomes:
         trial = outcome.sample.trial
         groups[trial.contract, trial.judged_by][trial.fixture].append(outcome)
@@ -119,7 +122,7 @@ def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
 
 
 def _judgings_of(
-    contract: ContractResult, groups: Mapping[tuple[str, Arm], Mapping[str, Sequence[Outcome]]]
+    contract: ContractResult, groups: Mapping[tuple[str, JudgedBy], Mapping[str, Sequence[Outcome]]]
 ) -> list[Judging]:
     own = groups.get((contract.name, "head"), {})
     found = [
@@ -134,8 +137,8 @@ def _judgings_of(
     ]
     before = contract.under_base
     if before is not None:
-        label = f"{contract.name}, judged by the base contract"
-        others = groups.get((contract.name, "base"), {})
+        label = f"{contract.name}, {judged_by_base(before)}"
+        others = groups.get((contract.name, before.judged_by), {})
         found.append(
             Judging(
                 contract.name, label, before.base, before.head, worst_first(before.fixtures), others
@@ -281,6 +284,8 @@ def _facts(outcome: Outcome) -> str:
             facts.append(f"{tokens} tokens")
         if completion.cost_usd is not None:
             facts.append(figures.dollars(completion.cost_usd))
+        if completion.finish_reason not in (None, "stop"):
+            facts.append(f"ended with {completion.finish_reason}")
         if completion.replayed:
             facts.append("from a recording")
     if outcome.score is not None:

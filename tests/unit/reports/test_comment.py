@@ -190,7 +190,7 @@ def test_an_untouched_prompt_gets_one_quiet_line() -> None:
 
 def test_a_removed_contract() -> None:
     comment = _read(examples.REMOVED)
-    assert "## ❌ Do not merge: the contract `greeting` was removed" in comment
+    assert "## ❌ Do not merge: `greeting` was removed" in comment
     assert "Put the contract back" in comment
     assert "`greeting` ran because of `contracts/greeting.yaml` deleted" in comment
 
@@ -223,7 +223,7 @@ def test_the_title_says_what_is_at_fault(code: str, said: str) -> None:
 def test_several_failures_are_counted() -> None:
     names = ("a", "b", "c")
     comment = _read(examples.result(*(examples.failing_contract(name) for name in names)))
-    assert "## ❌ Do not merge: `a` got worse and 2 more" in comment
+    assert "## ❌ Do not merge: `a`, `b` and 1 more got worse" in comment
     assert "The table shows 2 more." in comment
 
 
@@ -261,7 +261,7 @@ def test_duplicates_and_warnings_are_worth_knowing() -> None:
         *(replace(contract.fixtures[n], duplicate_of="nn-004") for n in range(7, 14)),
     ]
     comment = _read(examples.result(replace(contract, fixtures=tuple(fixtures))))
-    assert "the warning `is polite` fails on 2 fixtures of head; warnings never gate" in comment
+    assert "the warning `is polite` fails on 1 → 2 fixtures; warnings never gate" in comment
     assert "7 fixtures repeat the input of another and counts with it" not in comment
     assert "7 fixtures repeat the input of another: `rb-007` = `nn-004`" in comment
     assert "and 2 more" in comment
@@ -282,7 +282,7 @@ def test_a_full_run_has_no_arms_to_compare() -> None:
     assert "| Contract | Passed | SLO | Budget left | Verdict |" in comment
     assert "against" not in comment.splitlines()[-1]
     bare = replace(examples.RUN, contracts=(replace(examples.RUN.contracts[0], reasons=()),))
-    assert "`order-id`: 58 of 60 fixtures pass." in _read(bare)
+    assert "`order-id`: 290 of 300 samples pass." in _read(bare)
     failed = replace(examples.RUN, verdict="fail", exit_code=1)
     assert "A contract does not hold" in _read(failed)
     assert "Not enough evidence" in _read(replace(examples.RUN, verdict="inconclusive"))

@@ -21,7 +21,7 @@ def _read(result: GateResult) -> str:
 
 def _frozen(*objectives: str, until: datetime | None) -> GateResult:
     spent = tuple(
-        ErrorBudget("28d", 100, 5.0, 9, -4.0, objective=name, frozen_until=until)
+        ErrorBudget("28d", 100, 5.0, 14, -9.0, objective=name, freezes_at=13, frozen_until=until)
         for name in objectives
     )
     reason = Reason("budget", "The error budget of the objective is spent.", "fail")

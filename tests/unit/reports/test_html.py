@@ -327,11 +327,17 @@ def test_distinct_parts_lose_nothing_that_differs(
     assert len(set(parts.values())) == len({m[0].content for m in inputs.values()})
 
 
-def test_distinct_parts_are_whole_words() -> None:
+def test_distinct_parts_are_whole_lines() -> None:
     said = {
-        n: (Message("system", "Same"), Message("user", f"Tag {n}, please")) for n in ("wet", "web")
+        n: (
+            Message("system", "Same"),
+            Message("user", f"Documents:\n[doc-1] The {n} sock\n[doc-2] Both\nAnswer."),
+        )
+        for n in ("wet", "red")
     }
-    assert distinct_parts(said) == {"wet": "wet,", "web": "web,"}
+    assert distinct_parts(said) == {n: f"[doc-1] The {n} sock" for n in ("wet", "red")}
+    one = {n: (Message("user", f"[doc-1] {n}, please"),) for n in ("wet", "web")}
+    assert distinct_parts(one) == {n: f"[doc-1] {n}, please" for n in ("wet", "web")}
 
 
 def test_of_one_input_it_is_the_last_message() -> None:

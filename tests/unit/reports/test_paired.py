@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from markdown_it import MarkdownIt
 from unit.reports import early_examples, examples
 
 from gatekeeper.reports.comment import render_comment
 from gatekeeper.reports.explanation import render_explanation
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.opinions import opinion_rows
 from gatekeeper.reports.paired import counts, decided_by, ended_early, p_value
-from gatekeeper.result import GateResult, UnderBase
+from gatekeeper.reports.summary import render_summary
+from gatekeeper.result import ContractResult, GateResult, UnderBase
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
@@ -21,10 +23,6 @@ def _read(result: GateResult) -> str:
 
 def _lead(result: GateResult) -> str:
     return _read(result).splitlines()[3]
-
-
-def _folded(comment: str, summary: str) -> str:
-    return comment.split(f"<summary>{summary}", 1)[1].split("</details>")[0]
 
 
 def test_a_regression_found_at_once_says_how_soon() -> None:
@@ -71,7 +69,7 @@ def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
 def test_an_early_estimate_is_one_in_every_report() -> None:
     comment = _read(early_examples.EARLY)
     assert "| **about −100 points**<br>early estimate | 0.0020 |" in comment
-    assert "[−100, −55]" not in comment.split("Second opinions")[0]
+    assert "[−100, −55]" not in comment
     explained = render_explanation(early_examples.EARLY, "speech-tag").replace("\u00a0", " ")
     assert "about −100 points in the pass rate, estimated after an early stop" in explained
     assert "[−100, −55]" not in explained
@@ -137,36 +135,50 @@ def test_the_deciding_test_is_named_with_its_level() -> None:
     assert "level 0.0125, by Holm over 4 comparisons: no p-value; 0 broke" in several
 
 
-def test_second_opinions_are_folded_and_point_to_their_explanation() -> None:
-    comment = _read(early_examples.EARLY)
-    folded = _folded(comment, "Second opinions: other methods on the same samples</summary>")
-    assert "None of these decides." in folded
-    assert "`docs/statistics.md`" in folded
+def _opinions(contract: ContractResult, *, adjusted: bool = False) -> list[str]:
+    return [row.replace("\u00a0", " ") for row in opinion_rows(contract, adjusted=adjusted)]
+
+
+def test_second_opinions_are_in_the_page_and_not_in_the_comment() -> None:
+    rows = _opinions(early_examples.early_contract())
     for row in (
         "| exact McNemar test | p 0.0020, 0.0039 two-sided, 0.0010 mid-p |",
         "| McNemar's chi-square, two-sided | p 0.0077 corrected, 0.0027 uncorrected |",
         "| effect size | Cohen's h −3.14 |",
-        "| probability that head is worse (Bayes) | &gt; 99.9 % |".replace("&gt;", ">"),
+        "| probability that head is worse (Bayes) | > 99.9 % |",
         "| difference in points, Newcombe | [−100, −55] |",
         "| latency, head less base | +310 ms [+120 ms, +505 ms] |",
         "| cost of a call, head less base | +0.0000040 USD |",
         "| success rate, Wilson | head 0 % to 29.9 % |",
         "| latency p95 | head 640 ms to 1,210 ms |",
     ):
-        assert row in folded
-    assert "sampling ended as soon as the answer was sure, so they look surer" in folded
+        assert row in rows
     # One comparison has nothing to share the level with.
-    assert "Benjamini" not in folded
-    assert "Second opinions" not in _read(examples.PASS)
+    assert not any("Benjamini" in row for row in rows)
+    for render in (render_comment, render_summary):
+        assert "McNemar's chi-square" not in render(early_examples.EARLY)
+    page = render_html(early_examples.EARLY)
+    assert "sampling ended as soon as the answer was sure, so they look surer" in page
+
+
+def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:
+    contract = early_examples.early_contract()
+    assert contract.paired
+    assert contract.paired.latency_difference_ms
+    point = ConfidenceInterval(-1.0, -1.0)
+    latency = replace(contract.paired.latency_difference_ms, interval=point)
+    paired = replace(contract.paired, intervals={"newcombe": point}, latency_difference_ms=latency)
+    rows = _opinions(replace(contract, paired=paired))
+    assert not any("Newcombe" in row for row in rows)
+    assert "| latency, head less base | +310 ms |" in rows
 
 
 def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
     both = early_examples.early_contract(), early_examples.not_worse_contract()
     worse, calm = (replace(c, paired=replace(c.paired, family=2)) for c in both if c.paired)
-    comment = _read(examples.result(worse, calm))
-    assert "level 0.05, by Holm over 2 comparisons" in comment
-    assert "Second opinions: other methods on the same samples of <code>order-id</code>" in comment
-    assert "| the deciding test, adjusted by Benjamini and Hochberg | p 0.0040 |" in comment
+    assert "level 0.05, by Holm over 2 comparisons" in _read(examples.result(worse, calm))
+    row = "| the deciding test, adjusted by Benjamini and Hochberg | p 0.0040 |"
+    assert row in _opinions(worse, adjusted=True)
 
 
 def test_methods_without_a_label_keep_their_name_and_tiny_p_values_their_sign() -> None:
@@ -178,12 +190,11 @@ def test_methods_without_a_label_keep_their_name_and_tiny_p_values_their_sign() 
         paired=replace(contract.paired, beside={"sign_flip": 1e-9, "a|b": 0.5, "new_test": 2.0}),
         head=replace(contract.head, intervals={"new_way": contract.head.interval}),  # type: ignore[dict-item]
     )
-    comment = _read(examples.result(found))
-    assert "| sign-flip test | p &lt; 0.0001 |" in comment
-    assert "| `new_test` | 2 |" in comment
-    assert "| a&#124;b | 0.5 |" in comment
-    assert "| success rate, `new_way` | head 0 % to 21.7 % |" in comment
-    MarkdownIt("commonmark").enable("table").parse(comment)
+    rows = _opinions(found)
+    assert "| sign-flip test | p &lt; 0.0001 |" in rows
+    assert "| `new_test` | 2 |" in rows
+    assert "| a&#124;b | 0.5 |" in rows
+    assert "| success rate, `new_way` | head 0 % to 21.7 % |" in rows
 
 
 def test_cheaper_and_quicker_have_their_sign() -> None:
@@ -195,22 +206,16 @@ def test_cheaper_and_quicker_have_their_sign() -> None:
     paired = replace(
         contract.paired, latency_difference_ms=same, cost_difference_usd=less, beside={}
     )
-    comment = _read(examples.result(replace(contract, paired=paired)))
-    assert "| latency, head less base | 0 ms |" in comment
-    assert "| cost of a call, head less base | −0.50 USD [+120.00 USD, +505.00 USD] |" in comment
-
-
-def test_many_contracts_keep_the_second_opinions_of_the_worst() -> None:
-    many = [early_examples.early_contract(f"tagger-{n}") for n in range(6)]
-    assert _read(examples.result(*many)).count("Second opinions") == 3
+    rows = _opinions(replace(contract, paired=paired))
+    assert "| latency, head less base | 0 ms |" in rows
+    assert "| cost of a call, head less base | −0.50 USD [+120.00 USD, +505.00 USD] |" in rows
 
 
 def test_a_full_run_shows_the_intervals_of_its_one_arm() -> None:
     contract = replace(early_examples.early_contract(), base=None, paired=None)
-    comment = _read(examples.result(contract, kind="run", base_sha=None))
-    assert "| success rate, Wilson | head 0 % to 29.9 % |" in comment
-    assert "Benjamini" not in comment
-    assert "surer than they are" not in comment
+    assert "| success rate, Wilson | head 0 % to 29.9 % |" in _opinions(contract)
+    page = render_html(examples.result(contract, kind="run", base_sha=None))
+    assert "surer than they are" not in page
 
 
 def test_what_the_base_contract_found_has_its_own_lines() -> None:

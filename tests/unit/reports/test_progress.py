@@ -112,6 +112,30 @@ def test_what_a_contract_with_an_answer_would_have_drawn_takes_no_time() -> None
     assert "at most 3 min 10 s left" in _text(console)
 
 
+@pytest.mark.parametrize(
+    ("total", "calls", "seconds", "told"),
+    [
+        (400, 1, 60, False),
+        (400, 30, 2, False),
+        (400, 20, 6, True),
+        (12, 3, 6, True),
+        (12, 2, 6, False),
+    ],
+)
+def test_the_time_left_is_told_once_it_means_something(
+    total: int, calls: int, seconds: float, told: bool
+) -> None:
+    clock, console = _Clock(), _terminal()
+    progress = TerminalProgress(console, clock)
+    progress.started(total)
+    for _ in range(calls):
+        clock.now += seconds / calls
+        progress.advanced()
+    shown = "at most" in progress._state()
+    progress.finished()
+    assert shown is told
+
+
 def test_samples_of_a_run_that_compares_nothing() -> None:
     clock, console = _Clock(), _log()
     with TerminalProgress(console, clock) as progress:
@@ -138,7 +162,7 @@ def test_a_terminal_is_drawn_on_and_one_line_stays() -> None:
     progress.advanced(cost_usd=0.02)
     progress.finished()
     rows = _drawn(console).splitlines()
-    assert any("sampling: 1 of 1,200, 1.0/s, cost 0.020 USD, at most" in row for row in rows)
+    assert any("sampling: 1 of 1,200, 1.0/s, cost 0.020 USD" in row for row in rows)
     order = [row.split()[0] for row in rows if "broke" in row]
     assert order[:3] == ["order-id", "speech-tag", "greeting"]
     (tags, *_) = [row for row in rows if row.startswith("speech-tag")]

@@ -8,6 +8,7 @@ import json
 import re
 import time
 from dataclasses import replace
+from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
@@ -59,6 +60,7 @@ ENCODINGS = {
     "JSON with slashes": lambda s: json.dumps(s)[1:-1].replace("/", "\\/"),
     "Python": lambda s: "".join(f"\\U{ord(c):08x}" for c in s),
     "JavaScript": lambda s: "".join(f"\\u{{{ord(c):x}}}" for c in s),
+    "octal": lambda s: "".join(f"\\{byte:03o}" for byte in s.encode("latin-1")),
     "HTML": html.escape,
     "HTML twice": lambda s: html.escape(html.escape(s)),
     "HTML decimal": lambda s: "".join(f"&#{ord(c)};" for c in s),
@@ -74,6 +76,8 @@ ENCODINGS = {
     "XML": lambda s: html.escape(xml_text(s)),
     "cut": lambda s: s[:8] + "…",
     "cut in ASCII": lambda s: s[:-1] + "...",
+    "cut before": lambda s: "…" + s[-8:],
+    "cut before, with a space": lambda s: " … " + s[1:],
 }
 BASE64 = {
     "base64": lambda s: base64.b64encode(s.encode()).decode(),
@@ -243,3 +247,58 @@ def test_a_file_of_samples_is_redacted_in_seconds() -> None:
     started = time.process_time()
     assert Redactor(secrets).text(text) == text
     assert time.process_time() - started < 5
+
+
+class _Pair(NamedTuple):
+    name: str
+    said: str
+
+
+def test_the_fields_of_a_named_tuple_are_redacted() -> None:
+    assert Redactor([TOKEN]).value(_Pair("a", f"is {TOKEN}")) == _Pair("a", "is ***")
+
+
+def test_an_end_without_an_ellipsis_before_it_is_ordinary_text() -> None:
+    text = f"… and then {TOKEN[-10:]}, {TOKEN[-12:]}"
+    assert Redactor([TOKEN]).text(text) == text
+
+
+def test_ends_that_follow_one_another_take_linear_time() -> None:
+    text = "…" + TOKEN[-8:] * 50_000
+    started = time.perf_counter()
+    Redactor([TOKEN]).text(text)
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("length", [16, 17, 23, 30])
+@pytest.mark.parametrize("at", [0, 1, 4, 7, 8, 10])
+def test_any_long_part_of_a_key_is_found(at: int, length: int) -> None:
+    part = TOKEN[at : at + length]
+    assert Redactor([TOKEN]).text(f"a {part} b {part}") == "a *** b ***"
+
+
+@pytest.mark.parametrize("at", range(len(TOKEN) - 15))
+def test_fifteen_characters_of_a_key_may_be_chance_and_sixteen_are_none(at: int) -> None:
+    redacting = Redactor([TOKEN])
+    assert redacting.text(f"<{TOKEN[at : at + 15]}>") == f"<{TOKEN[at : at + 15]}>"
+    assert redacting.text(f"<{TOKEN[at : at + 16]}>") == "<***>"
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("/home/runner/work/project/project/key-1.json", "/home/runner/work/project/report.html"),
+        ("https://models.example.com/v1/tenants/77", "https://models.example.com/v1/tenants/78"),
+        ("a-placeholder-that-nobody-needs-1", "a-placeholder-that-nobody-wants"),
+        ("several words of prose, number 1", "several words of prose, number 2"),
+    ],
+)
+def test_a_part_of_a_path_an_address_or_prose_is_ordinary_text(secret: str, text: str) -> None:
+    assert Redactor([secret]).text(text) == text
+
+
+def test_parts_that_follow_one_another_take_linear_time() -> None:
+    text = f"{TOKEN[:15]}-{TOKEN[20:30]}" * 50_000 + TOKEN[5:25] * 50_000
+    started = time.process_time()
+    assert TOKEN[5:25] not in Redactor([TOKEN, "ab" * 100 + "1"]).text(text)
+    assert time.process_time() - started < 3

@@ -214,17 +214,19 @@ def test_what_a_check_would_run() -> None:
     assert "speech-tag  contracts/speech-tag.yaml" in text
     assert "  modified prompts/a.md" in text
     assert (
-        "40 fixtures, at most 400 calls, cost 0.0084 USD, can show a drop of 12 points at best"
-        in text
+        "40 fixtures, at most 400 calls, expected cost 0.0084 USD, "
+        "can show a drop of 12 points at best" in text
     )
     assert "prompts/b.md changed and has no contract." in text
     assert "Shallow clone." in text
-    assert text.endswith("1 contract affected, 12 not; at most 400 calls, cost 0.0084 USD.\n")
+    assert text.endswith(
+        "1 contract affected, 12 not; at most 400 calls, expected cost 0.0084 USD.\n"
+    )
 
 
 def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> None:
     text = _forecast(_Forecast((_ContractForecast(may_stop_early=True, warning="Too few."),)))
-    assert "at most 400 calls (fewer where it is sure sooner), cost" in text
+    assert "at most 400 calls (fewer where it is sure sooner), expected cost" in text
     assert "\n  ⚠️ Too few.\n" in text
     assert "can show" not in text  # the warning says it
     assert "⚠️" not in _forecast(_Forecast())
@@ -246,7 +248,7 @@ def test_a_removed_contract_and_an_unknown_price() -> None:
     unpriced = _ContractForecast(cost_usd=None, minimum_detectable_effect=None, model=None)
     text = _forecast(_Forecast(contracts=(gone, unpriced), cost_usd=None))
     assert "removed at head: nothing to sample" in text
-    assert "unknown: 40 fixtures, at most 400 calls, cost unknown\n" in text
+    assert "unknown: 40 fixtures, at most 400 calls, expected cost unknown\n" in text
 
 
 def test_nothing_would_run() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -12,7 +14,7 @@ from typing import get_args
 import pytest
 from unit.reports import examples
 
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.reports import write
 from gatekeeper.reports.write import forget_reports, require_formats, write_reports
 from gatekeeper.settings import Format
@@ -65,13 +67,13 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(
     real = Path.replace
 
     def full(self: Path, target: os.PathLike[str]) -> Path:
-        if "junit" in self.name:
-            raise OSError("no space left on device")
+        if "junit" in Path(target).name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(self, target)
 
     write_reports(examples.FAIL, tmp_path)
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(WriteError, match=r"junit\.xml.*[Nn]o space left"):
         write_reports(examples.PASS, tmp_path)
     # What is left is whole, but of two runs: so the file that says "complete" is gone.
     left = sorted(path.name for path in tmp_path.iterdir())
@@ -80,7 +82,7 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("here first")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(WriteError, match=r"out: .*\(File exists\)"):
         write_reports(examples.PASS, tmp_path / "out")
 
 
@@ -116,3 +118,60 @@ def test_a_format_that_cannot_be_written_is_refused_beforehand(
     require_formats(["badge", "prometheus", "sarif"])
     with pytest.raises(UsageError, match="pyarrow"):
         require_formats(["sarif", "parquet"])
+
+
+@pytest.mark.parametrize("name", ["result.json", "comment.md"])
+def test_a_folder_in_the_place_of_a_report_is_named_and_nothing_is_written(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(WriteError, match=name):
+        write_reports(examples.PASS, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT])
+def test_a_file_that_cannot_be_made_is_named_by_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), "/temporary/name")
+
+    write_reports(examples.PASS, tmp_path)
+    before = (tmp_path / "result.json").read_bytes()
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    with pytest.raises(WriteError, match=r"comment\.md") as raised:
+        write_reports(examples.FAIL, tmp_path)
+    assert raised.value.exit_code == 3
+    assert "/temporary/name" not in str(raised.value)
+    assert (tmp_path / "result.json").read_bytes() == before
+
+
+def test_links_in_the_folder_are_replaced_and_not_followed(tmp_path: Path) -> None:
+    """The checkout may hold them; what they lead to is not the gate's."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    out = tmp_path / ".gatekeeper/out"
+    out.mkdir(parents=True)
+    for link in (out.parent / ".gitignore", out / "result.json", out / "comment.md"):
+        link.symlink_to(victim)
+    write_reports(examples.PASS, out)
+    assert victim.read_text() == "mine"
+    assert (out.parent / ".gitignore").read_text() == "*\n"
+    assert not (out / "result.json").is_symlink()
+
+
+def test_a_folder_in_the_place_of_gitignore_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".gatekeeper/.gitignore").mkdir(parents=True)
+    write_reports(examples.PASS, tmp_path / ".gatekeeper/out")
+    assert (tmp_path / ".gatekeeper/out/result.json").is_file()
+    left = [path.name for path in (tmp_path / ".gatekeeper").iterdir()]
+    assert sorted(left) == [".gitignore", "out"]
+
+
+def test_what_cannot_be_removed_is_left(tmp_path: Path) -> None:
+    (tmp_path / "result.json").mkdir()
+    (tmp_path / "comment.md").write_text("old")
+    forget_reports(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+    forget_reports(tmp_path / ("x" * 300))

@@ -121,7 +121,7 @@
 
   const text = (at) => (at < 0 ? null : texts[at]);
   const samplesOf = (fixture) => fixture.samples.map(asSample);
-  const failedChecks = (fixture) => new Set(fixture.samples.flatMap((row) => (row[PLACES.sample.arm] ? row[PLACES.sample.judgements].filter(([, passed]) => passed === false).map(([check]) => check) : [])));
+  const failedChecks = (fixture) => new Set(fixture.samples.flatMap((row) => (row[PLACES.sample.arm] ? row[PLACES.sample.judgements].filter(([, passed, , severity]) => passed === false && severity !== "warn").map(([check]) => check) : [])));
 
   const STATES = {
     broke: (fixture) => fixture.change === "broke",
@@ -195,10 +195,12 @@
 
   function fixtureRow(fixture) {
     const [name, label] = standing(fixture);
+    const failing = fixture.headPassed === false ? [...failedChecks(fixture)] : [];
     const body = element("div", { class: "samples", hidden: true });
     const button = element("button", { type: "button", class: "fixture", "aria-expanded": "false" },
       icon(name, label), element("b", {}, text(fixture.id)),
       fixture.category >= 0 && element("span", { class: "tag" }, text(fixture.category)),
+      failing.length > 0 && element("span", { class: "failing" }, `fails ${failing.map(text).join(", ")}`),
       element("span", { class: "tally" }, hasBase(fixture) ? `base ${fixture.base} · head ${fixture.head}` : fixture.head),
       element("span", { class: `state ${name}` }, label));
     button.addEventListener("click", () => {

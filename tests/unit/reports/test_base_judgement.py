@@ -1,0 +1,75 @@
+"""A failure that the base contract found shows the base contract's figures."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+from unit.reports import examples
+
+from gatekeeper.contract.trial import JudgedBy
+from gatekeeper.reports.comment import render_comment
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.screen import show_result
+from gatekeeper.result import ContractResult, GateResult, UnderBase
+
+
+def _found_by_base(judged_by: JudgedBy = "base") -> ContractResult:
+    """Head's own contract sees nothing, because head changed what it expects."""
+    worse = examples.failing_contract()
+    assert worse.head
+    calm = examples.passing_contract("speech-tag", 40)
+    before = UnderBase(
+        worse.base, worse.head, worse.paired, worse.slo, worse.fixtures, judged_by=judged_by
+    )
+    reason = replace(worse.reasons[0], judged_by=judged_by)
+    return replace(calm, verdict="fail", reasons=(*calm.reasons, reason), under_base=before)
+
+
+def _rows(result: GateResult) -> list[list[str]]:
+    lines = render_comment(result).replace("\u00a0", " ").splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("| Contract |"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line:
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+@pytest.mark.parametrize("judged_by", ["base", "base_settings"])
+def test_the_base_contracts_judgement_has_its_own_row(judged_by: JudgedBy) -> None:
+    own, before = _rows(examples.result(_found_by_base(judged_by)))
+    assert own[0] == "`speech-tag`"
+    assert own[3].startswith("+")
+    assert before[0].startswith("`speech-tag, judged by the base contract")
+    assert ("own model" in before[0]) == (judged_by == "base_settings")
+    assert before[3].startswith("**−20 points**")
+    assert before[-1] == "❌ fail"
+
+
+def test_without_a_reason_of_the_base_contract_there_is_one_row() -> None:
+    contract = _found_by_base()
+    quiet = replace(contract, reasons=contract.reasons[:1])
+    assert len(_rows(examples.result(quiet))) == 1
+
+
+def test_a_pass_of_the_base_contract_does_not_read_as_a_failure() -> None:
+    contract = _found_by_base()
+    calm = replace(contract.reasons[-1], verdict="pass")
+    _, before = _rows(examples.result(replace(contract, reasons=(contract.reasons[0], calm))))
+    assert before[-1] == "✅ pass"
+
+
+def test_the_page_has_its_row_and_its_chart_and_the_terminal_its_row() -> None:
+    result = examples.result(_found_by_base())
+    page = render_html(result)
+    assert page.count('class="strip"') == 2
+    table = page.partition('id="contract-table"')[2].partition("</table>")[0]
+    assert table.count('href="#contract-0"') == 2
+    printed = Console(file=io.StringIO(), width=300)
+    show_result(result, {}, printed)
+    assert isinstance(printed.file, io.StringIO)
+    assert "speech-tag, judged by the base contract" in printed.file.getvalue()
