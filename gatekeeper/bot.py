@@ -17,6 +17,7 @@ from typing import assert_never
 from gatekeeper.answer import answer_to, clean, deliver, out_folder, say
 from gatekeeper.checkout import Checkout
 from gatekeeper.contract.policy import Policy, load_policy
+from gatekeeper.contract.policy_loosening import POLICY_NAME
 from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
 from gatekeeper.github.command import USAGE, Command, NotUnderstood
 from gatekeeper.github.event import CheckPullRequest, Respond
@@ -28,15 +29,19 @@ from gatekeeper.github.repository_api import (
     WorkflowRun,
     enough,
 )
+from gatekeeper.github.waiver_proof import checked_before, is_of_a_pull_request
 from gatekeeper.github.waivers import waiver_line
 from gatekeeper.reports.comment import marker
 from gatekeeper.reports.explanation import render_explanation
 from gatekeeper.reports.harmless import block, code, prose
 from gatekeeper.result import GateResult, Waiver, WaiverKind
-from gatekeeper.runs import judge, plan, suite_of_head, to_check
+from gatekeeper.runs import judge, plan, suite_of_head, to_check, waiver_place
 from gatekeeper.settings import Settings
 
-_PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target")
+_UNSIGNED = (
+    "The record is not signed, because this job has no key to sign with: a gate that has one does "
+    "not believe it. Give both jobs the same secret `GATEKEEPER_WAIVER_KEY`."
+)
 _CUT = "\n\n… cut here: the rest is in this run's summary and artifact.\n"
 
 
@@ -171,11 +176,12 @@ def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> R
         # The job was run again: what the person meant then says nothing of the head of now.
         return None
     _, work = plan(desk.settings, desk.check, desk.checkout, (contract,) if contract else ())
-    if not (work.jobs or work.removed):
+    if not (work.jobs or work.removed or (work.policy_loosened and contract == POLICY_NAME)):
         what = f"{code(contract)} is not" if contract else "No contract is"
         return Reply(f"{what} affected by this change: there is nothing to {kind}.", "confused")
     if (problem := _not_seen(desk)) is not None:
         return Reply(problem, "confused")
+    place = waiver_place(desk.settings, asked.number)
     waiver = Waiver(contract, kind, asked.author, state.head_sha, reason, asked.time)
     of = code(contract) if contract else "every contract that this change affects"
     text = (
@@ -185,9 +191,12 @@ def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> R
         else f"Accepted for {code(state.head_sha[:10])}: what {of} finds worse is the intended "
         "new state. Objectives still count."
     )
+    text += " The next push, or an edit of your comment, makes this void."
+    if not place.keys:
+        text += f" {_UNSIGNED}"
     return Reply(
-        f"{text} The next push makes this void.",
-        record=waiver_line(waiver, asked.comment_id),
+        text,
+        record=waiver_line(waiver, asked.comment_id, place),
         then=lambda: _run_again(desk),
     )
 
@@ -201,16 +210,12 @@ def _not_seen(desk: Desk) -> str | None:
     said = _time(desk.asked.time)
     sha = code(desk.state.head_sha[:10])
     again = "Say it again once you have seen what the gate makes of it."
-    runs = [r for r in desk.api.workflow_runs(desk.state.head_sha) if _is_of_a_pull_request(r)]
-    if not runs:
+    checked = checked_before(desk.api.workflow_runs(desk.state.head_sha), said)
+    if checked is None:
         return f"No workflow has run for {sha} yet. {again}"
-    if any(run.created > said for run in runs):
+    if not checked:
         return f"{sha} was pushed, or its checks started, after your comment. {again}"
     return None
-
-
-def _is_of_a_pull_request(run: WorkflowRun) -> bool:
-    return run.event in _PULL_REQUEST_EVENTS
 
 
 def _time(text: str) -> datetime:
@@ -253,7 +258,7 @@ def _gate_run(desk: Desk) -> WorkflowRun | None:
             found = desk.api.run_of_status(sha, context)
             if found is not None:
                 return desk.api.workflow_run(found)
-    runs = [run for run in desk.api.workflow_runs(sha) if _is_of_a_pull_request(run)]
+    runs = [run for run in desk.api.workflow_runs(sha) if is_of_a_pull_request(run)]
     return runs[0] if len({run.path for run in runs}) == 1 else None
 
 

@@ -6,13 +6,13 @@ GitPython takes a tenth of a second to import, so that happens with the first re
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.git.temporary import temporary_lines
 
 if TYPE_CHECKING:
     from git.cmd import Git
@@ -88,9 +88,7 @@ class GitCommand:
         `lines` to read, and `option`, one `name=value` more of configuration."""
         if lines is None:
             return self._call(command, arguments, None, option)
-        with tempfile.TemporaryFile() as listing:
-            listing.write(b"".join(os.fsencode(line) + b"\n" for line in lines))
-            listing.seek(0)
+        with temporary_lines(map(os.fsencode, lines)) as listing:
             return self._call(command, arguments, listing, option)
 
     def _call(
@@ -119,18 +117,30 @@ class GitCommand:
         """The hash that names this repository's objects: sha1 or sha256."""
         return self.run("rev-parse", "--show-object-format").decode().strip()
 
-    def blob(self, name: str) -> bytes | None:
-        """The content of a blob, by one git process for all of them; None where it is missing."""
+    def blob(self, name: str, most: int) -> bytes | int | None:
+        """The content of a blob, by the same git processes for all of them; its size in bytes if
+        that is more than `most`, None where it is missing."""
         if len(name) == 64:  # GitPython's reader knows only SHA-1.
+            status, output, _ = self.attempt("cat-file", "-s", name)
+            if status or int(output) > most:
+                return None if status else int(output)
             status, output, _ = self.attempt("cat-file", "blob", name)
             return None if status else output
         try:
             with _own_environment():
-                return self._git.get_object_data(name)[3]
+                # Asked first: what is once announced is read to its end, whoever wants it or not.
+                size = self._git.get_object_header(name)[2]
+                return size if size > most else self._git.get_object_data(name)[3]
         except (ValueError, OSError):
             # git itself ends when it cannot fetch a blob that a partial clone left out.
             self.close()
             return None
+
+    def sizes(self, names: Sequence[str]) -> dict[str, int]:
+        """The sizes in bytes of those blobs that are here."""
+        _, output, _ = self.attempt("cat-file", "--batch-check", "--buffer", lines=names)
+        found = (line.split(" ") for line in output.decode().splitlines())
+        return {parts[0]: int(parts[2]) for parts in found if len(parts) == 3}
 
     def blobs(self, names: Sequence[str]) -> dict[str, bytes]:
         """The contents of those blobs that can be read, by one git process of its own."""

@@ -8,7 +8,6 @@ fetched, whatever the clone; a push says which tip it replaces and is refused at
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from gatekeeper.errors import MeasurementError
 from gatekeeper.git.command import GitCommand, Option
 from gatekeeper.git.fetch import without_credentials
 from gatekeeper.git.objects import records, text
+from gatekeeper.git.temporary import temporary_folder
 
 _AUTHOR = "Gatekeeper <gatekeeper@example.invalid>"
 # What actions/checkout and people set to open a remote.
@@ -68,8 +68,7 @@ class DataBranch:
 
     def __enter__(self) -> Self:
         with ExitStack() as opening:
-            made = tempfile.TemporaryDirectory(prefix="gatekeeper-")
-            folder = Path(opening.enter_context(made))
+            folder = opening.enter_context(temporary_folder())
             self._git = GitCommand(folder, trusted=folder, secret=self._remote.access)
             opening.callback(self._git.close)
             self._git.run("init", "--quiet", "--bare", "--template=")

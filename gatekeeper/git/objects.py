@@ -7,10 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gatekeeper.contract.change import Change, Entry, EntryKind
+from gatekeeper.contract.change import Change, Entry, EntryKind, FileTooLargeError
 from gatekeeper.errors import MeasurementError
 from gatekeeper.git.command import GitCommand
 from gatekeeper.git.partial import fetch_left_out
+
+MOST_BYTES = 100_000_000
+"""Of one file. A recording of 50,000 answers has less."""
+MOST_BYTES_AHEAD = 1_000_000
+"""Of a file that is read before anybody asks for it."""
+MOST_BYTES_HELD = 500_000_000
+"""Of all files that are read from a repository: each is kept until the end."""
 
 
 def text(raw: bytes) -> str:
@@ -114,6 +121,7 @@ class Objects:
     def __init__(self, git: GitCommand) -> None:
         self._git = git
         self._blobs: dict[str, bytes] = {}
+        self._held = 0
 
     def between(self, base: str, head: str) -> Change:
         """Two commits; the second is listed by its differences from the first."""
@@ -136,8 +144,18 @@ class Objects:
     def blob(self, path: str, name: str) -> bytes:
         """The content of the blob `name`; `path` is for messages."""
         if name not in self._blobs:
-            self._blobs[name] = self._read(path, name)
+            self._keep({name: self._read(path, name)})
         return self._blobs[name]
+
+    def _keep(self, blobs: Mapping[str, bytes]) -> None:
+        self._held += sum(map(len, blobs.values()))
+        if self._held > MOST_BYTES_HELD:
+            # Not the author's mistake in any one file, and never a reason to leave base's out.
+            raise MeasurementError(
+                "the prompts, contracts and fixtures of this change are more than "
+                f"{MOST_BYTES_HELD // 1_000_000} MB together; make the files or the change smaller"
+            )
+        self._blobs |= blobs
 
     def prefetch(self, names: Iterable[str]) -> None:
         """Reads the blobs that are not yet known, all by one process. What cannot be read now
@@ -146,10 +164,19 @@ class Objects:
         if len(wanted) < 2:
             return
         fetch_left_out(self._git, wanted)
-        self._blobs |= self._git.blobs(wanted)
+        sizes = self._git.sizes(wanted)
+        room = MOST_BYTES_HELD - self._held
+        ahead = []
+        for name in wanted:
+            room -= sizes.get(name, 0)
+            if sizes.get(name, 0) <= MOST_BYTES_AHEAD and room >= 0:
+                ahead.append(name)
+        self._keep(self._git.blobs(ahead))
 
     def _read(self, path: str, name: str) -> bytes:
-        content = self._git.blob(name)
+        content = self._git.blob(name, MOST_BYTES)
+        if isinstance(content, int):
+            raise FileTooLargeError(path, content)
         if content is None:
             raise MeasurementError(
                 f"{path}: its content ({name}) is not in this clone and could not be fetched; "

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gatekeeper.contract.change import Change, Entry
+from gatekeeper.contract.change import Change, Entry, FileTooLargeError
 from gatekeeper.git.command import GitCommand
 from gatekeeper.git.objects import (
+    MOST_BYTES,
     CommitRevision,
     Difference,
     Objects,
@@ -36,6 +37,9 @@ class WorktreeRevision:
         entry = regular_file(self.entries, path)
         if path not in self.on_disk:
             return self.objects.blob(path, entry.id)
+        size = (self.root / path).stat().st_size
+        if size > MOST_BYTES:
+            raise FileTooLargeError(path, size)
         content = (self.root / path).read_bytes()
         # Where git is set to store LF for CRLF, both sides are to be read with LF.
         unix = content.replace(b"\r\n", b"\n")

@@ -1,6 +1,8 @@
 """From a comment to the command in it. Pure; who may give it is for others to say.
 
-A command is a line of its own that begins the comment:
+A command is the first line of the comment, as Markdown shows it: after up to three spaces, and
+followed by a space, a tab or nothing. Indented or fenced code, quotes, hidden text before it and
+characters that only look like it make no command.
 
 | line | meaning |
 | --- | --- |
@@ -15,6 +17,7 @@ A command is a line of its own that begins the comment:
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +34,9 @@ USAGE = """\
 /gatekeeper accept [NAME]       the new answers are the wanted ones
 /gatekeeper explain NAME        the evidence in words"""
 
+_COMMAND = re.compile(rf" {{0,3}}{PREFIX}(?:[ \t]+(.*))?", re.DOTALL)
+_LINE_BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+"""Control characters but the tab: somebody may see more than one line in what has one of them."""
 _CONTRACT = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _SHAPES: dict[Name, str] = {
     "rerun": "",
@@ -69,12 +75,13 @@ class NotUnderstood:
 
 
 def read_command(text: str) -> Command | NotUnderstood | None:
-    """The command that begins the comment; None where it does not speak to the gate."""
-    first, *rest = text.strip().splitlines() or [""]
-    if not first.startswith(PREFIX):
+    """Return the command that begins the comment, or None if it does not speak to the gate."""
+    first, *rest = (line.removesuffix("\r") for line in text.split("\n"))
+    found = _COMMAND.fullmatch(first)
+    if found is None or _LINE_BREAK.search(first):
         return None
-    said = first.removeprefix(PREFIX).strip()
-    word = said.split(maxsplit=1)[0] if said else ""
+    said = (found[1] or "").strip(" \t")
+    word = re.split(r"[ \t]", said, maxsplit=1)[0]
     name = next((name for name in _SHAPES if name == word), None)
     if name is None:
         return NotUnderstood("there is no such command" if word else "a command is missing")
@@ -82,8 +89,15 @@ def read_command(text: str) -> Command | NotUnderstood | None:
     if arguments is None:
         return NotUnderstood(_WANTED[name])
     contract, reason = (*arguments.groups(), None, None)[:2]
-    reason = reason or ""
+    reason = (reason or "").strip()
+    if name == "waive" and not _shows_something(reason):
+        return NotUnderstood(_WANTED[name])
     if len(reason) > REASON_LIMIT:
         return NotUnderstood(f"a reason has at most {REASON_LIMIT} characters")
-    more = any(re.match(PREFIX, line) for line in rest)
+    more = any(_COMMAND.fullmatch(line) for line in rest)
     return Command(name, contract, reason, more)
+
+
+def _shows_something(text: str) -> bool:
+    """Whether a reader sees anything: neither blanks nor characters without a shape do."""
+    return any(unicodedata.category(character)[0] not in "ZC" for character in text)

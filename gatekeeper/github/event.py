@@ -293,8 +293,12 @@ def _comment(payload: Mapping[str, Any]) -> Activity:
     body = _at(payload, "comment.body", needed=False)
     author = _at(payload, "comment.user.login", needed=False)
     asked = read_command(body) if isinstance(body, str) else None
-    # The user of a deleted account is null.
-    if asked is None or not isinstance(author, str):
+    # Bots and apps repeat what others wrote. The user of a deleted account is null.
+    by_person = (
+        _at(payload, "comment.user.type", needed=False) == "User"
+        and _at(payload, "comment.performed_via_github_app", needed=False) is None
+    )
+    if asked is None or not by_person or not isinstance(author, str):
         return quiet
     return Respond(
         number=_whole(payload, "issue.number"),

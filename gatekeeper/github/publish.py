@@ -2,17 +2,22 @@
 
 Takes strings that are already harmless to show and knows nothing of results. A delivery
 that fails is a warning in the log and never changes the verdict: the job's own exit code
-is what a branch rule requires, and everything here is for people.
+is what a branch rule requires, and everything here is for people. Only the step's outputs are
+for programs: a job that passes without them ends with exit code 3.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gatekeeper.errors import WriteError
 from gatekeeper.github.api import Comment, PullRequestApi, StatusState
 from gatekeeper.settings import CommentMode
 
@@ -137,28 +142,49 @@ def status_description(text: str) -> str:
 
 
 def write_outputs(path: Path | None, outputs: Mapping[str, str]) -> None:
-    """Append the step's outputs. The delimiter is random, so that no value can end itself."""
+    """Append the step's outputs, all of them or none. The delimiter is random, so that no value
+    can end itself. Raises WriteError."""
     if path is None:
         return
-    with path.open("a", encoding="utf-8", newline="\n") as file:
-        for name, value in outputs.items():
-            delimiter = f"gatekeeper_{secrets.token_hex(16)}"
-            file.write(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
+    lines = []
+    for name, value in outputs.items():
+        delimiter = f"gatekeeper_{secrets.token_hex(16)}"
+        lines.append(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
+    _append(path, "".join(lines).encode(errors="replace"))
 
 
 def write_summary(path: Path | None, text: str) -> None:
-    """Append to the job's summary, within the size above which the runner drops all of it."""
+    """Append to the job's summary, within the size above which the runner drops all of it.
+    Raises WriteError."""
     if path is None:
         return
-    written = path.stat().st_size if path.exists() else 0
+    try:
+        written = path.stat().st_size if path.exists() else 0
+    except OSError as error:
+        raise WriteError(path, error) from error
     left = SUMMARY_LIMIT - written - 1
     content = text.encode()
     if len(content) > left:
         end = _CUT.encode()
         content = content[: max(0, left - len(end))].decode(errors="ignore").encode() + end
     if len(content) <= left:
-        with path.open("ab") as file:
-            file.write(content)
+        _append(path, content)
+
+
+def _append(path: Path, content: bytes) -> None:
+    """Add to the end of a file; take back what was added if not all of it fits."""
+    try:
+        with path.open("ab", buffering=0) as file:
+            before = file.seek(0, os.SEEK_END)
+            try:
+                if file.write(content) != len(content):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(before)
+                raise
+    except OSError as error:
+        raise WriteError(path, error) from error
 
 
 def annotation_commands(annotations: Sequence[Annotation]) -> tuple[str, ...]:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import quote
 
 from gatekeeper.github.api import GithubApi, PullRequestApi
+from gatekeeper.github.command import PREFIX
 
 if TYPE_CHECKING:
+    from github.IssueComment import IssueComment
     from github.PullRequest import PullRequest
 
 Reaction = Literal["eyes", "rocket", "confused", "-1"]
@@ -42,12 +44,21 @@ class PullRequestState:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Anybody's comment on a pull request. `author` is None where the account is gone."""
+    """Anybody's comment on a pull request. `author` is None where the account is gone.
+
+    `own` says that the gate's account wrote it, `by_person` that no bot and no app did. Both are
+    looked into only if the body gives a reason to. `touched` says that something of the comment
+    changed after `created`, which need not be its text.
+    """
 
     id: int
     author: str | None
     body: str
     own: bool
+    by_person: bool
+    created: datetime
+    touched: bool
+    node: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,10 @@ class RepositoryApi(PullRequestApi, Protocol):
 
     def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
         """All comments. Whether one is the gate's own is looked into where it has the marker."""
+        ...
+
+    def is_edited(self, remark: Remark) -> bool:
+        """Whether anybody edited the comment's text since it was posted."""
         ...
 
     def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
@@ -166,17 +181,38 @@ class GithubRepositoryApi(GithubApi):
 
     def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
         def read() -> tuple[Remark, ...]:
-            return tuple(
-                Remark(
-                    id=comment.id,
-                    author=getattr(comment.user, "login", None),
-                    body=comment.body or "",
-                    own=marker in (comment.body or "") and self._is_own(comment),
-                )
-                for comment in self._repo().get_issue(number).get_comments()
-            )
+            comments = self._repo().get_issue(number).get_comments()
+            return tuple(self._remark(comment, marker) for comment in comments)
 
         return self._retry("read the comments", "pull-requests: read", read)
+
+    def _remark(self, comment: IssueComment, marker: str) -> Remark:
+        body = comment.body or ""
+        return Remark(
+            id=comment.id,
+            author=getattr(comment.user, "login", None),
+            body=body,
+            own=marker in body and self._is_own(comment),
+            by_person=PREFIX in body and _is_by_person(comment),
+            created=comment.created_at,
+            touched=comment.updated_at != comment.created_at,
+            node=comment.node_id,
+        )
+
+    def is_edited(self, remark: Remark) -> bool:
+        if not remark.touched:
+            return False
+
+        def read() -> bool:
+            query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt } } }"
+            _, answer = self._github().requester.graphql_query(query, {"id": remark.node})
+            node = answer["data"]["node"]
+            if not isinstance(node, dict):
+                raise LookupError("node")
+            return node["lastEditedAt"] is not None
+
+        # Reactions and hiding may touch a comment as well, so REST's times alone do not tell.
+        return self._retry("ask whether a comment was edited", "pull-requests: read", read)
 
     def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
         def create() -> None:
@@ -241,6 +277,14 @@ def _state(pull: PullRequest) -> PullRequestState:
         base_repository=pull.base.repo.full_name,
         head_repository=head,
     )
+
+
+def _is_by_person(comment: IssueComment) -> bool:
+    """Bots and apps repeat what others wrote, so nothing of theirs is a person's word."""
+    # PyGithub's types know neither accounts that are gone nor comments without an app.
+    kind = getattr(comment.user, "type", None)
+    app: object = comment.performed_via_github_app
+    return kind == "User" and app is None
 
 
 def _run(run: Any) -> WorkflowRun:

@@ -41,6 +41,47 @@ def test_commands(text: str, command: Command) -> None:
         "/gate rerun",
         "`/gatekeeper rerun`",
         "/Gatekeeper rerun",
+        "/gatekeeperwaive triage: x",
+        "/gatekeeper-waive triage: x",
+        "/gatekeeper: waive triage: x",
+        "/gatekeeper/waive triage: x",
+        "    /gatekeeper rerun",
+        "\t/gatekeeper rerun",
+        " \t/gatekeeper rerun",
+        "   \t/gatekeeper rerun",
+        "\n/gatekeeper rerun",
+        "\r\n/gatekeeper rerun",
+        "\n\n    /gatekeeper rerun",
+        "```\n/gatekeeper rerun\n```",
+        "~~~\n/gatekeeper rerun\n~~~",
+        "- /gatekeeper rerun",
+        "1. /gatekeeper rerun",
+        "# /gatekeeper rerun",
+        "**/gatekeeper** rerun",
+        "\\/gatekeeper rerun",
+        "&#47;gatekeeper rerun",
+        "<!-- --> /gatekeeper rerun",
+        "<!--\n-->\n/gatekeeper rerun",
+        "<details>\n/gatekeeper rerun",
+        "\u200b/gatekeeper rerun",
+        "\ufeff/gatekeeper rerun",
+        "\u2060/gatekeeper rerun",
+        "\u202e/gatekeeper rerun",
+        "\u00a0/gatekeeper rerun",
+        "\u3000/gatekeeper rerun",
+        "/gatekeeper\u200b rerun",
+        "/gate\u00adkeeper rerun",
+        "/gatekeeper\u00a0rerun",
+        "/gatekeeper\u2003rerun",
+        "\u2215gatekeeper rerun",
+        "\uff0fgatekeeper rerun",
+        "/g\u0430tekeeper rerun",
+        "Hello\r/gatekeeper rerun",
+        "/gatekeeper rerun\rHello",
+        "/gatekeeper waive triage: fine\u2028not at all",
+        "/gatekeeper waive triage: fine\x85not at all",
+        "/gatekeeper waive triage: fine\x0bnot at all",
+        "/gatekeeper waive triage: fine\x00",
     ],
 )
 def test_other_comments_are_none(text: str) -> None:
@@ -61,6 +102,10 @@ def test_other_comments_are_none(text: str) -> None:
         ("/gatekeeper waive triage", "a reason"),
         ("/gatekeeper waive triage:", "a reason"),
         ("/gatekeeper waive : because", "a reason"),
+        ("/gatekeeper waive triage: \u200b\u00a0", "a reason"),
+        ("/gatekeeper waive tri\u200bage: because", "a reason"),
+        ("/gatekeeper w\u0430ive triage: because", "no such command"),
+        ("/gatekeeper waive\u00a0triage: because", "no such command"),
         ("/gatekeeper accept a b", "name of one contract or nothing"),
         ("/gatekeeper waive triage: " + "x" * 501, "500 characters"),
     ],
@@ -71,9 +116,48 @@ def test_what_is_not_understood_says_why(text: str, why: str) -> None:
     assert why in found.why
 
 
-@given(st.text())
+# What Markdown can put around or into a command, so that it is not one.
+DISGUISES = st.sampled_from(
+    ["    ", "\t", "> ", "`", "```\n", "<!-- x -->", "\n", "\r", "\u200b", "\ufeff", "\u00a0", "x "]
+)
+ENDS = st.sampled_from(["\n", "\r\n", "\n\nMore words", ""])
+
+
+def is_addressed(text: str) -> bool:
+    """The rule in other words: what has to stand where."""
+    first = text.split("\n")[0].removesuffix("\r")
+    spaces = len(first) - len(first.lstrip(" "))
+    after = first[spaces:].removeprefix("/gatekeeper")
+    whole = not any((ord(c) < 32 and c != "\t") or 127 <= ord(c) < 160 for c in first)
+    return (
+        spaces <= 3
+        and first[spaces:].startswith("/gatekeeper")
+        and (after == "" or after[0] in " \t")
+        and whole
+        and "\u2028" not in first
+        and "\u2029" not in first
+    )
+
+
+@given(st.text() | st.text("/gatekeeper \t\n\r\u200b\u00a0").map("/gatekeeper".__add__))
 def test_only_a_comment_that_speaks_to_the_gate_is_answered(text: str) -> None:
-    assert (read_command(text) is None) != text.strip().startswith("/gatekeeper")
+    assert (read_command(text) is not None) == is_addressed(text)
+
+
+@given(DISGUISES, st.text(max_size=20), ENDS)
+def test_a_disguised_command_is_none(disguise: str, reason: str, end: str) -> None:
+    assert read_command(f"{disguise}/gatekeeper waive triage: {reason}{end}") is None
+
+
+@given(st.integers(0, 3), st.text(" \t", min_size=1, max_size=3), ENDS)
+def test_spaces_around_a_command_are_allowed(before: int, between: str, end: str) -> None:
+    text = f"{' ' * before}/gatekeeper{between}run{between}triage{end}"
+    assert read_command(text) == Command("run", "triage")
+
+
+@given(st.characters(exclude_characters=" \t\n\r"), st.sampled_from(["rerun", "accept"]))
+def test_nothing_but_a_blank_may_follow_the_prefix(character: str, name: str) -> None:
+    assert read_command(f"/gatekeeper{character}{name}") is None
 
 
 @given(st.text())
@@ -82,7 +166,14 @@ def test_nothing_of_the_comment_is_in_the_reason_for_not_understanding(text: str
     assert not isinstance(one, NotUnderstood) or one == other or "500" in one.why
 
 
-@given(NAMES, st.from_regex(r"\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]{0,499}", fullmatch=True))
+REASONS = st.text(
+    st.characters(exclude_categories=["Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"]),
+    min_size=1,
+    max_size=500,
+).filter(lambda reason: reason == reason.strip())
+
+
+@given(NAMES, REASONS)
 def test_a_waiver_is_read_as_it_was_written(name: str, reason: str) -> None:
     found = read_command(f"/gatekeeper waive {name}: {reason}")
     assert found == Command("waive", name, reason.strip())
