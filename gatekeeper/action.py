@@ -32,7 +32,12 @@ from gatekeeper.answer import (
     with_news,
 )
 from gatekeeper.checkout import Checkout
-from gatekeeper.errors import GatekeeperError, PublishError, UsageError
+from gatekeeper.errors import (
+    GatekeeperError,
+    PublishError,
+    UsageError,
+    fault_of_the_machine,
+)
 from gatekeeper.github.event import (
     Activity,
     FindPullRequest,
@@ -45,7 +50,7 @@ from gatekeeper.github.publish import Annotation, post_or_update
 from gatekeeper.github.repository_api import GithubRepositoryApi, RepositoryApi
 from gatekeeper.reports.comment import marker
 from gatekeeper.reports.harmless import code
-from gatekeeper.reports.write import require_formats
+from gatekeeper.reports.write import forget_reports, require_formats
 from gatekeeper.runs import Judged, Run, found_pull_request, result_of
 from gatekeeper.settings import Settings, read_settings
 
@@ -85,16 +90,24 @@ def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
         answer = answer_to_error(error, str(error), settings)
     except Exception as error:
         # An unforeseen fault is neither a pass nor a fail of the prompt.
+        machine = fault_of_the_machine(error)
+        if machine:
+            return _told(answer_to_error(machine, str(machine), settings), settings, activity, api)
         say(clean("".join(traceback.format_exception(error)), settings))
         fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
         answer = answer_to_error(error, fault, settings)
-    deliver(answer, settings, activity, api)
+    return _told(answer, settings, activity, api)
+
+
+def _told(answer: Answer, settings: Settings, activity: Activity, api: RepositoryApi) -> int:
+    """Tell everybody who is to know. Returns the exit code."""
+    exit_code = deliver(answer, settings, activity, api)
     if answer.drifts is not None:
         tell_drift(answer.drifts, settings)
     notify(answer, settings)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
         _show_on(activity, activity.pull_request, answer, settings, api)
-    return answer.exit_code
+    return exit_code
 
 
 def _show_on(
@@ -134,6 +147,8 @@ def _read_event(path: Path) -> Mapping[str, Any]:
 def _judge(settings: Settings, activity: Judged | Run, api: RepositoryApi) -> Answer:
     out = out_folder(settings)
     require_formats(settings.formats)
+    # A runner that is kept has the reports of an earlier job, whose answer is not this one's.
+    forget_reports(out, f"input out: {settings.out}")
     with Checkout(settings) as checkout:
         result = result_of(settings, activity, checkout, api)
         after = look_back(settings, activity, checkout, result)

@@ -88,7 +88,7 @@ def newly_frozen(
         if now.frozen and not known:
             thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
             text = (
-                "its error budget is spent: until "
+                "its error budget is overspent by more than chance explains: until "
                 f"{thaw:%Y-%m-%d %H:%M} UTC only changes that make it better may merge."
             )
             found.append(News("freeze", contract.name, text))

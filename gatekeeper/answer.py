@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError
+from gatekeeper.errors import (
+    ContractError,
+    GatekeeperError,
+    PublishError,
+    UsageError,
+    WriteError,
+)
 from gatekeeper.github.api import PullRequestApi
 from gatekeeper.github.event import Activity, CheckMergeGroup, CheckPullRequest
 from gatekeeper.github.publish import (
@@ -36,7 +42,7 @@ from gatekeeper.reports.places import places
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.summary import render_summary
 from gatekeeper.reports.terminal import log_console, print_result
-from gatekeeper.reports.write import BINARY, write_reports
+from gatekeeper.reports.write import write_files, write_reports
 from gatekeeper.result import GateResult
 from gatekeeper.settings import Settings
 
@@ -73,41 +79,63 @@ class Answer:
 
 
 def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
-    """Write the reports to `out` and say the verdict in the log; the rest is the answer."""
+    """Write the reports to `out` and say the verdict in the log; the rest is the answer.
+
+    If the reports cannot be written, the answer says so, and ends in exit code 3 unless the
+    result blocks anyway.
+    """
     # Before any text is cut to length, which could leave half a secret that nobody finds.
     result = redactor(settings.secrets).value(result)
-    newsworthy = bool(result.contracts or result.uncovered or result.verdict != "pass")
-    comment = clean(render_comment(result, marker_id=settings.id), settings)
-    files = write_reports(result, out, settings.formats, clean=redactor(settings.secrets).text)
-    sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
-    for path in files.values():
-        _redact_file(path, settings)
-    _put(files["comment.md"], sent)
-    _give_to_owner(settings)
+    unwritten = _write(result, out, settings)
+    if unwritten:
+        notice = clean(f"The reports are missing: {unwritten}", settings)
+        result = replace(result, notices=(*result.notices, notice))
+    said = result.contracts or result.uncovered or result.notices
+    newsworthy = bool(said or result.verdict != "pass")
     say(clean(_log(result, newsworthy), settings))
     folder = settings.out.as_posix()
+    files = {
+        "out": folder,
+        "result-path": f"{folder}/result.json",
+        "comment-file": f"{folder}/comment.md",
+        "report-path": f"{folder}/report.html",
+        "junit-path": f"{folder}/junit.xml",
+    }
+    exit_code = result.exit_code or (unwritten.exit_code if unwritten else 0)
     return Answer(
         verdict=result.verdict,
-        exit_code=result.exit_code,
-        title=title(result),
-        comment=comment,
+        exit_code=exit_code,
+        title=f"Reports missing. {title(result)}" if unwritten else title(result),
+        comment=clean(render_comment(result, marker_id=settings.id), settings),
         summary=clean(render_summary(result), settings),
         newsworthy=newsworthy,
-        annotations=_findings(result, settings),
+        annotations=(
+            *((_on_the_run(clean(str(unwritten), settings)),) if unwritten else ()),
+            *_findings(result, settings),
+        ),
         outputs={
             "verdict": result.verdict,
-            "exit-code": str(result.exit_code),
-            "out": folder,
-            "result-path": f"{folder}/result.json",
-            "comment-file": f"{folder}/comment.md",
-            "report-path": f"{folder}/report.html",
-            "junit-path": f"{folder}/junit.xml",
+            "exit-code": str(exit_code),
+            **({} if unwritten else files),
             "calls": str(result.calls.made),
             "cost-usd": "" if result.cost_usd is None else f"{result.cost_usd:.6f}",
         },
         news=news_of(result),
         commit=result.head_sha,
     )
+
+
+def _write(result: GateResult, out: Path, settings: Settings) -> WriteError | None:
+    """Write the reports, the comment as it is posted; return why that failed."""
+    comment = clean(render_comment(result, marker_id=settings.id), settings)
+    sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
+    redact = redactor(settings.secrets)
+    try:
+        write_reports(result, out, settings.formats, redact=redact, comment=sent)
+    except WriteError as error:
+        return error
+    _give_to_owner(settings)
+    return None
 
 
 def _log(result: GateResult, newsworthy: bool) -> str:
@@ -126,10 +154,9 @@ def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
     answer = f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n"
     comment = f"{marker(settings.id)}\n{answer}"
     # A failure to write the file must not hide the error that is told here.
-    with suppress(OSError, UsageError):
-        out = out_folder(settings)
-        out.mkdir(parents=True, exist_ok=True)
-        _put(out / "comment.md", comment)
+    with suppress(WriteError, UsageError):
+        redact = redactor(settings.secrets)
+        write_files({"comment.md": comment}, out_folder(settings), redact=redact)
         _give_to_owner(settings)
     found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(said),)
     return Answer(
@@ -180,8 +207,12 @@ def _on_the_run(text: str) -> Annotation:
 # From the answer to GitHub
 
 
-def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullRequestApi) -> None:
-    """Tell everybody. What cannot be delivered is a warning in the log."""
+def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullRequestApi) -> int:
+    """Tell everybody. What cannot be delivered is a warning in the log.
+
+    Returns the exit code: the answer's, but 3 for a pass whose outputs could not be written. A
+    later step would take the missing outputs for whatever it likes.
+    """
     say_annotations(answer.annotations)
     outputs = dict(redactor(settings.secrets).value(answer.outputs))
     if isinstance(activity, CheckPullRequest):
@@ -200,10 +231,15 @@ def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullReq
             advice = "Set the input `status-context` to nothing to do without it"
             _say_warning(f"{error}. {advice}", settings)
     try:
-        write_outputs(settings.output_file, outputs)
         write_summary(settings.summary_file, answer.summary)
-    except OSError as error:
-        _say_warning(f"could not write the step's outputs or summary: {error}", settings)
+    except WriteError as error:
+        _say_warning(f"the job's summary is missing: {error}", settings)
+    try:
+        write_outputs(settings.output_file, outputs)
+    except WriteError as error:
+        say_annotations([_on_the_run(clean(f"The outputs are missing: {error}", settings))])
+        return answer.exit_code or error.exit_code
+    return answer.exit_code
 
 
 def _post_comment(
@@ -266,17 +302,24 @@ def notify(answer: Answer, settings: Settings) -> None:
 
 def say(text: str) -> None:
     """Lines for the log, none of which is a command to the runner."""
-    print(log_text(text), flush=True)  # noqa: T201
+    _print(log_text(text))
 
 
 def say_annotations(annotations: Sequence[Annotation]) -> None:
     """The findings as commands to the runner."""
     for line in annotation_commands(annotations):
-        print(line, flush=True)  # noqa: T201
+        _print(line)
 
 
 def _say_warning(text: str, settings: Settings) -> None:
-    print(warning_command(visible(clean(text, settings))), flush=True)  # noqa: T201
+    _print(warning_command(visible(clean(text, settings))))
+
+
+def _print(line: str) -> None:
+    """A log that takes nothing must not keep the verdict from the pull request. `cli` says so at
+    the end, when it finds standard output full or gone."""
+    with suppress(OSError):
+        print(line, flush=True)  # noqa: T201
 
 
 # Files and secrets
@@ -296,24 +339,12 @@ def clean(text: str, settings: Settings) -> str:
     return redactor(settings.secrets).text(text)
 
 
-def _redact_file(path: Path, settings: Settings) -> None:
-    if path.suffix == BINARY:
-        return  # each value in it was redacted on its own, and nothing cuts or escapes them
-    text = path.read_text(encoding="utf-8")
-    redacted = clean(text, settings)
-    if redacted != text:
-        _put(path, redacted)
-
-
-def _put(path: Path, text: str) -> None:
-    # The checkout may hold a link of this name: it is replaced and not followed.
-    path.unlink(missing_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
 def _give_to_owner(settings: Settings) -> None:
     """Files of root's in the workspace break the next job on a runner that is kept."""
-    owner = settings.workspace.stat()
+    try:
+        owner = settings.workspace.stat()
+    except OSError:
+        return
     if os.geteuid() != 0 or owner.st_uid == 0:
         return
     folders = [settings.workspace / part for part in settings.out.parents if part.parts]

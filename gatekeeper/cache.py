@@ -51,6 +51,17 @@ class SampleCache:
         key = signing_key(access)
         return cls(*read_cache(path, key, datetime.now(UTC)), path, key)
 
+    def in_order(self, work: Work) -> Work:
+        """The work with each contract that has an entry in the order in which it was drawn."""
+        from gatekeeper.sampling.cache import earlier_order_seeds
+
+        seeds = earlier_order_seeds(work.trials, self.entries)
+        jobs = (
+            job.in_order(seeds[job.contract.name]) if job.contract.name in seeds else job
+            for job in work.jobs
+        )
+        return replace(work, jobs=tuple(jobs))
+
     def keep(self, work: Work, result: GateResult) -> tuple[str, ...]:
         """Add what the run measured, unless it repeats a secret. Returns what is to be said
         where that could not be done."""
@@ -58,19 +69,31 @@ class SampleCache:
             return ()
         from gatekeeper.providers.cache_file import read_cache, write_cache
         from gatekeeper.reports.redact import redactor
-        from gatekeeper.sampling.cache import continued, measured, standing
+        from gatekeeper.sampling.cache import (
+            continued,
+            contracts_with_cut_answers,
+            measured,
+            standing,
+        )
 
         now = datetime.now(UTC)
         redact = redactor(secrets_in(os.environ))
+        samples = [outcome.sample for outcome in result.outcomes]
+        notices = tuple(
+            f"{self.path}: the answers of contract {name} are not kept, because one of them is too "
+            "long to be kept whole"
+            for name in sorted(contracts_with_cut_answers(samples))
+        )
         new = []
-        for entry in measured(work.trials, [outcome.sample for outcome in result.outcomes], now):
+        seeds = {job.contract.name: job.order_seed for job in work.jobs}
+        for entry in measured(work.trials, samples, now, seeds):
             pairs = tuple(pair for pair in entry.pairs if redact.value(pair) == pair)
             if pairs:
                 earlier = self.entries.get(entry.plan)
                 new.append(continued(earlier, replace(entry, pairs=pairs)))
         if not new:
-            return ()
+            return notices
         # What a run beside this one has kept meanwhile was drawn first, and stands.
         meanwhile = read_cache(self.path, self.key, now).entries
         entries = standing([*meanwhile.values(), *self.entries.values(), *new])
-        return write_cache(self.path, entries.values(), self.key)
+        return (*notices, *write_cache(self.path, entries.values(), self.key))

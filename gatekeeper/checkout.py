@@ -14,16 +14,15 @@ nowhere, and neither is anything else in the workspace.
 from __future__ import annotations
 
 import base64
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.errors import GatekeeperError, MeasurementError
 from gatekeeper.git import NoRepositoryError, Repository
+from gatekeeper.git.temporary import temporary_folder
 from gatekeeper.github.event import CheckMergeGroup, CheckPullRequest
 from gatekeeper.settings import Settings
 
@@ -118,9 +117,9 @@ class Checkout:
 
     def _of_our_own(self) -> Repository:
         if self._own is None:
-            folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="gatekeeper-"))
+            folder = self._open.enter_context(temporary_folder())
             address = f"{self._settings.server_url}/{self._settings.repository}"
-            created = Repository.create(Path(folder), address, self._secret)
+            created = Repository.create(folder, address, self._secret)
             self._own = self._open.enter_context(created)
         return self._own
 

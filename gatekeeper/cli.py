@@ -17,7 +17,13 @@ from typing import TextIO
 
 from gatekeeper import __version__
 from gatekeeper.commands import COMMANDS, Command
-from gatekeeper.errors import ContractError, GatekeeperError
+from gatekeeper.commands.output import (
+    no_secrets_in_errors,
+    open_missing_streams,
+    print_error,
+    settle_streams,
+)
+from gatekeeper.errors import ContractError, GatekeeperError, fault_of_the_machine
 
 COULD_NOT_MEASURE = 3
 EXITS = "Exit codes: 0 pass, 1 fail, 2 the author's mistake, 3 could not measure."
@@ -25,16 +31,23 @@ EXITS = "Exit codes: 0 pass, 1 fail, 2 the author's mistake, 3 could not measure
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Only --help and bad flags raise SystemExit."""
+    open_missing_streams()
     arguments = _parser().parse_args(argv)
-    command: Command = arguments.command
     _take_any_text(sys.stdout)
     _take_any_text(sys.stderr)
+    with no_secrets_in_errors():
+        exit_code = _run(arguments.command, arguments)
+    return settle_streams(exit_code)
+
+
+def _run(command: Command, arguments: argparse.Namespace) -> int:
+    """Run the command, and map its errors to exit codes."""
     try:
         with _terminated_like_interrupted():
             return command(arguments)
     except ContractError as error:
         # Nothing before the place: editors and problem matchers read the line.
-        print(error, file=sys.stderr)  # noqa: T201
+        print_error(str(error))
         return error.exit_code
     except GatekeeperError as error:
         _complain(str(error))
@@ -42,9 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("interrupted")
         return COULD_NOT_MEASURE
-    except Exception:
+    except Exception as error:
+        fault = fault_of_the_machine(error)
+        if fault:
+            _complain(str(fault))
+            return fault.exit_code
         # An unforeseen fault is neither a pass nor a fail of the prompt.
-        traceback.print_exc()
+        print_error(traceback.format_exc().rstrip())
         _complain("this is a fault of gatekeeper itself, please report it")
         return COULD_NOT_MEASURE
 
@@ -85,4 +102,4 @@ def _terminated_like_interrupted() -> Iterator[None]:
 
 
 def _complain(text: str) -> None:
-    print(f"gatekeeper: {text}", file=sys.stderr)  # noqa: T201
+    print_error(f"gatekeeper: {text}")

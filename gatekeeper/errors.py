@@ -7,14 +7,16 @@
     └── MeasurementError       exit 3: the gate could not measure
         ├── CallFailed         one model call failed; may be worth another try
         │   └── NotRecorded    a recording has no answer: no model was called
-        └── PublishError       an answer could not be delivered to GitHub
+        ├── PublishError       an answer could not be delivered to GitHub
+        └── WriteError         a file or stream could not be written
 
 A check that fails on a model's output is not an error: it is evidence, and ends in exit 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -37,7 +39,8 @@ class Problem:
             str(part) for part in (self.path, self.line, self.column) if part is not None
         )
         field = f" {self.field}:" if self.field else ""
-        return f"{place}:{field} {self.what}; {self.fix}"
+        # What is quoted of a file may have lines of its own, which would look like other problems.
+        return f"{place}:{field} {self.what}; {self.fix}".replace("\n", "⏎")
 
 
 class GatekeeperError(Exception):
@@ -75,7 +78,8 @@ class CallFailed(MeasurementError):
     seconds the server asked for, None where it did not; `fatal` says that every other
     call to this model will fail in the same way (unknown model, refused key), so that
     the run can stop at once; `author` says that the fix is in the author's hands
-    (an unknown model name), so that the run ends with exit 2 and not 3.
+    (an unknown model name), so that the run ends with exit 2 and not 3; `billable` says that the
+    provider may bill the call, because it got the request and may have answered.
     """
 
     def __init__(
@@ -86,12 +90,14 @@ class CallFailed(MeasurementError):
         retry_after: float | None = None,
         fatal: bool = False,
         author: bool = False,
+        billable: bool = False,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after
         self.fatal = fatal
         self.author = author
+        self.billable = billable
 
 
 class NotRecorded(CallFailed):
@@ -104,3 +110,42 @@ class NotRecorded(CallFailed):
 
 class PublishError(MeasurementError):
     """GitHub did not take an answer. The verdict stands; only its delivery failed."""
+
+
+_ANOTHER = "or name another folder"
+_REMEDIES: Mapping[int, str] = {
+    errno.ENOSPC: f"free space on that disk {_ANOTHER}",
+    errno.EDQUOT: f"free space within your quota {_ANOTHER}",
+    errno.EFBIG: f"raise the limit on the size of files (`ulimit -f`) {_ANOTHER}",
+    errno.EROFS: f"make that file system writable {_ANOTHER}",
+    errno.EACCES: f"give this user the right to write there {_ANOTHER}",
+    errno.EPERM: f"give this user the right to write there {_ANOTHER}",
+    errno.EISDIR: f"remove the folder of that name {_ANOTHER}",
+    errno.ENOTEMPTY: f"remove the folder of that name {_ANOTHER}",
+    errno.ENOTDIR: f"remove the file that stands in place of a folder {_ANOTHER}",
+    errno.EEXIST: f"remove the file that stands in place of a folder {_ANOTHER}",
+    errno.ENAMETOOLONG: "name a folder with a shorter path",
+    errno.ELOOP: "name a folder that is no circle of links",
+    errno.EIO: f"check that disk {_ANOTHER}",
+    errno.ESTALE: f"mount that file system again {_ANOTHER}",
+    errno.ENXIO: f"remove what stands in its place {_ANOTHER}",
+    errno.EMFILE: "raise the limit on open files (`ulimit -n`)",
+    errno.ENFILE: "close files of other programs",
+}
+"""What helps against each fault of the machine; others are likely our own."""
+
+
+class WriteError(MeasurementError):
+    """A file or stream could not be written. The verdict stands; only its record is missing."""
+
+    def __init__(self, what: object, error: OSError, remedy: str | None = None) -> None:
+        remedy = remedy or _REMEDIES.get(error.errno or 0, "name another folder")
+        super().__init__(f"{what}: cannot be written ({error.strerror or error}); {remedy}")
+
+
+def fault_of_the_machine(error: BaseException) -> WriteError | None:
+    """Return the error as one to tell, if a disk, a permission or a limit caused it and not a
+    mistake of ours."""
+    if isinstance(error, OSError) and error.errno in _REMEDIES:
+        return WriteError(error.filename or "a file", error)
+    return None

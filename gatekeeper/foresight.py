@@ -5,8 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from gatekeeper.contract.objectives import label_of
+from gatekeeper.evidence.collect import OBJECTIVE_ERROR
 from gatekeeper.evidence.job import Judging
+from gatekeeper.evidence.must_pass import comparison_alpha
+from gatekeeper.evidence.objectives import distinct_inputs, inputs_to_prove
 from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
+from gatekeeper.stats.sequential import looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ def foresee(judging: Judging, together: int = 1) -> Foresight:
     """What the judging could see, were so many comparisons to share alpha."""
     gate = judging.contract.gate
     inputs = len(judging.inputs())
-    level = gate.alpha / together
+    level = comparison_alpha(judging.contract) / together
     return Foresight(
         name=judging.contract.name,
         inputs=inputs,
@@ -70,6 +75,27 @@ def foresee(judging: Judging, together: int = 1) -> Foresight:
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
         together=together,
     )
+
+
+def objective_notes(judging: Judging) -> tuple[str, ...]:
+    """A sentence for each objective that the contract has too few inputs to prove, however often
+    they are drawn and even if all of their samples are good."""
+    contract = judging.contract
+    if not contract.slo:
+        return ()
+    sampling = contract.sampling
+    every = looks(sampling.samples, early=sampling.mode == "adaptive")
+    confidence = 1 - OBJECTIVE_ERROR * every[-1].own / len(contract.slo)
+    found = []
+    for objective in contract.slo:
+        needed = inputs_to_prove(objective, confidence)
+        have = distinct_inputs(contract, objective, judging.same_input)
+        if needed is not None and have < needed:
+            found.append(
+                f"the objective {label_of(objective.name)} needs {needed:,} distinct inputs to be "
+                f"proven met, and has {have:,}; with fewer it can be missed, or stay open"
+            )
+    return tuple(found)
 
 
 def _points(percent: float) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
     from gatekeeper.gate import Work
     from gatekeeper.github.repository_api import PullRequestState, RepositoryApi
+    from gatekeeper.github.waivers import Place
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.record import Trigger
     from gatekeeper.result import GateResult, Waiver
@@ -70,7 +71,7 @@ def judge(
     change, work = plan(settings, activity, checkout, names)
     if work.trials:
         _refuse_own_history(_location(settings, work.policy), change)
-    waivers, notices = _waivers(activity, work, api)
+    waivers, notices = _waivers(settings, activity, work, api)
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
     result = measure(
         work,
@@ -98,7 +99,7 @@ def suite_of_head(
     policy, notices = judging_policy(change)
     _refuse_own_history(_location(settings, policy), change)
     result = measure(
-        plan_run(change.head, policy, names),
+        plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base)),
         (change.base, change.head),
         history=history_of(settings, policy, checkout),
         notices=notices,
@@ -135,25 +136,33 @@ def _refuse_own_history(location: str, change: Change) -> None:
 
 
 def _waivers(
-    activity: Judged, work: Work, api: RepositoryApi
+    settings: Settings, activity: Judged, work: Work, api: RepositoryApi
 ) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
     """The waivers for the commit, and what to say of others. GitHub is asked only where there
     is something to waive."""
     if activity.number is None or not (work.jobs or work.removed):
         return (), ()
-    from gatekeeper.github.waivers import WAIVER_MARKER, read_waivers, unknown_waivers
+    from gatekeeper.github.waiver_proof import proven_waivers
+    from gatekeeper.github.waivers import unknown_waivers
 
+    # The commit of a merge group is not the one that people saw and waived.
+    head = None if isinstance(activity, CheckMergeGroup) else activity.head_sha
     try:
-        remarks = api.comments(activity.number, WAIVER_MARKER)
-        head = activity.head_sha
-        if isinstance(activity, CheckMergeGroup) and any(r.own for r in remarks):
-            head = api.pull_request(activity.number).head_sha
-    except PublishError as error:
+        place = waiver_place(settings, activity.number)
+        waivers, notices = proven_waivers(api, place, head, work.policy.waiver_permission)
+    except (PublishError, UsageError) as error:
         return (), (f"Waivers could not be read: {error}.",)
-    waivers, notices = read_waivers(remarks, head)
     affected = work.affected
     names = [*(contract.name for contract in affected.contracts), *affected.others]
     return waivers, (*notices, *unknown_waivers(waivers, names))
+
+
+def waiver_place(settings: Settings, number: int) -> Place:
+    """Return the pull request with the keys that sign its waivers. Raises UsageError."""
+    from gatekeeper.github.waivers import Place
+    from gatekeeper.providers.keys import waiver_keys
+
+    return Place(settings.repository, number, waiver_keys(os.environ))
 
 
 def found_pull_request(activity: FindPullRequest, api: RepositoryApi) -> CheckPullRequest | Nothing:
@@ -203,7 +212,7 @@ def _push(
     history = history_of(settings, policy, checkout)
     result = measure(work, (revision,), history=history)
     if history and result.contracts:
-        result = _with_merged_waivers(result, activity.after, api)
+        result = _with_merged_waivers(settings, policy, result, activity.after, api)
     return _kept(settings, policy, history, result, "push")
 
 
@@ -288,16 +297,19 @@ def _kept(
     return result
 
 
-def _with_merged_waivers(result: GateResult, sha: str, api: RepositoryApi) -> GateResult:
+def _with_merged_waivers(
+    settings: Settings, policy: Policy, result: GateResult, sha: str, api: RepositoryApi
+) -> GateResult:
     """Each contract with what was waived of it when it was merged: for the record alone."""
-    from gatekeeper.github.waivers import WAIVER_MARKER, read_waivers
+    from gatekeeper.github.waiver_proof import proven_waivers
 
     waivers: list[Waiver] = []
     try:
         for merged in api.merged_as(sha):
-            remarks = api.comments(merged.number, WAIVER_MARKER)
-            waivers += read_waivers(remarks, merged.head_sha)[0]
-    except PublishError as error:
+            place = waiver_place(settings, merged.number)
+            wanted = policy.waiver_permission
+            waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
+    except (PublishError, UsageError) as error:
         notice = f"What was waived before the merge is not known: {error}."
         return replace(result, notices=(*result.notices, notice))
     contracts = tuple(

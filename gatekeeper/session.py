@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gatekeeper.contract.change import Revision
+from gatekeeper.contract.change import FileTooLargeError, Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
 from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
 from gatekeeper.gate import Surroundings, Work, answer_without_calls
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from gatekeeper.contract.model import Contract
     from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.trial import Request
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.reports.progress import TerminalProgress
     from gatekeeper.sampling.client import ModelClient
+    from gatekeeper.sampling.meter import Price
     from gatekeeper.sweep.grid import Setting
     from gatekeeper.sweep.measure import Measured
     from gatekeeper.sweep.weigh import SweepResult
@@ -49,21 +51,26 @@ def measure(
     notices: tuple[str, ...] = (),
     trusted: bool = True,
 ) -> GateResult:
-    """Do the work and return its result.
+    """Do the work and return its result, without the secrets of this process's environment.
 
     `revisions`, base first, are where `recorded/` models are read from: what base has
     recorded stands, and head can only add to it. `replay` answers every model from a
     samples.jsonl of this machine instead.
     `cache` is the file of what earlier checks measured: read before, added to after.
     `waivers` are those that count for the commit judged, `notices` what else is to be said.
-    `trusted` is False for a fork's head: what could spend more than the base policy allows is
-    then refused before any call, with a MeasurementError.
+    A call that alone can cost more than the base policy allows is refused before any call, with
+    a UsageError. `trusted` is False for a fork's head: what could spend more all in all, or has no
+    known price, is then refused with a MeasurementError.
     SIGINT and SIGTERM end the run with what was gathered.
     """
+    from gatekeeper.reports.redact import environment_redactor
+
+    redact = environment_redactor()
+    _require_recording(replay)
     if not work.trials:
-        return answer_without_calls(work, waivers, notices)
-    if not trusted:
-        _require_within_limits(work)
+        return redact.value(answer_without_calls(work, waivers, notices))
+    if work.model_problems and replay is None:
+        raise ContractError(work.model_problems)
     gc.enable()  # the action turns it off until here
     import asyncio
 
@@ -83,6 +90,7 @@ def measure(
         unread=past.unread,
     )
     remembered = SampleCache.open(None if replay else cache, work)
+    work = remembered.in_order(work)
     around = replace(
         around,
         notices=(*around.notices, *remembered.notices),
@@ -90,17 +98,37 @@ def measure(
     )
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> GateResult:
+        price: Price = _free
+        said: tuple[str, ...] = ()
+        if not replay:
+            # In a thread: litellm's price list takes seconds to load.
+            price, said = await asyncio.to_thread(_prices_within_limits, work, trusted)
         try:
             await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
         except UsageError as error:
             if trusted:
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
-        return await measure_work(work, replace(around, progress=progress, stop=stop))
+        notices = (*around.notices, *said)
+        ready = replace(around, notices=notices, price=price, progress=progress, stop=stop)
+        return await measure_work(work, ready)
 
     result = asyncio.run(_with_signals(client, within))
-    notices = (*result.notices, *remembered.keep(work, result))
-    return replace(result, notices=notices, past=past_runs(past.records))
+    notices = (
+        *result.notices,
+        *([] if replay else _unmeasured(result, revisions)),
+        *remembered.keep(work, result),
+    )
+    return redact.value(replace(result, notices=notices, past=past_runs(past.records)))
+
+
+def _unmeasured(result: GateResult, revisions: tuple[Revision, ...]) -> list[str]:
+    from gatekeeper.providers.unmeasured import unmeasured_notices
+
+    if len(revisions) < 2:
+        return []  # a run on the default branch: what it reads is merged
+    base, head = revisions
+    return unmeasured_notices(result.outcomes, base, head)
 
 
 def sweep(
@@ -110,28 +138,64 @@ def sweep(
     revision: Revision,
     replay: Path | None = None,
 ) -> SweepResult:
-    """Try a contract under each of the settings. SIGINT and SIGTERM end it."""
+    """Try a contract under each of the settings. SIGINT and SIGTERM end it. The result comes
+    without the secrets of this process's environment."""
     import asyncio
 
     from gatekeeper.providers import ModelRouter
+    from gatekeeper.providers.prices import worst_cost
+    from gatekeeper.reports.redact import environment_redactor
     from gatekeeper.sweep.measure import measure_sweep
     from gatekeeper.sweep.weigh import weigh_sweep
 
+    _require_recording(replay)
     client = ModelRouter(_reader((revision,)), replay=replay)
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measured:
+        await client.require_keys(dict.fromkeys(setting.target.model for setting in settings))
+        price = _free if replay else worst_cost
+        if not replay:
+            await asyncio.to_thread(_load_prices, settings, policy)
         return await measure_sweep(
-            contract, settings, client, policy.limits, progress=progress, stop=stop
+            contract, settings, client, policy.limits, progress=progress, stop=stop, price=price
         )
 
-    return weigh_sweep(contract, settings, asyncio.run(_with_signals(client, within)))
+    result = weigh_sweep(contract, settings, asyncio.run(_with_signals(client, within)))
+    return environment_redactor().value(result)
 
 
-def _require_within_limits(work: Work) -> None:
+def _prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, ...]]:
+    """The most that each request can cost, and what is to be said of models without a price.
+    Raises UsageError and MeasurementError for what the limits cannot hold."""
     from gatekeeper.forecast import require_within_limits
-    from gatekeeper.providers.prices import estimated_cost
+    from gatekeeper.providers.prices import worst_cost
 
-    require_within_limits(work, estimated_cost)
+    return worst_cost, require_within_limits(work, worst_cost, trusted=trusted)
+
+
+def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:
+    """Have the price list at hand before the first call."""
+    from gatekeeper.contract.trial import Request
+    from gatekeeper.providers.prices import worst_cost
+
+    if policy.limits.cost_usd is not None:
+        for model in {setting.target.model for setting in settings}:
+            worst_cost(Request(model, (), {}, None, 0))
+
+
+def _require_recording(replay: Path | None) -> None:
+    """Say at once that the file is not there, and not as the failure of every call."""
+    if replay is None:
+        return
+    if not replay.exists():
+        raise UsageError(f"--replay {replay}: there is no such file; name a samples.jsonl")
+    if replay.is_dir():
+        raise UsageError(f"--replay {replay}: this is a folder; name the samples.jsonl in it")
+
+
+def _free(_: Request) -> float:
+    """What a recording answers costs nothing."""
+    return 0.0
 
 
 async def _with_signals(
@@ -158,7 +222,11 @@ async def _with_signals(
 
 def _reader(revisions: tuple[Revision, ...]) -> Callable[[str], bytes]:
     def read(path: str) -> bytes:
-        recordings = [r.read(path) for r in revisions if path in r.entries]
+        try:
+            recordings = [r.read(path) for r in revisions if path in r.entries]
+        except FileTooLargeError as error:
+            what = f"the recording has {error.size // 1_000_000:,} MB, which is more than is read"
+            raise ContractError([Problem(path, what, "record fewer samples")]) from None
         if not recordings:
             raise FileNotFoundError(path)
         try:

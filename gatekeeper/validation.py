@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import AffectedContract, contract_paths
+from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.allowed_models import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_files import (
+    contract_paths,
+    in_contract_folders,
+    near_miss_notices,
+)
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.sizes import require_few_trials
+from gatekeeper.contract.unfilled_names import unfilled_names
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.evidence.job import Job, plan_job
-from gatekeeper.foresight import foresee
+from gatekeeper.foresight import foresee, objective_notes
+
+ModelHint = Callable[[str], str | None]
+"""Says what may be wrong with a model's name; None if nothing is."""
+
+
+def _no_hint(_: str) -> str | None:
+    return None
 
 
 def validate_contracts(
-    revision: Revision, policy: Policy, paths: Sequence[str] = ()
+    revision: Revision, policy: Policy, paths: Sequence[str] = (), model_hint: ModelHint = _no_hint
 ) -> tuple[list[str], list[Problem]]:
     """A line for each sound contract, with a warning under it where it cannot see its own
-    margin, and every problem of the others.
+    margin and a note for each objective that it has too few inputs to prove, and every problem
+    of the others.
 
     `paths` are contract files from the repository root; none means all that the policy names.
     Raises UsageError where there is no contract at all.
     """
+    notices = () if paths else _near_misses(revision, policy)
     paths = paths or contract_paths(revision, policy, SHAPES)
     if not paths:
         raise UsageError(
-            f"no contract matches {policy.contracts}; `gatekeeper init` writes a first one"
+            "; ".join(
+                [
+                    *(notice.rstrip(".") for notice in notices),
+                    f"no contract matches {', '.join(policy.contracts)}",
+                    "`gatekeeper init` writes a first one",
+                ]
+            )
         )
     lines: list[str] = []
     problems: list[Problem] = []
+    allowed = EVERY_MODEL if policy.models is None else AllowedModels(policy.models, True)
     named: dict[str, str] = {}
     for path in paths:
         try:
@@ -48,8 +72,20 @@ def validate_contracts(
             )
             continue
         warning = foresee(job.judgings[0]).warning
-        lines.append(_line(contract, job) + (f"\n  warning: {warning}" if warning else ""))
-    return lines, problems
+        refused = model_problems([(path, contract.target.model)], allowed)
+        warnings = [*([warning] if warning else []), *(f"{p.what}; {p.fix}" for p in refused)]
+        hint = model_hint(contract.target.model)
+        warnings += [hint] if hint else []
+        warnings += [str(problem) for problem in unfilled_names(contract)]
+        notes = objective_notes(job.judgings[0])
+        lines.append(
+            "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])
+        )
+    return [*lines, *(f"notice: {notice}" for notice in notices)], problems
+
+
+def _near_misses(revision: Revision, policy: Policy) -> tuple[str, ...]:
+    return near_miss_notices(revision, policy, in_contract_folders(revision.entries, policy))
 
 
 def repository_path(path: Path, root: Path) -> str:
@@ -66,6 +102,7 @@ def repository_path(path: Path, root: Path) -> str:
 
 def _prepare(revision: Revision, path: str, policy: Policy) -> Job:
     contract = load_contract(revision, path, SHAPES)
+    require_few_trials([(contract, 1)])
     return plan_job(AffectedContract(contract.name, path, None, contract, (), True), policy)
 
 

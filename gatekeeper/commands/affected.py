@@ -21,15 +21,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 def affected(arguments: argparse.Namespace) -> int:
     """What a check would run and why. Calls no model."""
     from gatekeeper.forecast import forecast
-    from gatekeeper.providers.prices import estimated_cost
+    from gatekeeper.providers.price_list import mistyped_model
+    from gatekeeper.providers.prices import expected_cost, worst_cost
     from gatekeeper.reports.terminal import print_forecast
 
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments)
         policy, _ = judging_policy(change)
-        found = forecast(change, policy, arguments.contract, estimated_cost)
+        found = forecast(change, policy, arguments.contract, expected_cost, worst_cost)
         notices = uncommitted(repository, arguments, policy)
-    found = replace(found, notices=(*found.notices, *notices))
+    models = dict.fromkeys(contract.model for contract in found.contracts if contract.model)
+    hints = tuple(hint for hint in map(mistyped_model, models) if hint)
+    found = replace(found, notices=(*found.notices, *notices), warnings=(*found.warnings, *hints))
     with readers_may_leave():
         if arguments.json:
             print(json.dumps(found.document(), indent=2))  # noqa: T201

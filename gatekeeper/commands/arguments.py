@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -85,6 +86,18 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         help="past runs of the default branch: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
     )
     add_replay(parser)
+    parser.add_argument(
+        "--order-seed",
+        type=_order_seed,
+        metavar="SEED",
+        help="repeat the order of an earlier run, by the order_seed of its result.json",
+    )
+
+
+def _order_seed(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{32}", text):
+        raise argparse.ArgumentTypeError("not the order_seed of a result.json: 32 digits 0-9a-f")
+    return text
 
 
 def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:

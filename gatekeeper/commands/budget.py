@@ -28,18 +28,20 @@ def budget(arguments: argparse.Namespace) -> int:
     from gatekeeper.contract.affected import every_contract, named
     from gatekeeper.record import events_of
     from gatekeeper.reports.budget import budget_document, print_budgets
+    from gatekeeper.reports.redact import environment_redactor
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
         suite = named(every_contract(revision, policy, SHAPES), arguments.contract)
         past = past_of(arguments, repository, policy).read()
+    notices = environment_redactor().value(past.notices)
     now = datetime.now(UTC)
     spending = events_of(past.records)
     found = [contract_budgets(c.head, spending, policy, now) for c in suite if c.head]
     with readers_may_leave():
         if arguments.json:
-            print(json.dumps(budget_document(found, past.notices, now), indent=2))  # noqa: T201
+            print(json.dumps(budget_document(found, notices, now), indent=2))  # noqa: T201
         else:
-            print_budgets(found, past.notices)
+            print_budgets(found, notices)
     return 0

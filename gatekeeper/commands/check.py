@@ -35,7 +35,7 @@ def check(arguments: argparse.Namespace) -> int:
         change = change_of(repository, arguments)
         policy, notices = judging_policy(change)
         notices = (*notices, *uncommitted(repository, arguments, policy))
-        work = plan_check(change, policy, arguments.contract, notices)
+        work = plan_check(change, policy, arguments.contract, notices, arguments.order_seed)
         history = history_of(arguments, repository)
         revisions = (change.base, change.head)
         result = measure(

@@ -24,10 +24,11 @@ def drift(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.drift import drifts
     from gatekeeper.reports.drift import drift_document, print_drifts
+    from gatekeeper.reports.redact import environment_redactor
 
     with Repository.open(arguments.repo) as repository:
         policy = load_policy(repository.revision("HEAD"))
-        past = past_of(arguments, repository, policy).read()
+        past = environment_redactor().value(past_of(arguments, repository, policy).read())
     found = drifts(past.records, arguments.contract)
     known = {contract.contract for contract in found}
     unknown = [f"{name}: no run in the history" for name in arguments.contract if name not in known]

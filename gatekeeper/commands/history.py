@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gatekeeper.commands.arguments import add_contract, add_past, past_of
-from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.commands.output import print_error, readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -44,18 +44,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 def history(arguments: argparse.Namespace) -> int:
     """Past runs of the default branch: list, filter, export. Calls no model."""
     from gatekeeper.history.open import open_history
+    from gatekeeper.reports.redact import environment_redactor
 
+    redact = environment_redactor()
     now = datetime.now(UTC)
     since = _moment("--since", arguments.since, now)
     until = _moment("--until", arguments.until, now, end=True)
     with Repository.open(arguments.repo) as repository:
         store = past_of(arguments, repository, load_policy(repository.revision("HEAD")))
         if arguments.source:
-            source = open_history(arguments.source, repository).read()
+            source = redact.value(open_history(arguments.source, repository).read())
             added = store.append(source.records)
             _say([*source.notices, f"{added} of {len(source.records)} records were new"])
-        past = store.read()
+        past = redact.value(store.read())
     _say(past.notices)
+    _say(_unknown_names(arguments.contract, {record.contract for record in past.records}))
     found = [
         record
         for record in past.records
@@ -68,6 +71,17 @@ def history(arguments: argparse.Namespace) -> int:
     with readers_may_leave():
         _print(found, arguments.format)
     return 0
+
+
+def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
+    """A contract may have no run yet, so this is no error."""
+    from gatekeeper.contract.explain import nearest
+
+    return [
+        f"no run of a contract `{name}` is in the history; {nearest(name, known)}"
+        for name in names
+        if known and name not in known
+    ]
 
 
 def _print(records: Sequence[Record], form: str) -> None:
@@ -114,4 +128,4 @@ def _say(notices: Sequence[str]) -> None:
     from gatekeeper.reports.harmless import log_text
 
     for notice in notices:
-        print(f"gatekeeper: {log_text(notice)}", file=sys.stderr)  # noqa: T201
+        print_error(f"gatekeeper: {log_text(notice)}")

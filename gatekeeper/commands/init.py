@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from gatekeeper.commands.output import readers_may_leave
 from gatekeeper.git import Repository
 
 
@@ -16,6 +17,8 @@ def init(arguments: argparse.Namespace) -> int:
     from gatekeeper.starter import write_starter
 
     with Repository.open(arguments.repo) as repository:
-        for line in write_starter(repository.root or arguments.repo):
+        lines = list(write_starter(repository.root or arguments.repo))
+    with readers_may_leave():
+        for line in lines:
             print(line)  # noqa: T201
     return 0

@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     _require_writable(arguments.history)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
-        work = plan_run(revision, load_policy(revision), arguments.contract)
+        policy = load_policy(revision)
+        work = plan_run(revision, policy, arguments.contract, order_seed=arguments.order_seed)
         history = history_of(arguments, repository)
         result = measure(work, (revision,), history=history, replay=arguments.replay)
         if history:

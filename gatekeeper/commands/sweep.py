@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.commands.arguments import add_out, add_replay
 from gatekeeper.commands.output import readers_may_leave
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
@@ -106,7 +106,14 @@ def _report(result: SweepResult, out: Path) -> int:
         "sweep.md": render_sweep(result),
         "sweep.json": f"{document}\n",
     }
-    files = write_files(contents, out)
+    unwritten = None
+    files: Mapping[str, Path] = {}
+    try:
+        files = write_files(contents, out)
+    except WriteError as error:
+        unwritten = error
     with readers_may_leave():
         show_sweep(result, files)
+    if unwritten:
+        raise unwritten
     return 3 if result.recommendation.setting is None else 0

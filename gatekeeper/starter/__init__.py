@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+from gatekeeper.errors import WriteError
+
 # Where each packaged file goes in the user's repository.
 PLACES = {
     "contract.yaml": "contracts/review-sentiment.yaml",
@@ -23,11 +25,21 @@ def write_starter(root: Path) -> Iterator[str]:
         text = files(__package__).joinpath(name).read_text("utf-8")
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with target.open("x", encoding="utf-8") as file:
-                file.write(text)
+            _create(target, text)
         except FileExistsError:
             yield f"kept     {place} (it was there already)"
         else:
             yield f"written  {place}"
     yield "Next: set OPENAI_API_KEY, commit, edit the prompt, run `gatekeeper check --worktree`."
     yield "Before you push: name the release in .github/workflows for OWNER/gatekeeper@COMMIT."
+
+
+def _create(target: Path, text: str) -> None:
+    """Make the file, or leave none: half of one would be kept as the user's own later."""
+    with target.open("x", encoding="utf-8") as file:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError as error:
+            target.unlink(missing_ok=True)
+            raise WriteError(target, error) from error
