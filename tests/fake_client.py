@@ -9,10 +9,11 @@ from typing import Any
 
 from gatekeeper.contract.model import Message
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Arm, Completion, Request, Sample, Trial
+from gatekeeper.contract.trial import Arm, Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.retry import RetryPolicy
 from gatekeeper.sampling.run import Run, run_trials
+from gatekeeper.sampling.storage import stored_outcome
 
 Answer = Callable[[Request], "Completion | CallFailed | Awaitable[Completion]"]
 
@@ -70,8 +71,11 @@ class FakeWatch:
         mine = [s for s in self.samples if s.trial.contract == trial.contract]
         return self.enough is None or len(mine) < self.enough
 
-    def add(self, sample: Sample) -> None:
-        self.samples.append(sample)
+    def judge(self, sample: Sample) -> Outcome:
+        return stored_outcome(Outcome(sample))
+
+    def add(self, outcome: Outcome) -> None:
+        self.samples.append(outcome.sample)
 
 
 class FakeTime:

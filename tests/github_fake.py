@@ -24,6 +24,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from github_shapes import (
     BOT,
+    LATER,
     REPOSITORY,
     FakeComment,
     FakeIssue,
@@ -122,6 +123,10 @@ class FakeGithub(Shapes):
         comment = FakeComment(self._next_id, author, body)
         self.comments.setdefault(number, []).append(comment)
         return comment
+
+    def edit(self, comment: FakeComment, body: str) -> None:
+        """Somebody edits a comment: its author, or whoever may write to the repository."""
+        comment.body, comment.edits = body, comment.edits + 1
 
     def issue(self, title: str, body: str, author: str | None = "octocat") -> FakeIssue:
         """Somebody opens an issue."""
@@ -314,10 +319,19 @@ class FakeGithub(Shapes):
             return 403, {}, _error("Resource not accessible by integration")
         return 200, {}, self._user_json(self.login)
 
-    def _graphql(self, **_: Any) -> Answer:
+    def _graphql(self, body: Any, **_: Any) -> Answer:
+        if node := body["variables"].get("id"):
+            return self._edit_of(node)
         if self.viewer is None:
             return 404, {}, _error("Not Found")
         return 200, {}, {"data": {"viewer": {"login": self.viewer}}}
+
+    def _edit_of(self, node: str) -> Answer:
+        every = [comment for comments in self.comments.values() for comment in comments]
+        known = next((c for c in every if f"IC_{c.id}" == node), None)
+        if known is None:
+            return 200, {}, {"data": {"node": None}}
+        return 200, {}, {"data": {"node": {"lastEditedAt": LATER if known.edits else None}}}
 
     def _author(self) -> str:
         return self.login or self.viewer or BOT
@@ -334,6 +348,8 @@ def _error(message: str) -> dict[str, str]:
 class _Handler(BaseHTTPRequestHandler):
     github: FakeGithub
     protocol_version = "HTTP/1.1"
+    # Headers and body are two writes: the second would wait 40 ms for the first to be confirmed.
+    disable_nagle_algorithm = True
 
     def _serve(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)

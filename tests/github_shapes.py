@@ -12,6 +12,7 @@ from typing import Any
 REPOSITORY = "octo/prompts"
 BOT = "github-actions[bot]"
 TIME = "2026-01-02T03:04:05Z"
+LATER = "2026-01-02T05:00:00Z"
 _USER_URLS = re.findall(
     r"\w+",
     """avatar events followers following gists html organizations received_events repos starred
@@ -44,12 +45,18 @@ _LINKS = re.findall(
 
 @dataclass
 class FakeComment:
-    """A comment as it stands; `edits` counts how often it was changed."""
+    """A comment as it stands; `edits` counts how often its text was changed.
+
+    `touched` says that it was changed in another way, `app` names the app it was posted by.
+    """
 
     id: int
     author: str | None
     body: str
     edits: int = 0
+    touched: bool = False
+    app: str | None = None
+    created_at: str = TIME
 
 
 @dataclass
@@ -127,9 +134,26 @@ class Shapes:
             "issue_url": f"{self.public_url}/repos/{REPOSITORY}/issues/1",
             "body": comment.body,
             "user": self._user_json(comment.author) if comment.author else None,
+            "created_at": comment.created_at,
+            "updated_at": LATER if comment.edits or comment.touched else comment.created_at,
+            "author_association": "NONE",
+            "performed_via_github_app": self._app_json(comment.app) if comment.app else None,
+        }
+
+    def _app_json(self, name: str) -> dict[str, Any]:
+        return {
+            "id": 1,
+            "node_id": "A_1",
+            "slug": name,
+            "name": name,
+            "owner": self._user_json("octo"),
+            "description": None,
+            "external_url": f"{self.public_url}/{name}",
+            "html_url": f"{self.public_url}/apps/{name}",
             "created_at": TIME,
             "updated_at": TIME,
-            "author_association": "NONE",
+            "permissions": {},
+            "events": [],
         }
 
     def _issue_json(self, issue: FakeIssue) -> dict[str, Any]:

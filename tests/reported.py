@@ -31,7 +31,7 @@ name: {name}
 prompt: prompt.md
 model: simulated/model
 fixtures: [{{file: tickets.csv}}]
-mode: assist
+mode: repair
 repair: {{steps: [strip_markdown_fences]}}
 checks:
   - {{type: json_valid, name: is JSON}}

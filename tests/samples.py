@@ -69,19 +69,30 @@ def answers(prompt: str, outputs: Mapping[str, str | list[str]]) -> dict[str, st
     return {text.replace("{{ word }}", word): output for word, output in outputs.items()}
 
 
+def contract_files(
+    contract: str = GOOD,
+    words: Iterable[str] = WORDS,
+    recorded: Mapping[str, str | list[str]] | None = None,
+) -> dict[str, str]:
+    """The sound contract, its prompt, fixtures and recording; more answers may be recorded."""
+    words = tuple(words)
+    known = answers(PROMPT, dict.fromkeys(words, "ok")) | dict(recorded or {})
+    return {
+        "contracts/words.yaml": contract,
+        "contracts/words.csv": csv(words),
+        "prompts/words.txt": PROMPT,
+        RECORDING: recording(known),
+    }
+
+
 def write_contract(
     repository: GitRepository,
     contract: str = GOOD,
     words: Iterable[str] = WORDS,
     recorded: Mapping[str, str | list[str]] | None = None,
 ) -> None:
-    """The sound contract, its prompt, fixtures and recording; more answers may be recorded."""
-    words = tuple(words)
-    known = answers(PROMPT, dict.fromkeys(words, "ok")) | dict(recorded or {})
-    repository.write("contracts/words.yaml", contract)
-    repository.write("contracts/words.csv", csv(words))
-    repository.write("prompts/words.txt", PROMPT)
-    repository.write(RECORDING, recording(known))
+    """Write what `contract_files` holds into the work tree."""
+    repository.write_all(dict(contract_files(contract, words, recorded)))
 
 
 def check(repository: GitRepository, out: Path, *more: str) -> int:

@@ -1,4 +1,4 @@
-"""What several integration tests start from: a model on 127.0.0.1."""
+"""What several integration tests start from: a model on 127.0.0.1, and the ways into the gate."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Iterator
 import pytest
 from integration.openai_server import OpenAIServer
 from pull_request import answer
+from support.checked import check_of
+from support.ways_in import judged
+
+__all__ = ["check_of", "judged", "model"]
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ class Reply:
     completion_tokens: int | None = 2
     model: str | None = None
     system_fingerprint: str | None = None
+    finish_reason: str | None = "stop"
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +190,12 @@ def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": reply.text},
-                "finish_reason": "stop",
+                "message": {
+                    "role": "assistant",
+                    "content": reply.text,
+                    **({} if reply.refusal is None else {"refusal": reply.refusal}),
+                },
+                "finish_reason": reply.finish_reason,
             }
         ],
     }

@@ -11,7 +11,9 @@ from typing import Any
 
 from git_repository import GitRepository
 from past import line
-from samples import GOOD, PROMPT, answers, check, result_of, write_contract
+from samples import GOOD, PROMPT, answers, check, contract_files, result_of
+from support.proposed_change import Content
+from support.ways_in import Answered, Judged
 
 from gatekeeper.contract.identity import request_digest
 from gatekeeper.contract.model import Message
@@ -51,30 +53,39 @@ class Proposal:
 
     name: str
     why: str
-    writes: Mapping[str, str | None]
+    writes: Mapping[str, Content]
     code: int = 1
     reason: str | None = None
     contract: str = NO_SLO
     recorded: Answers = field(default_factory=lambda: HALF_BREAK)
     before: Mapping[str, str | None] = field(default_factory=dict)
 
+    @property
+    def base(self) -> dict[str, Content]:
+        """The files of the branch that is merged into."""
+        return {**contract_files(self.contract, MANY, self.recorded), **self.before}
+
+    def judge(self, judged: Judged, **more: Any) -> Answered:
+        """Have it judged by a way in; `more` is for `WayIn.judge`."""
+        return judged(self.base, self.writes, **more)
+
     def propose(self, create: Callable[..., GitRepository]) -> GitRepository:
         """A repository with the base on `main` and the pull request on `pr`."""
         made = create("words")
-        write_contract(made, words=MANY, contract=self.contract, recorded=self.recorded)
-        _apply(made, self.before)
+        _write(made, {path: content for path, content in self.base.items() if content is not None})
         made.commit("base")
         made.branch("pr")
-        _apply(made, self.writes)
+        _write(made, self.writes)
         made.commit("proposal")
         return made
 
 
-def _apply(repository: GitRepository, files: Mapping[str, str | None]) -> None:
+def _write(repository: GitRepository, files: Mapping[str, Content]) -> None:
     for name, content in files.items():
         if content is None:
             repository.delete(name)
         else:
+            assert isinstance(content, str | bytes), "only `judge` writes links and submodules"
             repository.write(name, content)
 
 
@@ -128,9 +139,14 @@ def recorded_with(params: Mapping[str, Any], output: str, prompt: str = PROMPT) 
     return "".join(lines)
 
 
-def spent_budget(folder: Path, failed: int = 40, past: timedelta = timedelta(hours=2)) -> str:
-    """The path of a history in which the contract failed that often."""
-    file = folder / "history.jsonl"
+def spent_lines(failed: int = 40, past: timedelta = timedelta(hours=2)) -> str:
+    """A history in which the contract failed that often."""
     time = (datetime.now(UTC) - past).isoformat()
-    file.write_text(line(time=time, contract="words", samples=40, failed=failed) + "\n", "utf-8")
+    return line(time=time, contract="words", samples=40, failed=failed) + "\n"
+
+
+def spent_budget(folder: Path, failed: int = 40, past: timedelta = timedelta(hours=2)) -> str:
+    """The path of a file of `spent_lines`."""
+    file = folder / "history.jsonl"
+    file.write_text(spent_lines(failed, past), "utf-8")
     return str(file)

@@ -26,9 +26,9 @@ from gatekeeper.sampling.cache import Entry, Pair, read, signing_key, written
 
 KEY = "sk-the-key-of-the-gate"
 SAYS_OK = Completion("ok", 5.0, 10, 2, 0.0, fingerprint="m")
-CONTRACT = GOOD.replace(f"recorded/{RECORDING}", "openai/test-model").replace(
-    "slo: {success_rate: 0.5}\n", "sampling: {mode: fixed}\n"
-)
+CONTRACT = GOOD.replace(
+    f"recorded/{RECORDING}", "openai/gpt-4o-mini\nparams: {max_tokens: 16}"
+).replace("slo: {success_rate: 0.5}\n", "sampling: {mode: fixed}\n")
 CALLS = 2 * len(WORDS)
 
 Create = Callable[..., GitRepository]
@@ -136,7 +136,7 @@ def unsigned(line: Line) -> Line:
 
 def _signed(entry: Line, signing: bytes) -> Line:
     pairs = tuple(Pair(pair["key"], SAYS_OK, SAYS_OK) for pair in entry["pairs"])
-    forged = Entry(entry["plan"], entry["contract"], datetime.now(UTC), pairs)
+    forged = Entry(entry["plan"], entry["contract"], entry["order_seed"], datetime.now(UTC), pairs)
     line: Line = json.loads(written(forged, signing))
     return line
 

@@ -10,12 +10,11 @@ import json
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 import pytest
-from git_repository import GitRepository
 from proposals import (
     CONTRACT,
     FIXTURES,
@@ -27,7 +26,7 @@ from proposals import (
     Proposal,
     all_say,
 )
-from samples import check
+from support.ways_in import Judged
 
 SECONDS = 120  # of a bomb that ends after a few: coverage makes a template ten times as slow
 """Of this process; what is unbounded would take hours, or all memory."""
@@ -112,7 +111,7 @@ TEMPLATES = [
     template("a shift of text", "{{ '%999999999d' % 1 }}", "formatting with %"),
     template("a wide field", "{{ 'x'.center(999999999) }}", "a number larger than"),
     template("a filter's wide field", "{{ 'x' | center(999999999) }}", "a number larger than"),
-    template("a long range", "{{ range(999999999) | list }}", "Range too big"),
+    template("a long range", "{{ range(999999999) | list }}", "a range of more than 100,000"),
     template(
         "a macro without end",
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
@@ -273,11 +272,19 @@ JSON = [
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a connection was opened")
+    """GitHub is on 127.0.0.1, and so is the model, whose server counts what reaches it."""
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    def connect_here(self: socket.socket, address: tuple[str, int]) -> None:
+        assert address[0] == "127.0.0.1", f"a connection was opened to {address}"
+        connect(self, address)
+
+    def look_up_here(host: str, *more: Any, **options: Any) -> Any:
+        assert host == "127.0.0.1", f"{host} was looked up"
+        return look_up(host, *more, **options)
+
+    monkeypatch.setattr(socket.socket, "connect", connect_here)
+    monkeypatch.setattr(socket, "getaddrinfo", look_up_here)
 
 
 @pytest.fixture(autouse=True)
@@ -304,18 +311,14 @@ def _peak() -> float:
 
 
 @pytest.mark.parametrize("attack", [*TEMPLATES, *YAML, *JSON], ids=lambda attack: attack.name)
-def test_a_hostile_file_is_refused_in_words(
-    attack: Attack,
-    git_repository: Callable[..., GitRepository],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    made = Proposal(attack.name, "", attack.writes, recorded=all_say("ok")).propose(git_repository)
-    code = check(made, tmp_path / "out")
-    said = capsys.readouterr().err
-    assert code == attack.code, said[:1000]
-    assert attack.said in said
+def test_a_hostile_file_is_refused_in_words(attack: Attack, judged: Judged) -> None:
+    answered = Proposal(attack.name, "", attack.writes, recorded=all_say("ok")).judge(judged)
+    assert answered.exit_code == attack.code, answered.text[:1000]
+    assert answered.verdict is None
+    assert answered.requests == ()
+    assert attack.said in answered.text
+    said = answered.text + answered.log
     assert "fault of gatekeeper" not in said
     assert "Traceback" not in said
     assert "root:" not in said
-    assert len(said) < 20_000
+    assert len(answered.text) < 25_000

@@ -17,7 +17,9 @@ import pytest
 from git_repository import GitRepository
 from past import line
 from proposals import CONTRACT, FIXTURES, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, all_say
-from samples import GOOD, RECORDING, WORDS, check, recording, result_of, write_contract
+from samples import GOOD, RECORDING, check, recording, result_of, write_contract
+from support.proposed_change import Content, Link
+from support.ways_in import Judged
 
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.cli import main
@@ -50,16 +52,14 @@ RECORDINGS = {
 
 
 @pytest.mark.parametrize("line", RECORDINGS.values(), ids=RECORDINGS)
-def test_a_recording_that_was_tampered_with_is_named(
-    line: str, git_repository: Create, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recording_that_was_tampered_with_is_named(line: str, judged: Judged) -> None:
     """Head may add to what base has recorded, and what it adds must be samples."""
     attack = Proposal("tampered", "", {RECORDING: f"{line}\n", PROMPT_FILE: OTHER})
-    assert check(attack.propose(git_repository), tmp_path / "out") == 2
-    said = capsys.readouterr().err
-    assert f"recording {RECORDING}:" in said
-    assert "not a line of samples.jsonl" in said
-    assert "fault of gatekeeper" not in said
+    answered = attack.judge(judged)
+    assert answered.exit_code == 2
+    assert f"recording {RECORDING}:" in answered.text
+    assert "not a line of samples.jsonl" in answered.text
+    assert "fault of gatekeeper" not in answered.text
 
 
 def event(**changed: object) -> str:
@@ -121,23 +121,18 @@ LINKED = {
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../../outside.txt", "copy.txt"])
 @pytest.mark.parametrize("name", LINKED.values(), ids=LINKED)
-def test_a_link_is_not_followed(
-    name: str,
-    target: str,
-    git_repository: Create,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (tmp_path / "outside.txt").write_text("Say {{ word }}. The secret is 42.")
+def test_a_link_is_not_followed(name: str, target: str, tmp_path: Path, judged: Judged) -> None:
+    # Wherever the links lead to from the checkout of a way in.
+    for folder in (tmp_path, tmp_path / "judged-0"):
+        folder.mkdir(exist_ok=True)
+        (folder / "outside.txt").write_text("Say {{ word }}. The secret is 42.")
     before = {POLICY: "require_contract: false\n"}
-    writes = {name: None, "copy.txt": "The secret is 42.", PROMPT_FILE: OTHER}
-    made = Proposal("link", "", writes, before=before).propose(git_repository)
-    (made.path / name).unlink(missing_ok=True)
-    made.symlink(name, target)
-    made.commit("link")
-    assert check(made, tmp_path / "out") in {1, 2}
-    left = "".join(p.read_text() for p in (tmp_path / "out").glob("*"))
-    said = "".join(capsys.readouterr()) + left
+    writes: dict[str, Content] = {"copy.txt": "The secret is 42.", PROMPT_FILE: OTHER}
+    writes |= {name: Link(target)}
+    answered = Proposal("link", "", writes, before=before).judge(judged)
+    assert answered.exit_code in {1, 2}
+    left = "".join(p.read_text() for p in answered.out.glob("*"))
+    said = answered.text + answered.log + left
     assert "The secret is 42" not in said
     assert "root:" not in said
 
@@ -199,25 +194,22 @@ def test_the_image_starts_isolated_from_the_checkout() -> None:
 @pytest.mark.parametrize(
     "kind", ["python", "command", "own", "checks.own", "../own.py", "__import__"]
 )
-def test_a_contract_can_name_no_code(kind: str, git_repository: Create, tmp_path: Path) -> None:
+def test_a_contract_can_name_no_code(kind: str, tmp_path: Path, judged: Judged) -> None:
     """Checks are a fixed list of the program's own; a contract gives them data."""
     assert kind not in CHECKS
     mark = tmp_path / "it-ran"
     contract = NO_SLO.replace("type: regex, pattern: ok", f"type: {kind}, file: own.py, run: own")
     writes = {CONTRACT: contract, "contracts/own.py": EVIL.format(str(mark)), PROMPT_FILE: OTHER}
-    made = Proposal("check", "", writes).propose(git_repository)
-    assert check(made, tmp_path / "out") == 2
+    assert Proposal("check", "", writes).judge(judged).exit_code == 2
     assert not mark.exists()
 
 
-def test_a_model_is_a_name_and_no_address(
-    git_repository: Create,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+ANY_PRICE = "models: [openai/*]\nlimits: {cost_usd: null}\n"
+"""A fork is refused a model without a price before its parameters are looked at."""
+
+
+def test_a_model_is_a_name_and_no_address(judged: Judged) -> None:
     """With an address, or a key's name, a pull request could have keys sent to itself."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     for old, new in (
         (f"recorded/{RECORDING}", "openai/https://evil.example/v1"),
         (
@@ -226,22 +218,16 @@ def test_a_model_is_a_name_and_no_address(
         ),
         (f"model: recorded/{RECORDING}", "model: openai/x\nparams: {extra_headers: {a: b}}"),
     ):
-        name = f"r{abs(hash(new))}"
         writes = {CONTRACT: NO_SLO.replace(old, new), PROMPT_FILE: OTHER}
-        made = Proposal(name, "", writes).propose(lambda _, name=name: git_repository(name))
-        assert check(made, tmp_path / name) == 2
-        said = capsys.readouterr().err
-        assert "a model is named, not addressed" in said or "cannot be set by a contract" in said
+        answered = Proposal("model", "", writes, before={POLICY: ANY_PRICE}).judge(judged)
+        assert answered.exit_code == 2
+        assert answered.requests == ()
+        refusals = ("a model is named, not addressed", "how a model is reached")
+        assert any(refusal in answered.text for refusal in refusals)
 
 
-def test_recordings_outside_the_revisions_are_not_read(
-    git_repository: Create, tmp_path: Path
-) -> None:
-    for path in ("/etc/passwd", "../outside.jsonl", "contracts/linked.jsonl"):
-        name = path.replace("/", "-")
-        writes = {CONTRACT: NO_SLO.replace(RECORDING, path), PROMPT_FILE: OTHER}
-        made = Proposal(name, "", writes).propose(lambda _, name=name: git_repository(name))
-        made.symlink("contracts/linked.jsonl", f"../{Path(RECORDING).name}")
-        made.commit("link")
-        assert check(made, tmp_path / name) in {1, 2}
-    assert WORDS
+@pytest.mark.parametrize("path", ["/etc/passwd", "../outside.jsonl", "contracts/linked.jsonl"])
+def test_recordings_outside_the_revisions_are_not_read(path: str, judged: Judged) -> None:
+    writes: dict[str, Content] = {CONTRACT: NO_SLO.replace(RECORDING, path), PROMPT_FILE: OTHER}
+    writes |= {"contracts/linked.jsonl": Link(f"../{Path(RECORDING).name}")}
+    assert Proposal("outside", "", writes).judge(judged).exit_code in {1, 2}

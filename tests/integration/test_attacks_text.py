@@ -94,7 +94,7 @@ def _fixtures() -> list[dict[str, object]]:
 
 def _contract() -> str:
     checks = [
-        {"type": "contains", "value": "ok", "name": f"{number} {text[:2000]}"}
+        {"type": "contains", "value": "ok", "name": f"{number} {text[:190]}"}
         for number, text in enumerate(ATTACKS.values())
     ]
     document = {
@@ -342,7 +342,8 @@ def test_the_machines_files_are_json_of_bounded_size(left: Left) -> None:
     lines = left.files["samples.jsonl"].decode().removesuffix("\n").split("\n")
     samples = [json.loads(line) for line in lines]
     assert len(samples) == 2 * len(ATTACKS)
-    said = {sample["output_raw"] for sample in samples if sample["arm"] == "head"}
-    assert {text.replace("ok", "no") for text in ATTACKS.values()} == said
+    # Of an answer beyond 100,000 characters only the beginning is kept.
+    said = {sample["output_raw"][:90_000] for sample in samples if sample["arm"] == "head"}
+    assert {text.replace("ok", "no")[:90_000] for text in ATTACKS.values()} == said
     assert json.loads(left.files["result.json"])["verdict"] == "fail"
     assert max(len(content) for content in left.files.values()) < 100_000_000

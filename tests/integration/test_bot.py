@@ -12,7 +12,8 @@ from github_shapes import FakeRun
 from integration.openai_server import OpenAIServer
 from pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT
 
-from gatekeeper.github.waivers import waiver_line
+from gatekeeper.github.waivers import Place, waiver_line
+from gatekeeper.providers.keys import waiver_keys
 from gatekeeper.result import Waiver
 
 WAIVE = "/gatekeeper waive sentiment: the words are meant to be free"
@@ -52,9 +53,10 @@ def test_a_waiver_lifts_the_verdict_of_the_commit_and_of_no_other(
     assert "no contract got measurably worse" not in sticky
 
     # The same commit's record says nothing of the next one.
-    comments = github.comments[7]
-    forged = [c for c in comments if "gatekeeper-waiver" in c.body]
-    forged[0].body = forged[0].body.replace(desk.change.head, "f" * 40)
+    record = next(c for c in github.comments[7] if "gatekeeper-waiver" in c.body)
+    waiver = Waiver(**contract["waiver"] | {"contract": "sentiment", "sha": "f" * 40})
+    place = Place("octo/prompts", 7, waiver_keys({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
+    record.body = waiver_line(waiver, github.comments[7][1].id, place)
     assert desk.judge() == 1
     assert "void by now" in desk.own[0]
 
@@ -147,7 +149,7 @@ def test_a_forged_waiver_is_not_believed(opened: Open, github: FakeGithub, autho
     # write this. Nobody's command stands behind it.
     desk = opened()
     waiver = Waiver("sentiment", "waive", "maintainer", desk.change.head, "x", "2026")
-    github.comment(7, waiver_line(waiver, 1), author)
+    github.comment(7, waiver_line(waiver, 1, Place("octo/prompts", 7)), author)
     assert desk.judge() == 1
     assert "is ignored" in desk.own[-1]
 

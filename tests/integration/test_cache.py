@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chance import BASE, HEAD, POLICY, WORDS, Model, check, evidence, measured, revision
@@ -15,6 +17,8 @@ from gatekeeper.contract.change import Change
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.gate import plan_push, plan_run
+from gatekeeper.result import GateResult
+from gatekeeper.sampling.order import new_order_seed
 
 
 @settings(deadline=None, max_examples=25)
@@ -55,6 +59,45 @@ def test_the_same_again_makes_no_call_and_finds_the_same(
     assert (second.calls.made, second.cost_usd) == (0, 0.0)
     assert second.calls.cached == first.calls.made - first.calls.surplus
     assert not second.notices
+
+
+@pytest.mark.parametrize("sorted_by", [lambda word: word[::-1], lambda word: -int(word[5:])])
+def test_a_rerun_keeps_its_order_however_the_fixtures_are_sorted_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sorted_by: Callable[[str], Any]
+) -> None:
+    """A new order for known answers would be a new chance that sampling ends too soon."""
+    monkeypatch.setattr("gatekeeper.gate.new_order_seed", new_order_seed)
+    words = tuple(f"word {number}" for number in range(60))
+    fields: dict[str, Any] = {"samples": 3, "mode": "adaptive"}
+    base = revision("Base", "b", words, **fields)
+    first = check(Model(0.9), tmp_path / "c.jsonl", base, revision("Head", "c", words, **fields))
+    for attempt in range(3):
+        again = Model(0.9)
+        head = revision("Head", f"{attempt}", tuple(sorted(words, key=sorted_by)), **fields)
+        second = check(again, tmp_path / "c.jsonl", base, head)
+        assert second.order_seed != first.order_seed
+        assert second.contracts[0].order_seed == first.contracts[0].order_seed
+        assert drawn(second) == drawn(first)
+        assert second.verdict == first.verdict
+        assert again.asked == []
+
+
+def drawn(result: GateResult) -> list[Request]:
+    """What was asked by head's contract, in the order of evidence."""
+    samples = (outcome.sample for outcome in result.outcomes)
+    return [s.trial.request for s in samples if s.trial.judged_by == "head"]
+
+
+def test_a_contract_that_asks_anything_else_is_drawn_in_a_new_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatekeeper.gate.new_order_seed", new_order_seed)
+    seeds = set()
+    for number in range(3):
+        head = revision(f"Head {number}", "c")
+        result = check(Model(), tmp_path / "c.jsonl", BASE, head)
+        seeds |= {result.contracts[0].order_seed, result.order_seed}
+    assert len(seeds) == 3
 
 
 def test_without_a_cache_the_same_again_is_drawn_again(tmp_path: Path) -> None:

@@ -249,11 +249,10 @@ def test_a_cache_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 
 
 def test_a_replay_leaves_the_cache_alone(tmp_path: Path) -> None:
-    cache = tmp_path / "cache.jsonl"
+    cache, recording = tmp_path / "cache.jsonl", tmp_path / "x.jsonl"
+    recording.write_text("", encoding="utf-8")
     with answered_by(Model()):
-        session.measure(
-            plan_check(Change(BASE, HEAD), POLICY), (), cache=cache, replay=tmp_path / "x.jsonl"
-        )
+        session.measure(plan_check(Change(BASE, HEAD), POLICY), (), cache=cache, replay=recording)
     assert not cache.exists()
 
 

@@ -46,6 +46,14 @@ def test_reports_of_an_earlier_run_do_not_outlive_an_error(repository, tmp_path)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize("name", ["none.jsonl", "."])
+def test_a_replay_of_no_file_is_refused_before_sampling_begins(name, repository, tmp_path, capsys):
+    assert check(repository, tmp_path / "out", "--replay", str(tmp_path / name)) == 2
+    told = capsys.readouterr().err
+    assert "--replay" in told
+    assert "sampling" not in told
+
+
 def test_the_default_folder_is_not_offered_to_git(repository, monkeypatch):
     monkeypatch.chdir(repository.path)
 
@@ -167,9 +175,21 @@ def test_affected_warns_where_the_limits_may_end_the_check(limits, said, reposit
 
 
 def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch, capsys):
-    monkeypatch.setattr("gatekeeper.providers.prices.estimated_cost", lambda _: 0.5)
+    monkeypatch.setattr("gatekeeper.providers.prices.expected_cost", lambda _: 0.01)
+    monkeypatch.setattr("gatekeeper.providers.prices.worst_cost", lambda _: 0.5)
+    found = json.loads(_foretold(repository, capsys, "--json"))
+    (warning,) = found["warnings"]
+    assert warning.startswith("It may cost $6.00 at worst, and limits.cost_usd is $2.00")
+    assert (found["cost_usd"], found["worst_cost_usd"]) == (pytest.approx(0.12), 6.0)
+    assert "expected cost 0.12 USD" in _foretold(repository, capsys)
+
+
+@pytest.mark.parametrize("most", [2.5, float("inf")])
+def test_affected_says_what_the_check_would_refuse(most, repository, monkeypatch, capsys):
+    monkeypatch.setattr("gatekeeper.providers.prices.worst_cost", lambda _: most)
     (warning,) = json.loads(_foretold(repository, capsys, "--json"))["warnings"]
-    assert warning.startswith("It may take $6, and limits.cost_usd is ")
+    assert warning.startswith("one call to ")
+    assert "set max_tokens" in warning
 
 
 def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, capsys):

@@ -190,7 +190,8 @@ def test_a_new_contract_without_objectives_is_no_silent_pass(repository, tmp_pat
     repository.commit("new", {"contracts/fresh.yaml": fresh})
 
     assert check(repository, tmp_path) == 0
-    assert codes(result_of(tmp_path)) == [("unseen", "inconclusive")]
+    [contract] = result_of(tmp_path)["contracts"]
+    assert [(slo["target"], slo["default"]) for slo in contract["slo"]] == [(0.5, True)]
 
 
 def test_a_changed_prompt_without_a_contract_is_listed(repository, tmp_path):
@@ -277,7 +278,7 @@ def test_a_spent_error_budget_freezes_the_prompt(failed, code, repository, tmp_p
     run = ["run", "--repo", str(repository.path), "--ref", "main", "--history", str(past)]
     assert main([*run, "--out", str(tmp_path / "run")]) == 0
     history(past, failed)
-    harmless = "Say {{ word }}.\n\n"
+    harmless = "Kindly say {{ word }}.\n"
     repository.write(
         "contracts/words.samples.jsonl",
         (repository.path / "contracts/words.samples.jsonl").read_text("utf-8")

@@ -109,6 +109,13 @@ def test_nothing_found_is_said(ask: Ask, past: str) -> None:
     assert "No such run" in ask("--history", past, "--contract", "gone")[0]
 
 
+def test_a_contract_that_no_run_has_is_named_with_the_nearest(ask: Ask, past: str) -> None:
+    out, err = ask("--history", past, "--contract", "ctie")
+    assert "No such run" in out
+    assert "did you mean `cite`?" in err
+    assert "did you mean" not in ask("--history", past, "--contract", "cite")[1]
+
+
 def test_json_is_one_document(ask: Ask, past: str) -> None:
     found = json.loads(ask("--history", past, "--format", "json")[0])
     assert [each["id"] for each in found] == ["1", "2", "3"]

@@ -15,7 +15,7 @@ import openai_server as faults
 import pytest
 from git_repository import GitRepository
 from openai_server import Fault, OpenAIServer
-from samples import GOOD, WORDS, check, csv, result_of, write_contract
+from samples import GOOD, RECORDING, WORDS, check, csv, result_of, write_contract
 
 import gatekeeper.commands.check
 from gatekeeper.cli import main
@@ -88,6 +88,29 @@ def test_a_change_without_prompts_is_answered_without_the_heavy_packages(git_rep
 
     ran = subprocess.run(
         [sys.executable, "-c", program, *arms, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.splitlines()[-1] == "0 []"
+
+
+@pytest.mark.parametrize("command", [["affected", "--base", "main"], ["validate"]])
+def test_a_command_that_only_looks_loads_no_heavy_package(command, git_repository):
+    made: GitRepository = git_repository("words")
+    write_contract(made, GOOD.replace(f"recorded/{RECORDING}", "openai/gpt-4o-mini"))
+    made.commit("sound")
+    made.branch("pr")
+    made.commit("change", {"prompts/words.txt": "Please say {{ word }}.\n"})
+    program = (
+        "import sys; from gatekeeper.cli import main; code = main(sys.argv[1:]);"
+        "heavy = ('litellm', 'openai', 'httpx', 'scipy', 'numpy', 'xllamacpp');"
+        "print(code, [name for name in heavy if name in sys.modules])"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *command, "--repo", str(made.path)],
         capture_output=True,
         text=True,
         check=True,

@@ -364,3 +364,15 @@ def test_of_one_revision_no_sample_speaks_of_a_base(browser: Browser, tmp_path: 
         shown = page.locator("#fixtures").inner_text()
         assert not re.search(r"\bbase\b", shown, re.IGNORECASE)
         assert visit.faults == []
+
+
+def test_a_closed_fixture_names_the_check_that_fails(visit: Visit) -> None:
+    assert "is JSON" in visit.page.locator(".fixture .failing").first.inner_text()
+
+
+def test_a_phone_shows_the_verdict_of_every_contract(browser: Browser, report: Path) -> None:
+    with browser.new_page(viewport={"width": 375, "height": 800}) as page:
+        Visit(page).open(report).samples()
+        box = page.locator("#contract-table tbody .badge").first.bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= 375

@@ -73,7 +73,7 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     [
         (AGAIN, True, 0, 1, "met"),
         (ROUGH, False, 1, 0.75, "missed"),
-        (MIXED, None, 0, 0.9, "open: too few samples"),
+        (MIXED, None, 0, 0.9, "open: could be chance"),
     ],
 )
 def test_a_score_is_met_missed_or_open(way, met, code, observed, told, repository, tmp_path):

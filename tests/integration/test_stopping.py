@@ -176,13 +176,14 @@ def test_too_few_fixtures_end_in_inconclusive(fixtures):
     result = check(Model(1.0, 0.0), fixtures=fixtures)
 
     (found,) = result.contracts
-    assert (result.verdict, found.paired.minimum_detectable_effect) == ("inconclusive", None)
-    assert "add fixtures" in found.reasons[0].text
+    by_code = {reason.code: reason.verdict for reason in found.reasons}
+    assert by_code == {"nothing_passes": "fail", "unseen": "inconclusive"}
+    assert found.paired.minimum_detectable_effect is None
 
 
 def test_no_discordant_pair_is_no_crash_and_no_alarm():
     result = check(Model(0.0, 0.0), samples=1)
 
     (found,) = result.contracts
-    assert result.verdict == "pass"
+    assert {r.code for r in found.reasons if r.verdict != "pass"} == {"nothing_passes"}
     assert (found.paired.broke, found.paired.fixed, found.paired.p_value) == (0, 0, 1.0)

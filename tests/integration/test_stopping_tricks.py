@@ -1,4 +1,8 @@
-"""What stopping early must not open: tricks with the order, the family of tests, and time."""
+"""What stopping early must not open: tricks with the order, the family of tests, and time.
+
+The tricks that head can play run by every way in, on a recorded model. The rest needs a model that
+is slow or random, and asks the gate itself.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, Proposal, all_say
+from samples import PROMPT, csv
+from support.ways_in import Judged
 from test_stopping import POLICY, Model, check, revision
 
 from gatekeeper.contract.change import Change, MemoryRevision
@@ -25,45 +32,59 @@ fixtures: [{{file: words.csv}}]
 checks: [{{type: contains, value: ok}}]
 sampling: {{samples: 1, seed: {seed}}}
 """
-TINY = """\
-contract: 1
-name: x{number}
-prompt: c0.txt
-model: m/c0
-fixtures: [{{id: a, vars: {{word: a}}}}]
-checks: [{{type: contains, value: o}}]
-"""
 
 
-def judged(fixtures: int, model: Model, *, seed: int = 42, extra: int = 0) -> GateResult:
-    """A prompt that changes; head's contract has another seed and `extra` contracts beside it."""
+def compared(fixtures: int, model: Model, *, seed: int) -> GateResult:
+    """A prompt that changes, and with it the seed of head's contract."""
 
-    def files(arm: str, seed: int, extra: int) -> dict[str, bytes]:
+    def files(arm: str, seed: int) -> dict[str, bytes]:
         words = "".join(f"id{i},word {i}\n" for i in range(fixtures))
-        tiny = {f"contracts/x{n}.yaml": TINY.format(number=n).encode() for n in range(extra)}
-        return tiny | {
+        return {
             "contracts/c0.yaml": JUDGE.format(seed=seed).encode(),
             "contracts/c0.txt": f"{arm} {{{{ word }}}}".encode(),
             "contracts/words.csv": f"id,word\n{words}".encode(),
         }
 
-    base = MemoryRevision(files("Base", 42, 0), "b" * 40)
-    head = MemoryRevision(files("Head", seed, extra), "c" * 40)
+    base = MemoryRevision(files("Base", 42), "b" * 40)
+    head = MemoryRevision(files("Head", seed), "c" * 40)
     return asyncio.run(measure(plan_check(Change(base, head), POLICY), Surroundings(model)))
 
 
-@pytest.mark.parametrize("change", [{}, {"seed": 43}, {"extra": 13}, {"seed": 43, "extra": 13}])
-def test_nothing_in_head_makes_the_bases_contract_less_sure(change):
+SEEDED = NO_SLO + "sampling: {samples: 1, seed: 42}\n"
+SEED = {CONTRACT: SEEDED.replace("42", "43")}
+EXTRA = {
+    f"contracts/x{number}.yaml": NO_SLO.replace("name: words", f"name: x{number}")
+    .replace("words.csv", "tiny.csv")
+    .replace("pattern: ok", "pattern: o")
+    for number in range(13)
+} | {"contracts/tiny.csv": csv(["word0"])}
+
+
+@pytest.mark.parametrize(
+    "more", [{}, SEED, EXTRA, SEED | EXTRA], ids=["alone", "seed", "contracts", "both"]
+)
+def test_nothing_in_head_makes_the_bases_contract_less_sure(more: dict[str, str], judged: Judged):
     """Five broken fixtures are enough at alpha, and would not be at half of it."""
-    assert judged(5, Model(1.0, 0.0), **change).verdict == "fail"
+    words = [f"word{number}" for number in range(5)]
+    trick = Proposal(
+        "trick",
+        "",
+        {PROMPT_FILE: OTHER, **more},
+        contract=SEEDED,
+        recorded=all_say("no"),
+        before={FIXTURES: csv(words)},
+    )
+    answered = trick.judge(judged)
+    assert (answered.exit_code, answered.verdict) == (1, "fail")
 
 
-def test_a_contract_that_was_cut_off_is_no_error_of_its_own():
-    result = judged(40, Model(1.0, 0.0), seed=7)
-
-    (found,) = result.contracts
-    assert found.verdict == "fail"
-    assert [reason.verdict for reason in found.reasons if reason.verdict == "error"] == []
+def test_a_contract_that_was_cut_off_is_no_error_of_its_own(judged: Judged):
+    seed = Proposal(
+        "seed", "", {PROMPT_FILE: OTHER, **SEED}, contract=SEEDED, recorded=all_say("no")
+    )
+    answered = seed.judge(judged)
+    assert answered.verdict == "fail"
+    assert answered.reasons("error") == set()
 
 
 @dataclass(frozen=True)
@@ -139,6 +160,22 @@ def test_a_level_that_nothing_reaches_ends_all_the_same():
     assert result.verdict == "inconclusive"
 
 
+def test_a_wider_margin_at_head_hides_nothing_by_any_way(judged: Judged):
+    """Ten fixtures of forty break; head's contract would be content with as many."""
+    margin = "sampling: {samples: 3}\ngate: {margin: %s}\n"
+    wider = Proposal(
+        "wider",
+        "",
+        {PROMPT_FILE: OTHER, CONTRACT: NO_SLO + margin % "0.9"},
+        contract=NO_SLO + margin % "0.07",
+        recorded=all_say(["ok"] * 3, PROMPT)
+        | all_say(["ok"] * 3)
+        | {f"Please say {word}.": ["no"] * 3 for word in MANY[:10]},
+    )
+    answered = wider.judge(judged)
+    assert (answered.exit_code, answered.verdict) == (1, "fail")
+
+
 def test_a_wider_margin_at_head_hides_nothing_from_the_bases_contract():
     """Head's contract is content early; the base's must have its samples all the same."""
 
@@ -166,7 +203,7 @@ def test_a_wider_margin_at_head_hides_nothing_from_the_bases_contract():
 
 def test_two_contracts_that_judge_are_both_sure_early():
     """Judging side by side, a change of the contract does not cost all the calls."""
-    result = judged(100, Model(1.0, 0.0), seed=7)
+    result = compared(100, Model(1.0, 0.0), seed=7)
 
     assert result.verdict == "fail"
     assert result.calls.made + result.calls.surplus < 120

@@ -64,7 +64,7 @@ def test_models_temperatures_and_prompts_are_tried_side_by_side(
     assert found["calls"]["made"] == 9 * len(MANY) == len(server.requests)
     best = found["settings"][found["recommended"]]
     assert (best["model"], best["prompt"]) == ("openai/gpt-4o-mini", "prompts/polite.txt")
-    assert "costs least" in found["reason"]
+    assert "could not be told from it" in found["reason"]
     assert len(found["pairs"]) == 9 * 8 / 2
     for pair in found["pairs"]:
         rates = [found["settings"][pair[k]]["success_rate"] for k in ("first", "second")]
@@ -120,6 +120,9 @@ def test_an_outage_recommends_nothing(repository, tmp_path, monkeypatch, capsys)
         (("--param=temperature=0", "--samples=0"), "--samples 0: at least 1"),
         (("--prompt=prompts/none.txt",), "prompts/none.txt"),
         (("--param=temperature=0", "--samples=100"), "limits.calls"),
+        (("--param=temprature=0",), "did you mean `temperature`?"),
+        (("--param=temperature=0", "--param=api_base=http://evil.example"), "environment"),
+        (("--param=temperature=0", "--replay=none.jsonl"), "--replay none.jsonl"),
     ],
 )
 def test_bad_input_is_explained_before_any_call(

@@ -1,4 +1,4 @@
-"""A pull request that breaks its prompt must not pass by changing what judges it.
+"""A pull request that breaks its prompt must not pass by changing what judges it, by any way in.
 
 Half the fixtures break under the prompt that the attacks write, unless a row says otherwise.
 """
@@ -21,14 +21,13 @@ from proposals import (
     SAYS_OK,
     Proposal,
     all_say,
-    judge,
     only_head_answers,
     only_head_passes,
-    reasons,
     recorded_with,
     rows,
 )
-from samples import GOOD, PROMPT, RECORDING, answers, check, csv, recording
+from samples import GOOD, PROMPT, RECORDING, answers, csv, recording
+from support.proposed_change import Link
 
 from gatekeeper.cli import main
 
@@ -46,14 +45,15 @@ OBJECT_FORMAT = {
         "json_schema": {"name": "output", "schema": {"type": "object"}},
     }
 }
+BROKEN = NO_SLO.replace(SAYS_OK, "{type: contains, value: '{{ expected }}'}")
 LAX = ANY_TEXT.replace("name: words", "name: lax").replace("words.txt", "lax.txt")
 SECOND = NO_SLO.replace("name: words", "name: second").replace("words.csv", "second.csv")
 
 ATTACKS = [
     Proposal(
         "alpha is lowered",
-        "at a level of 1e-9 no difference is significant",
-        {CONTRACT: NO_SLO + "gate: {alpha: 1.0e-9}\n", PROMPT_FILE: OTHER},
+        "at a level of 1e-6 no difference is significant",
+        {CONTRACT: NO_SLO + "gate: {alpha: 1.0e-6}\n", PROMPT_FILE: OTHER},
         reason="regression",
     ),
     Proposal(
@@ -261,48 +261,54 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_an_attack_does_not_pass(attack, git_repository, tmp_path):
-    code, result = judge(attack, git_repository, tmp_path)
-    assert code == attack.code, attack.why
+def test_an_attack_does_not_pass(attack, judged):
+    answered = attack.judge(judged)
+    assert answered.exit_code == attack.code, attack.why
     if attack.reason is not None:
-        assert attack.reason in reasons(result)
+        assert attack.reason in answered.reasons()
 
 
-def test_a_prompt_that_becomes_a_link_is_refused(git_repository, tmp_path):
+def test_a_base_contract_that_cannot_judge_a_new_prompt_is_no_pass(judged):
+    """Who mends such a contract and changes its prompt at once is asked to do one at a time."""
+    mended = rows(lambda _, word: word, lambda _, word: f"{word},ok", "id,word,expected")
+    writes = {FIXTURES: mended, PROMPT_FILE: OTHER}
+    both = Proposal("both", "", writes, contract=BROKEN, recorded=all_say("ok"))
+    answered = both.judge(judged)
+    assert answered.exit_code == 3
+    assert answered.reasons("error") == {"error"}
+
+
+def test_a_prompt_that_becomes_a_link_is_refused(judged):
     """What a link shows is not what is in the commit, so it is never followed."""
-    made = Proposal("link", "", {PROMPT_FILE: None, "elsewhere.txt": OTHER}).propose(git_repository)
-    made.symlink(PROMPT_FILE, "../elsewhere.txt")
-    made.commit("link")
-    assert check(made, tmp_path) == 2
+    link = {PROMPT_FILE: Link("../elsewhere.txt"), "elsewhere.txt": OTHER}
+    assert Proposal("link", "", link).judge(judged).exit_code == 2
 
 
-def test_a_folder_of_contracts_that_becomes_a_link_hides_none(git_repository, tmp_path):
+def test_a_folder_of_contracts_that_becomes_a_link_hides_none(judged):
     """The contracts are gone from the folder in which they are looked for."""
-    made = Proposal("link", "", {PROMPT_FILE: OTHER}).propose(git_repository)
-    shutil.move(made.path / "contracts", made.path / "specs")
-    made.symlink("contracts", "specs")
-    made.commit("link")
-    assert check(made, tmp_path) in {1, 2}
+
+    def move(made):
+        shutil.move(made.path / "contracts", made.path / "specs")
+        made.symlink("contracts", "specs")
+
+    assert Proposal("link", "", {PROMPT_FILE: OTHER}).judge(judged, work=move).exit_code in {1, 2}
 
 
-def test_a_policy_that_main_got_since_counts(git_repository, tmp_path):
+def test_a_policy_that_main_got_since_counts(judged):
     """A branch that parted earlier does not keep the policy of that day."""
     stray = Proposal("stray", "", {"prompts/new.txt": "New {{ word }}.\n"})
-    made = stray.propose(git_repository)
-    assert check(made, tmp_path / "before") == 0
-    made.switch("main")
-    made.commit("policy", {POLICY: "require_contract: true\n"})
-    assert check(made, tmp_path / "since") == 1
+    assert stray.judge(judged).exit_code == 0
+    assert stray.judge(judged, since={POLICY: "require_contract: true\n"}).exit_code == 1
 
 
-def test_what_the_base_contract_found_is_in_the_result(git_repository, tmp_path):
+def test_what_the_base_contract_found_is_in_the_result(judged):
     """Head's contract sees nothing; the numbers of the decision are the base contract's."""
-    loose = Proposal("loose", "", {CONTRACT: ANY_TEXT, PROMPT_FILE: OTHER})
-    code, result = judge(loose, git_repository, tmp_path)
-    (contract,) = result["contracts"]
+    answered = Proposal("loose", "", {CONTRACT: ANY_TEXT, PROMPT_FILE: OTHER}).judge(judged)
+    assert answered.result is not None
+    (contract,) = answered.result["contracts"]
     paired = contract["under_base"]["paired"]
     broken = [f for f in contract["under_base"]["fixtures"] if f["change"] == "broke"]
-    assert code == 1
+    assert answered.exit_code == 1
     assert contract["paired"]["broke"] == 0
     assert paired["broke"] > paired["fixed"] == 0
     assert paired["p_value"] <= paired["alpha"]
@@ -356,9 +362,8 @@ HONEST = [
         "at base no fixture had the value that a check needs",
         {
             FIXTURES: rows(lambda _, word: word, lambda _, word: f"{word},ok", "id,word,expected"),
-            PROMPT_FILE: OTHER,
         },
-        contract=NO_SLO.replace(SAYS_OK, "{type: contains, value: '{{ expected }}'}"),
+        contract=BROKEN,
         recorded=all_say("ok"),
     ),
     Proposal(
@@ -381,6 +386,5 @@ HONEST = [
 
 
 @pytest.mark.parametrize("proposal", HONEST, ids=lambda proposal: proposal.name)
-def test_an_honest_pull_request_may_merge(proposal, git_repository, tmp_path):
-    code, _ = judge(proposal, git_repository, tmp_path)
-    assert code == 0, proposal.why
+def test_an_honest_pull_request_may_merge(proposal, judged):
+    assert proposal.judge(judged).exit_code == 0, proposal.why

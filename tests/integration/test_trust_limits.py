@@ -27,6 +27,7 @@ from proposals import (
     rows,
     some_say,
     spent_budget,
+    spent_lines,
 )
 from samples import GOOD, PROMPT, RECORDING, answers, check, csv, recording, result_of
 
@@ -83,11 +84,10 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize("escape", ESCAPES, ids=lambda escape: escape.name)
-def test_a_freeze_cannot_be_escaped(escape, git_repository, tmp_path):
-    history = spent_budget(tmp_path, failed=30)
-    code, result = judge(escape, git_repository, tmp_path / "out", "--history", history)
-    assert code == 1, escape.why
-    assert "budget" in reasons(result)
+def test_a_freeze_cannot_be_escaped(escape, judged):
+    answered = escape.judge(judged, history=spent_lines(failed=30))
+    assert answered.exit_code == 1, escape.why
+    assert "budget" in answered.reasons()
 
 
 def test_a_history_from_the_future_is_not_dropped_unseen(git_repository, tmp_path):
@@ -125,12 +125,10 @@ def test_where_nothing_could_be_frozen_an_unread_history_holds_up_nothing(
     assert "unread" not in reasons(result, "inconclusive")
 
 
-def test_a_frozen_contract_may_get_more_fixtures(git_repository, tmp_path):
+def test_a_frozen_contract_may_get_more_fixtures(judged):
     """Head's prompt is base's, so that merging cannot spend anything."""
     more = replace(REWORDED, writes={FIXTURES: csv(MANY)}, before={FIXTURES: csv(MANY[:39])})
-    history = spent_budget(tmp_path)
-    code, _ = judge(more, git_repository, tmp_path / "out", "--history", history)
-    assert code == 0
+    assert more.judge(judged, history=spent_lines()).exit_code == 0
 
 
 def test_the_full_suite_is_not_frozen(git_repository, tmp_path):
@@ -208,9 +206,7 @@ def test_repeating_a_question_is_no_new_evidence_of_a_rate(git_repository, tmp_p
     [(MANY[:4], (), 1), (MANY[3:6], MANY[:3], 3)],
     ids=["too few to be a regression, so the policy decides", "with the broken ones enough"],
 )
-def test_fixtures_without_an_answer_may_have_broken(
-    silent, broken, expected, git_repository, tmp_path
-):
+def test_fixtures_without_an_answer_may_have_broken(silent, broken, expected, judged):
     """Calls fail on head alone, and what they would have said could be worse."""
     said = {word: "no" if word in broken else "ok" for word in MANY if word not in silent}
     outage = Proposal(
@@ -220,11 +216,10 @@ def test_fixtures_without_an_answer_may_have_broken(
         recorded=answers(OTHER, said),
         before={POLICY: "on_inconclusive: fail\n"},
     )
-    code, _ = judge(outage, git_repository, tmp_path)
-    assert code == expected
+    assert outage.judge(judged).exit_code == expected
 
 
-def test_an_outage_of_one_contract_makes_another_no_surer(git_repository, tmp_path):
+def test_an_outage_of_one_contract_makes_another_no_surer(judged):
     """Two contracts share the level, also where the one's calls fail."""
     tell, please = "Tell {{ word }}.\n", "Please tell {{ word }}.\n"
     second = NO_SLO.replace("name: words", "name: second").replace("words.csv", "second.csv")
@@ -246,9 +241,9 @@ def test_an_outage_of_one_contract_makes_another_no_surer(git_repository, tmp_pa
                 "prompts/second.txt": tell,
             },
         )
-        made = two.propose(lambda _, name=name: git_repository(name))
-        check(made, tmp_path / f"{name}.out")
-        contracts = {c["name"]: c for c in result_of(tmp_path / f"{name}.out")["contracts"]}
+        answered = two.judge(judged)
+        assert answered.result is not None
+        contracts = {c["name"]: c for c in answered.result["contracts"]}
         found.append((contracts["words"]["verdict"], contracts["words"]["reasons"][0]["code"]))
     assert found[0] == found[1]
 

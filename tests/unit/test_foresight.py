@@ -8,10 +8,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from outcomes import contract
 
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.model import SamplingPolicy
+from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
-from gatekeeper.foresight import Foresight
+from gatekeeper.evidence.job import Judging
+from gatekeeper.foresight import Foresight, objective_notes
 from gatekeeper.stats.power import minimum_detectable_effect
 from gatekeeper.validation import validate_contracts
 
@@ -113,3 +117,25 @@ def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
 
 def test_validate_has_nothing_to_say_of_one_that_can() -> None:
     assert "\n" not in _validated([f"word{n}" for n in range(20)], "{margin: 0.4}")
+
+
+@pytest.mark.parametrize(
+    ("samples", "mode", "needed"), [(1, "fixed", 86), (10, "fixed", 86), (10, "adaptive", 117)]
+)
+def test_objectives_that_the_suite_cannot_prove_are_told_before_the_run(samples, mode, needed):
+    """Two objectives share the 5 %, and so do five looks; 40 of 50 fixtures are distinct."""
+    names = [f"f{i}" for i in range(50)]
+    slo = read_objectives(
+        {"success_rate": 0.95, "checks": {"says ok": 0.7}, "cost_per_call_usd": 1}
+    )[:2]
+    made = contract(*names, slo=slo, sampling=SamplingPolicy(samples=samples, mode=mode))
+    same = dict.fromkeys(names[40:], names[0])
+    judging = Judging("head", made, None, made.target, (), (), (), same, None)
+    (note,) = objective_notes(judging)
+    assert f"success rate needs {needed} distinct inputs" in note
+    assert "has 40;" in note
+
+
+def test_a_contract_without_objectives_has_nothing_to_prove():
+    made = contract("f1", slo=())
+    assert objective_notes(Judging("head", made, None, made.target, (), (), (), {}, None)) == ()

@@ -14,12 +14,12 @@ from outcomes import target
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.policy import Allow, Policy
 from gatekeeper.evidence.compare import Comparison
+from gatekeeper.evidence.contract_reasons import left_reasons, not_held_up
 from gatekeeper.evidence.spending import Burn
 from gatekeeper.evidence.weigh import Evidence
 from gatekeeper.reasons import (
     Weighed,
     budget_reasons,
-    left_reasons,
     paired_reasons,
     slo_reasons,
     tolerance_reasons,
@@ -216,7 +216,8 @@ def test_without_a_tolerance_there_is_no_reason():
     assert tolerance_reasons(None, arm(0, 10), fixtures(10)) == []
 
 
-SPENT = ErrorBudget("28d", 100, 5.0, 9, -4.0)
+SPENT = ErrorBudget("28d", 100, 5.0, 14, -9.0, freezes_at=13)
+COULD_BE_CHANCE = replace(SPENT, freezes_at=15)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +227,7 @@ SPENT = ErrorBudget("28d", 100, 5.0, 9, -4.0)
         (SPENT, once(fixed=9), True, False),
         (SPENT, once(fixed=9, unknown=9), True, True),
         (SPENT, once(same=9), False, False),
+        (COULD_BE_CHANCE, once(same=9), True, False),
         (ErrorBudget("28d", 100, 5.0, 2, 3.0), once(same=9), True, False),
         (ErrorBudget("28d", 0, 0.0, 0, 0.0), once(same=9), True, False),
         (None, once(same=9), True, False),
@@ -324,7 +326,8 @@ def test_the_reason_of_a_freeze_says_what_is_spent_and_until_when():
     spent = replace(SPENT, objective="checks.valid-json", frozen_until=until)
     (reason,) = budget_reasons([spent], [], Policy())
     assert reason.verdict == "fail"
-    assert "valid-json pass rate is spent (9 failed of 100 in 28d)" in reason.text
+    assert "valid-json pass rate is overspent (14 failed of 100 in 28d; 5 may," in reason.text
+    assert "13 are more than chance explains" in reason.text
     assert "only a change that is significantly better by it may merge" in reason.text
     assert "until 2026-03-01 12:00 UTC" in reason.text
 
@@ -333,3 +336,57 @@ def test_what_the_policy_exempts_passes_and_is_told():
     (reason,) = budget_reasons([SPENT], [], Policy(), exempt=True)
     assert (reason.code, reason.verdict) == ("budget", "pass")
     assert "exempts" in reason.text
+
+
+@pytest.mark.parametrize("code", ["slo", "unseen", "undecided"])
+def test_what_is_open_does_not_hold_up_a_change_that_leaves_every_request(code):
+    held = not_held_up(Reason(code, "Open.", "inconclusive"))
+    assert (held.code, held.verdict) == (code, "pass")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        Reason("slo", "Missed.", "fail"),
+        Reason("slo", "Missing.", "error"),
+        Reason("weakened", "Weakened.", "inconclusive"),
+        Reason("unread", "Unread.", "inconclusive"),
+    ],
+)
+def test_what_is_certain_still_holds_it_up(reason):
+    assert not_held_up(reason) == reason
+
+
+@pytest.mark.parametrize(
+    ("allowed", "code", "verdict"),
+    [(False, "replaced", "inconclusive"), (True, "removed", "pass")],
+)
+def test_a_contract_that_went_while_others_came(allowed, code, verdict):
+    gone = AffectedContract(
+        "a", "c/a.yaml", None, None, (), prompt_still_there=False, successors=("n (p/n.md)",) * 5
+    )
+    found = removed(gone, Policy(allow=Allow(contract_removal=allowed)))
+    assert [(r.code, r.verdict) for r in found.reasons] == [(code, verdict)]
+
+
+def test_a_prompt_that_became_a_link_is_named_as_one():
+    (reason,) = left_reasons("p.md", Policy(), "now a symbolic link")
+    assert reason.verdict == "fail"
+    assert "now a symbolic link" in reason.text
+    linked = AffectedContract(
+        "a", "c/a.yaml", None, None, (), prompt_still_there=True, left_as="now a submodule"
+    )
+    (reason,) = removed(linked, Policy()).reasons
+    assert "now a submodule" in reason.text
+
+
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [(20, "72 distinct inputs or more, and 20 were"), (1, "1 was measured"), (80, "more fixtures")],
+)
+def test_an_objective_in_doubt_says_what_could_still_meet_it(inputs, told):
+    result = SloResult("success_rate", 0.95, 0.9, None, None, inputs=inputs, inputs_needed=72)
+    (reason,) = slo_reasons([result])
+    assert (reason.code, reason.verdict) == ("slo", "inconclusive")
+    assert told in reason.text
+    assert "more samples" not in reason.text

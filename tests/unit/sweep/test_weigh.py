@@ -20,7 +20,8 @@ FIXTURES = tuple(f"f{i:03}" for i in range(60))
 
 
 def weighed(*cells, costs=None, ended=None, fixtures=FIXTURES, samples=1):
-    """Each cell is one row of outcomes a setting: True, False or None, by fixture."""
+    """Each cell is one row of outcomes a setting: True, False or None, by fixture. A cost is that
+    of each call of the setting, or a list of them by fixture."""
     made = contract(*fixtures, samples=samples)
     tried = [
         Setting({"model": f"m{i}"}, Target(target().prompt, f"m{i}", {}), current=i == 0)
@@ -33,7 +34,7 @@ def weighed(*cells, costs=None, ended=None, fixtures=FIXTURES, samples=1):
                 "head",
                 k // len(fixtures),
                 passed,
-                cost=None if costs is None else costs[number],
+                cost=None if costs is None else _cost(costs[number], k),
                 name=str(number),
             )
             for k, passed in enumerate(cell)
@@ -41,6 +42,10 @@ def weighed(*cells, costs=None, ended=None, fixtures=FIXTURES, samples=1):
         for number, cell in enumerate(cells)
     )
     return weigh_sweep(made, tried, Measured(outcomes, Calls(), None, ended))
+
+
+def _cost(costs, number):
+    return costs[number] if isinstance(costs, list) else costs
 
 
 def passing(share):
@@ -58,9 +63,34 @@ def test_a_surely_worse_setting_is_not_taken_however_cheap():
 def test_the_cheapest_of_those_that_cannot_be_told_apart_is_taken():
     found = weighed(passing(0.95), passing(0.93), costs=[1.0, 0.25])
     assert found.recommendation.setting == 1
-    assert "cannot be told from the best (m0, 95.0%) and costs least (75% less)" in (
-        found.recommendation.reason
-    )
+    assert "cannot be told from the best (m0, 95.0%)" in found.recommendation.reason
+    assert "costs surely less than today's (75% less)" in found.recommendation.reason
+
+
+def test_a_price_that_hardly_differs_is_no_reason_to_change():
+    found = weighed(passing(0.95), passing(0.93), costs=[1.0, 0.999])
+    assert found.recommendation.setting == 0
+    assert "it is today's setting" in found.recommendation.reason
+
+
+def test_a_price_that_differs_by_chance_is_no_reason_to_change():
+    dear = [1.0] * 45 + [20.0] * 15
+    found = weighed(passing(0.95), passing(0.95), costs=[dear, [1.0] * 60])
+    assert found.recommendation.setting == 1
+    dear = [1.0] * 59 + [20.0]
+    found = weighed(passing(0.95), passing(0.95), costs=[dear, [1.0] * 60])
+    assert found.recommendation.setting == 0
+
+
+def test_a_tie_goes_to_today_and_then_to_what_looks_better():
+    today = weighed(passing(0.93), passing(0.95), costs=[1.0, 1.0])
+    assert today.recommendation.setting == 0
+    # Today's is surely worse: of the two others, which cost about the same, the better one.
+    found = weighed(passing(0.3), passing(0.93), passing(0.95), costs=[1.0, 0.999, 1.0])
+    assert found.recommendation.setting == 2
+    # Both are surely cheaper than today's, and hardly differ in price.
+    found = weighed(passing(0.95), passing(0.92), passing(0.94), costs=[1.0, 0.499, 0.5])
+    assert found.recommendation.setting == 2
 
 
 def test_a_drop_above_the_margin_is_not_taken_even_where_it_may_be_chance():

@@ -1,0 +1,144 @@
+"""The action on a disk that takes nothing: the verdict reaches the pull request all the same."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from comments import Desk
+from github_fake import FakeGithub
+from integration.openai_server import OpenAIServer
+from pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+
+from gatekeeper import action
+
+Open = Callable[..., Desk]
+OUT = ".gatekeeper/out"
+
+
+@pytest.fixture
+def opened(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Open:
+    def make(prompt: str, files: Mapping[str, str] | None = None) -> Desk:
+        return Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: prompt, **(files or {})})
+
+    return make
+
+
+def outputs(folder: Path) -> dict[str, str]:
+    """What a later step reads."""
+    lines = (folder / "output").read_text().splitlines()
+    return {lines[i].partition("<<")[0]: lines[i + 1] for i in range(0, len(lines), 3)}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "code", "verdict", "state"),
+    [(HARMLESS, 3, "pass", "error"), (BROKEN, 1, "fail", "failure")],
+)
+def test_reports_that_cannot_be_written_hide_no_verdict(
+    opened: Open,
+    github: FakeGithub,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    prompt: str,
+    code: int,
+    verdict: str,
+    state: str,
+) -> None:
+    desk = opened(prompt)
+    (desk.change.workspace / OUT / "result.json").mkdir(parents=True)
+    assert desk.judge() == code
+    comment = desk.own[0]
+    assert ("Do not merge" in comment) == (verdict == "fail")
+    assert "The reports are missing" in comment
+    assert "result.json" in comment
+    assert github.statuses[0].state == state
+    found = outputs(tmp_path)
+    assert (found["verdict"], found["exit-code"]) == (verdict, str(code))
+    assert "result-path" not in found
+    log = capsys.readouterr().out
+    assert "Traceback" not in log
+    assert "::error" in log
+    assert [path.name for path in (desk.change.workspace / OUT).iterdir()] == ["result.json"]
+
+
+@pytest.mark.parametrize("place", [".gatekeeper", OUT])
+def test_a_file_in_the_place_of_the_folder(opened: Open, place: str) -> None:
+    desk = opened(HARMLESS)
+    path = desk.change.workspace / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("here first")
+    assert desk.judge() in (2, 3)
+    assert "fault of gatekeeper" not in desk.own[0]
+    assert path.read_text() == "here first"
+
+
+@pytest.mark.parametrize(("prompt", "code"), [(HARMLESS, 3), (BROKEN, 1)])
+def test_outputs_that_cannot_be_written_are_no_pass(
+    opened: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str], prompt: str, code: int
+) -> None:
+    desk = opened(prompt)
+    (tmp_path / "output").mkdir()
+    assert desk.judge() == code
+    assert "The outputs are missing" in capsys.readouterr().out
+    assert desk.result()["verdict"] == ("pass" if code == 3 else "fail")
+    assert len(desk.own) == 1
+
+
+def test_a_summary_that_cannot_be_written_is_a_warning(
+    opened: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = opened(HARMLESS)
+    (tmp_path / "summary").mkdir()
+    assert desk.judge() == 0
+    assert outputs(tmp_path)["verdict"] == "pass"
+    assert "::warning" in capsys.readouterr().out
+
+
+def test_a_cache_that_cannot_be_written_is_a_notice(opened: Open) -> None:
+    desk = opened(HARMLESS)
+    (desk.change.workspace / "cache.jsonl").mkdir()
+    assert desk.judge(cache="cache.jsonl") == 0
+    assert any("cache.jsonl" in notice for notice in desk.result()["notices"])
+
+
+class _Full(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(("prompt", "code"), [(HARMLESS, 0), (BROKEN, 1)])
+def test_a_log_that_takes_nothing_hides_no_verdict(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, prompt: str, code: int
+) -> None:
+    desk = opened(prompt)
+    with monkeypatch.context() as full:
+        full.setattr(sys, "stdout", _Full())
+        assert desk.judge() == code
+    assert ("Do not merge" in desk.own[0]) == bool(code)
+
+
+def test_an_error_leaves_no_result_of_an_earlier_run(opened: Open) -> None:
+    desk = opened(HARMLESS, {"contracts/sentiment.yaml": CONTRACT + "strange: 1\n"})
+    out = desk.change.workspace / OUT
+    out.mkdir(parents=True)
+    (out / "result.json").write_text("{}")
+    assert desk.judge() == 2
+    assert sorted(path.name for path in out.iterdir()) == ["comment.md"]
+
+
+def test_a_fault_of_the_machine_is_told_as_one(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fault(*_: object) -> None:
+        raise OSError(28, "No space left on device", "/some/file")
+
+    monkeypatch.setattr(action, "result_of", fault)
+    desk = opened(HARMLESS)
+    assert desk.judge() == 3
+    assert "/some/file: cannot be written" in desk.own[0]
+    assert "Traceback" not in capsys.readouterr().out

@@ -1,0 +1,243 @@
+"""Disks, folders and streams that take nothing: one sentence, the verdict, and never a pass.
+
+The command as a process of its own, under limits, file systems and streams of the shell's making.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from git_repository import GitRepository
+from integration.proposals import OTHER, PROMPT_FILE, Proposal, all_say
+
+PASS, FAIL = all_say("ok"), all_say("no")
+Judge = Callable[..., subprocess.CompletedProcess[str]]
+
+_CAN_MOUNT = (
+    shutil.which("unshare") is not None
+    and subprocess.run(
+        ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True
+    ).returncode
+    == 0
+)
+needs_mount = pytest.mark.skipif(not _CAN_MOUNT, reason="this user cannot mount a file system")
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+
+
+@pytest.fixture
+def judge(git_repository: Callable[..., GitRepository], tmp_path: Path) -> Judge:
+    """Runs `gatekeeper check` in a shell: `{}` in `shell` stands for the command."""
+
+    def run(
+        recorded: dict[str, str | list[str]],
+        shell: str = "{}",
+        *more: str,
+        out: Path | str = tmp_path / "out",
+        mount: str | None = None,
+        **environment: str,
+    ) -> subprocess.CompletedProcess[str]:
+        proposal = Proposal("fault", "", {PROMPT_FILE: OTHER}, recorded=recorded)
+        repository = proposal.propose(git_repository)
+        command = [sys.executable, "-m", "gatekeeper", "check", "--repo", str(repository.path)]
+        command += ["--base", "main", "--head", "pr", "--out", str(out), *more]
+        script = shell.replace("{}", shlex.join(command))
+        prefix = [] if mount is None else ["unshare", "--mount"]
+        script = script if mount is None else f"mount -t tmpfs -o {mount} none {out} && {script}"
+        return subprocess.run(
+            [*prefix, "bash", "-o", "pipefail", "-c", script],
+            capture_output=True,
+            text=True,
+            env=os.environ | environment,
+            timeout=120,
+        )
+
+    return run
+
+
+def said(ran: subprocess.CompletedProcess[str], verdict: str) -> list[str]:
+    """The sentences on standard error, if the verdict is printed and nothing was unforeseen."""
+    assert "Traceback" not in ran.stderr + ran.stdout
+    assert "Exception ignored" not in ran.stderr
+    assert "fault of gatekeeper" not in ran.stderr
+    assert verdict in (ran.stdout + ran.stderr).lower(), ran.stdout + ran.stderr
+    return [line for line in ran.stderr.splitlines() if line.startswith("gatekeeper: ")]
+
+
+CASES = [
+    pytest.param(PASS, 3, "may merge", id="pass"),
+    pytest.param(FAIL, 1, "do not merge", id="fail"),
+]
+
+
+@pytest.mark.parametrize(("recorded", "code", "verdict"), CASES)
+def test_result_json_is_a_folder(
+    judge: Judge, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
+) -> None:
+    (tmp_path / "out/result.json").mkdir(parents=True)
+    ran = judge(recorded)
+    assert ran.returncode == code
+    (line,) = said(ran, verdict)
+    assert "out/result.json: cannot be written (Is a directory)" in line
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["result.json"]
+
+
+@needs_mount
+@pytest.mark.parametrize(
+    ("options", "why", "recorded", "code", "verdict"),
+    [
+        ("size=4k", errno.ENOSPC, PASS, 3, "may merge"),
+        ("size=64k", errno.ENOSPC, FAIL, 1, "do not merge"),
+        ("size=64k,nr_inodes=3", errno.ENOSPC, PASS, 3, "may merge"),
+        ("ro", errno.EROFS, PASS, 3, "may merge"),
+        ("ro", errno.EROFS, FAIL, 1, "do not merge"),
+    ],
+)
+def test_a_disk_that_is_full_or_read_only(
+    judge: Judge,
+    tmp_path: Path,
+    recorded: dict[str, str],
+    code: int,
+    verdict: str,
+    options: str,
+    why: int,
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    ran = judge(recorded, f"{{}}; code=$?; ls -A {out} >&2; exit $code", mount=options)
+    assert ran.returncode == code
+    (line,) = said(ran, verdict)
+    assert str(out) in line
+    assert os.strerror(why) in line
+    assert ran.stderr.endswith(f"{line}\n"), "a file was left behind"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [("x" * 300, errno.ENAMETOOLONG), ("file/out", errno.ENOTDIR), ("loop/out", errno.ELOOP)],
+)
+def test_an_output_folder_that_cannot_be_made(
+    judge: Judge, tmp_path: Path, path: str, why: int
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    ran = judge(PASS, out=tmp_path / path)
+    assert ran.returncode == 3
+    (line,) = said(ran, "may merge")
+    assert os.strerror(why) in line
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_of_another_user(judge: Judge, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir(mode=0o555)
+    ran = judge(PASS)
+    assert ran.returncode == 3
+    (line,) = said(ran, "may merge")
+    assert os.strerror(errno.EACCES) in line
+
+
+def test_missing_parents_are_made(judge: Judge, tmp_path: Path) -> None:
+    ran = judge(PASS, out=tmp_path / "a/b/c")
+    assert ran.returncode == 0
+    assert said(ran, "may merge") == []
+    assert (tmp_path / "a/b/c/result.json").is_file()
+
+
+def test_a_limit_on_the_size_of_files(judge: Judge, tmp_path: Path) -> None:
+    ran = judge(PASS, "ulimit -f 16; {}")
+    assert ran.returncode == 3
+    (line,) = said(ran, "may merge")
+    assert os.strerror(errno.EFBIG) in line
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_no_place_for_temporary_files(judge: Judge) -> None:
+    ran = judge(PASS, "ulimit -f 0; {}", TMPDIR="/dev/null/none")
+    assert ran.returncode == 3
+    assert "Traceback" not in ran.stderr
+    assert any(line.startswith("gatekeeper: ") for line in ran.stderr.splitlines())
+
+
+# Standard streams
+
+
+@needs_full
+@pytest.mark.parametrize(("recorded", "code", "verdict"), CASES)
+def test_standard_output_is_full(
+    judge: Judge, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
+) -> None:
+    ran = judge(recorded, "{} > /dev/full")
+    assert ran.returncode == code
+    lines = said(ran, verdict)
+    assert "standard output: cannot be written" in lines[-1]
+    result = json.loads((tmp_path / "out/result.json").read_text())
+    assert f"gatekeeper: {result['verdict']}:" in lines[0]
+
+
+@needs_full
+@pytest.mark.parametrize("shell", ["{} 2> /dev/full", "{} 2>&-", "{} 2> >(exec true)"])
+def test_standard_error_takes_nothing(judge: Judge, shell: str) -> None:
+    ran = judge(PASS, shell)
+    assert ran.returncode == 0
+    assert "may merge" in ran.stdout.lower()
+    assert "Traceback" not in ran.stdout
+
+
+@needs_full
+def test_both_streams_are_full_and_so_is_the_disk(judge: Judge, tmp_path: Path) -> None:
+    (tmp_path / "out/result.json").mkdir(parents=True)
+    assert judge(PASS, "{} > /dev/full 2>&1").returncode == 3
+
+
+@pytest.mark.parametrize("shell", ["{} >&-", "{} <&- >&- 2>&-", "{} | true; exit ${PIPESTATUS[0]}"])
+def test_nobody_reads_standard_output(judge: Judge, tmp_path: Path, shell: str) -> None:
+    ran = judge(PASS, shell)
+    assert ran.returncode == 0
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+    assert json.loads((tmp_path / "out/result.json").read_text())["exit_code"] == 0
+
+
+# The user's surroundings
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"HOME": "/dev/null/nobody"},
+        {"HOME": ""},
+        {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"TMPDIR": "/dev/null/none"},
+        {"TERM": "dumb", "COLUMNS": "0"},
+    ],
+)
+def test_poor_surroundings_change_no_verdict(judge: Judge, environment: dict[str, str]) -> None:
+    ran = judge(FAIL, **environment)
+    assert ran.returncode == 1, ran.stderr
+    assert said(ran, "do not merge") == []
+
+
+@needs_full
+@pytest.mark.parametrize("command", ["affected --base main", "validate", "init"])
+def test_other_commands_say_that_standard_output_is_full(
+    judge: Judge, tmp_path: Path, command: str
+) -> None:
+    judge(PASS)
+    found = subprocess.run(
+        ["bash", "-c", f"{shlex.quote(sys.executable)} -m gatekeeper {command} > /dev/full"],
+        cwd=tmp_path / "words",
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 3
+    assert "standard output: cannot be written" in found.stderr
+    assert "Traceback" not in found.stderr
+    assert "Exception ignored" not in found.stderr
