@@ -35,7 +35,7 @@ lint: setup
 bench: setup
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/latency.py
-	$(BIN)/python benchmarks/ahead.py
+	$(BIN)/python -m benchmarks.ahead
 	$(BIN)/python benchmarks/image.py
 	$(BIN)/python benchmarks/affected.py
 	$(BIN)/python benchmarks/report.py
@@ -43,7 +43,9 @@ bench: setup
 # Simulates the decisions and writes the tables of docs/statistics.md.
 bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.decisions --write docs/statistics.md
+	$(BIN)/python -m benchmarks.objectives --write docs/statistics.md
 	$(BIN)/python -m benchmarks.drift --write docs/statistics.md
+	$(BIN)/python -m benchmarks.replicas --write docs/statistics.md
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/bench.lock
@@ -53,10 +55,12 @@ $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 bench-smoke: setup
 	$(BIN)/python benchmarks/startup.py --files 50 --repeat 1 --limit 60
 	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
-	$(BIN)/python benchmarks/ahead.py --runs 1 --calls 100
+	$(BIN)/python -m benchmarks.ahead --runs 1 --calls 100
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
+	$(BIN)/python -m benchmarks.objectives --runs 5
 	$(BIN)/python -m benchmarks.drift --runs 2
+	$(BIN)/python -m benchmarks.replicas --runs 2 --limit 1
 	$(BIN)/python benchmarks/report.py --fixtures 30 --samples 1 --repeat 1 --smoke
 
 schema: setup

@@ -1,6 +1,6 @@
 """How far ahead of the first unanswered call should a run go?
 
-    python benchmarks/ahead.py [--runs 40] [--calls 400] [--enough 60]
+    python -m benchmarks.ahead [--runs 40] [--calls 400] [--enough 60]
 
 Latencies are log-normal with a median of a second; one call in a hundred takes a minute more.
 Each distance is tried on runs that need every call, for the seconds they take, and on runs that
@@ -12,40 +12,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import selectors
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
 
+from benchmarks.simulated_time import SimulatedLoop
 from gatekeeper.contract.model import Message
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.sampling import run as runner
 from gatekeeper.sampling.retry import RetryPolicy
 
 CONCURRENCY = 16
 DISTANCES = (1, 2, 4, 8, 16, 10_000)
-
-
-class _Selector(selectors.DefaultSelector):
-    """Finds nothing, and lets the time pass that it was to wait."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        self.now += timeout or 0.0
-        return []
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """An event loop whose sleeps take no time."""
-
-    def __init__(self) -> None:
-        self.simulated = _Selector()
-        super().__init__(self.simulated)
-
-    def time(self) -> float:
-        return self.simulated.now
 
 
 class _Client:
@@ -68,7 +46,10 @@ class _Watch:
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return self._missing > 0
 
-    def add(self, sample: Sample) -> None:  # noqa: ARG002
+    def judge(self, sample: Sample) -> Outcome:
+        return Outcome(sample)
+
+    def add(self, outcome: Outcome) -> None:  # noqa: ARG002
         self._missing -= 1
 
 
@@ -97,7 +78,7 @@ def _run(
     trials: Sequence[Trial], seed: int, spread: float, stuck: float, enough: int
 ) -> tuple[float, int]:
     """Seconds until the run ended, and the calls it made."""
-    loop = _Loop()
+    loop = SimulatedLoop()
     try:
         done = loop.run_until_complete(
             runner.run_trials(

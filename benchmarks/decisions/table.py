@@ -48,7 +48,7 @@ def _rates(results: Results, truth: Truth) -> str:
         return (_rate(o.regressed_rate, o.regressed_interval) for o in outcomes.values())
 
     rows = ([name, *cells(results[name])] for name in _named(truth))
-    return _markdown(["scenario", *DESIGNS], rows)
+    return markdown_table(["scenario", *DESIGNS], rows)
 
 
 def _not_worse(results: Results) -> str:
@@ -61,7 +61,7 @@ def _not_worse(results: Results) -> str:
         [scenario.name, f"{scenario.margin:g}", *cells(results[scenario.name])]
         for scenario in (*asked, SCENARIOS[0])
     )
-    return _markdown(["scenario", "margin", *STOPPING], rows)
+    return markdown_table(["scenario", "margin", *STOPPING], rows)
 
 
 def _unmeasured(results: Results) -> str:
@@ -70,7 +70,7 @@ def _unmeasured(results: Results) -> str:
         for name in _named("null")
         if "calls fail" in name and (outcome := results[name]["adaptive"])
     )
-    return _markdown(["scenario", "could not be measured"], rows)
+    return markdown_table(["scenario", "could not be measured"], rows)
 
 
 def _pairs(results: Results) -> str:
@@ -85,7 +85,7 @@ def _pairs(results: Results) -> str:
         ]
         for name, outcomes in results.items()
     )
-    return _markdown(header, rows)
+    return markdown_table(header, rows)
 
 
 def _use(outcome: Outcome) -> tuple[str, str, str]:
@@ -104,6 +104,6 @@ def _rate(rate: float, interval: ConfidenceInterval) -> str:
     return f"{rate * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
 
 
-def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     rule = ["---"] + ["---:"] * (len(header) - 1)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))

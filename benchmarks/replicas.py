@@ -1,0 +1,213 @@
+"""Does a provider with one bad replica make a harmless change fail, or hide a worse one?
+
+    python -m benchmarks.replicas [--runs 400] [--seed 1] [--write docs/statistics.md]
+
+The provider sends each request to the next of 2, 3 or 4 replicas, and one of them answers badly.
+The runs are those of the gate: its plan, its runner, its stopping rule. Only time and model are
+simulated. Each case is shown with the arms of a pair in random order, as the gate asks them, and
+with base always first, as it did before. It ends with an error if random order fails more harmless
+changes than alpha allows or finds fewer than four fifths of the worse ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing import Pool
+from pathlib import Path
+
+from benchmarks.simulated_time import SimulatedLoop
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import Limits, Policy
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.evidence.collect import Watches
+from gatekeeper.evidence.job import Job
+from gatekeeper.gate import plan_check
+from gatekeeper.sampling.retry import RetryPolicy
+from gatekeeper.sampling.run import run_trials
+from gatekeeper.stats.intervals import wilson
+
+PERIODS = (2, 3, 4)
+CONCURRENCIES = (1, 2, 16)
+ALPHA = 0.05
+WORSE = 0.5
+"""What is left of the pass rate after the change that must be found."""
+
+_GOOD = 0.95  # the pass rate on a sound replica
+_BAD = 0.05
+_FIXTURES = 80
+_FEWEST_FOUND = 0.8
+_CONTRACT = """\
+contract: 1
+name: words
+prompt: words.txt
+model: m/x
+fixtures: [{file: words.csv}]
+checks: [{type: contains, value: ok}]
+sampling: {samples: 3}
+"""
+_PLACE = re.compile(r"(<!-- bench-replicas:begin -->\n).*?(<!-- bench-replicas:end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """How many replicas, how many calls at a time, and what head keeps of the pass rate."""
+
+    period: int
+    concurrency: int
+    kept: float
+    base_first: bool = False
+
+
+@dataclass
+class Replicas:
+    """A provider that sends the n-th request to replica n modulo `case.period`."""
+
+    case: Case
+    drawn: random.Random
+    asked: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.asked = self.drawn.randrange(self.case.period)
+
+    async def complete(self, request: Request) -> Completion:
+        replica = self.asked % self.case.period
+        self.asked += 1
+        await asyncio.sleep(self.drawn.lognormvariate(0, 0.5))
+        head = request.messages[0].content.startswith("Head")
+        rate = (_GOOD if replica else _BAD) * (self.case.kept if head else 1)
+        return Completion("ok" if self.drawn.random() < rate else "no")
+
+    async def aclose(self) -> None: ...
+
+
+def planned() -> Job:
+    """One contract whose prompt changes, with 80 fixtures and up to three samples of each."""
+    words = "".join(f"id{n},word {n}\n" for n in range(_FIXTURES))
+
+    def revision(arm: str, sha: str) -> MemoryRevision:
+        files = {
+            "contracts/words.yaml": _CONTRACT,
+            "contracts/words.txt": f"{arm} {{{{ word }}}}",
+            "contracts/words.csv": f"id,word\n{words}",
+        }
+        return MemoryRevision({path: text.encode() for path, text in files.items()}, sha * 40)
+
+    change = Change(revision("Base", "b"), revision("Head", "c"))
+    return plan_check(change, Policy(), order_seed="0").jobs[0]
+
+
+def is_found_worse(job: Job, case: Case, seed: str) -> bool:
+    """Whether one run of the gate finds head worse."""
+    job = job.in_order(seed)
+    if case.base_first:
+        job = _base_first(job)
+    watches = Watches([job])
+    limits = Limits(None, None, None, case.concurrency)
+    provider = Replicas(case, random.Random(seed))  # noqa: S311
+    loop = SimulatedLoop()
+    try:
+        run = run_trials(
+            job.trials, provider, watches, limits, retry=RetryPolicy(), clock=loop.time
+        )
+        loop.run_until_complete(run)
+    finally:
+        loop.close()
+    return any(watch.regressed for watch in watches.of(job))
+
+
+def _base_first(job: Job) -> Job:
+    (judging,) = job.judgings
+    pairs = zip(judging.trials[::2], judging.trials[1::2], strict=True)
+    trials = tuple(t for pair in pairs for t in sorted(pair, key=lambda trial: trial.arm))
+    return replace(job, judgings=(replace(judging, trials=trials),))
+
+
+def found_worse(cases: Sequence[Case], runs: int, seed: int) -> dict[Case, int]:
+    """In how many of the runs of each case head was found worse."""
+    with Pool() as pool:
+        counts = pool.starmap(_count, [(case, runs, seed) for case in cases], chunksize=1)
+    return dict(zip(cases, counts, strict=True))
+
+
+def _count(case: Case, runs: int, seed: int) -> int:
+    job = planned()
+    return sum(is_found_worse(job, case, f"{seed}|{number}|{case}") for number in range(runs))
+
+
+def cases() -> Iterator[Case]:
+    for period in PERIODS:
+        for concurrency in CONCURRENCIES:
+            for kept in (1.0, WORSE):
+                for base_first in (False, True):
+                    yield Case(period, concurrency, kept, base_first)
+
+
+def table(found: dict[Case, int], runs: int, seed: int) -> str:
+    lines = [
+        f"{runs:,} runs of each entry, seed {seed}; {_FIXTURES} fixtures, a pass rate of "
+        f"{_GOOD:.0%} on a sound replica and {_BAD:.0%} on the bad one. In brackets the 95 % "
+        "interval of the simulation.",
+        "",
+        "| replicas | calls at a time | harmless change fails | with base always first | "
+        "half as good is found | with base always first |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for period in PERIODS:
+        for concurrency in CONCURRENCIES:
+            entries = [
+                _share(found[Case(period, concurrency, kept, first)], runs)
+                for kept in (1.0, WORSE)
+                for first in (False, True)
+            ]
+            lines.append(f"| {period} | {concurrency} | {' | '.join(entries)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _share(count: int, runs: int) -> str:
+    interval = wilson(count, runs, 0.95)
+    return f"{count / runs:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+
+
+def broken_promises(found: dict[Case, int], runs: int) -> list[str]:
+    """The cases in random order that surely fail more or find fewer than they may."""
+    broken = []
+    for case, count in found.items():
+        interval = wilson(count, runs, 0.999)
+        fails_too_often = case.kept == 1 and interval.low > ALPHA
+        finds_too_few = case.kept < 1 and interval.high < _FEWEST_FOUND
+        if not case.base_first and (fails_too_often or finds_too_few):
+            broken.append(f"{case}: {count} of {runs}")
+    return broken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=int, help="the first cases only, for a look")
+    parser.add_argument("--write", type=Path, help="put the table into this page")
+    options = parser.parse_args()
+    chosen = list(cases())[: options.limit]
+    found = found_worse(chosen, options.runs, options.seed)
+    if options.limit:
+        print(found)
+        return 0
+    text = table(found, options.runs, options.seed)
+    print(text)
+    if options.write:
+        page = options.write.read_text("utf-8")
+        options.write.write_text(_PLACE.sub(lambda m: m[1] + text + m[2], page), "utf-8")
+    broken = broken_promises(found, options.runs)
+    for line in broken:
+        print(line, file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
