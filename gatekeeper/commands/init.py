@@ -8,16 +8,22 @@ from gatekeeper.commands.output import readers_may_leave
 from gatekeeper.git import Repository
 
 
-def add(_: argparse.ArgumentParser) -> None:
-    """It takes nothing."""
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--action",
+        metavar="OWNER/REPO@SHA",
+        help="the release of gatekeeper that the workflows run: its repository and full commit",
+    )
 
 
 def init(arguments: argparse.Namespace) -> int:
-    """A first contract, policy and workflow; files that are there already are left alone."""
-    from gatekeeper.starter import write_starter
+    """Write a first contract, policy and workflows; files that are there already are left alone."""
+    from gatekeeper.starter import require_action, write_starter
 
+    action = require_action(arguments.action) if arguments.action is not None else None
     with Repository.open(arguments.repo) as repository:
-        lines = list(write_starter(repository.root or arguments.repo))
+        root = repository.root or arguments.repo
+        lines = list(write_starter(root, repository.default_branch(), action))
     with readers_may_leave():
         for line in lines:
             print(line)  # noqa: T201

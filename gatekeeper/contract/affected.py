@@ -207,7 +207,9 @@ class _Comparison:
         """Of what the change brings, so that nobody is told of what was there before."""
         changed = self.changed & self.after.keys()
         added = changed - self.before.keys() - self.old_path.keys()
-        among = added | set(in_contract_folders(changed, self.policy))
+        contracts = matching_contracts(self.old_path.values(), self.policy)
+        moved = {new for new, old in self.old_path.items() if old in contracts}
+        among = added | moved | set(in_contract_folders(changed, self.policy))
         return near_miss_notices(self.change.head, self.policy, among)
 
     def _base_sketches(self, at_head: Sequence[Sketch]) -> list[Sketch]:

@@ -102,15 +102,30 @@ class Repository:
 
     def default_base(self) -> str:
         """The branch that pull requests are merged into, as far as the clone tells."""
-        known = self._git.run("for-each-ref", "--format=%(refname)", *_BASES).decode().split()
-        for ref in _BASES:
-            if ref in known:
-                return ref
+        known = self._known_bases()
+        if known:
+            return known[0]
         advice = f"; {FETCH_ALL}" if self.is_shallow() else ""
         raise UsageError(
             "no base to compare with: neither origin/HEAD nor a branch main or master is here; "
             f"name the base with --base{advice}"
         )
+
+    def default_branch(self) -> str:
+        """Return the name of the branch that pull requests are merged into, without its remote;
+        that of the present branch if the clone does not tell."""
+        named = [ref.rsplit("/", 1)[1] for ref in self._known_bases() if ref != _BASES[0]]
+        for ref in (_BASES[0], "HEAD"):
+            status, output, _ = self._git.attempt("symbolic-ref", "--short", ref)
+            if not status:
+                return text(output).strip().removeprefix("origin/")
+            if named:
+                return named[0]
+        return "main"
+
+    def _known_bases(self) -> list[str]:
+        known = self._git.run("for-each-ref", "--format=%(refname)", *_BASES).decode().split()
+        return [ref for ref in _BASES if ref in known]
 
     def is_shallow(self) -> bool:
         """Whether history was cut off when the repository was cloned."""

@@ -30,6 +30,7 @@ def test_all_places_are_looked_at() -> None:
         "README.md block 1",
         "docs/github-action.md block 1",
         "gatekeeper/starter/workflow.yml",
+        "gatekeeper/starter/nightly.yml",
     ):
         assert place in WORKFLOWS
 

@@ -95,6 +95,16 @@ def test_a_file_that_looks_like_a_contract_is_named() -> None:
     assert find_affected(Change(head, later), policy, SHAPES).notices == ()
 
 
+def test_a_contract_that_is_moved_out_of_the_patterns_is_named() -> None:
+    policy = Policy(contracts=("contracts/**/*.yaml",))
+    moved = "services/a/contracts/a.yaml"
+    files = {path: text for path, text in FILES.items() if path != KNOWN[0]}
+    head = revision({**files, moved: FILES[KNOWN[0]]})
+    change = Change(revision(FILES), head, {KNOWN[0]: moved})
+    (notice,) = find_affected(change, policy, SHAPES).notices
+    assert moved in notice
+
+
 def head_files(head: MemoryRevision) -> dict[str, str]:
     return {path: data.decode() for path, data in head.files.items()}
 

@@ -1,0 +1,110 @@
+"""`gatekeeper init`: the files that it writes work as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from git_repository import GitRepository
+
+from gatekeeper.cli import main
+from gatekeeper.starter import PLACES
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+GATE = ".github/workflows/gatekeeper.yml"
+NIGHTLY = ".github/workflows/gatekeeper-nightly.yml"
+
+
+@pytest.fixture
+def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    return git_repository("new")
+
+
+def init(repository: GitRepository, *more: str) -> int:
+    return main(["init", "--repo", str(repository.path), *more])
+
+
+def actions(path: Path) -> list[str]:
+    """What the workflow runs of ours."""
+    return re.findall(r"uses: (\S*gate\S*)", path.read_text("utf-8"))
+
+
+def test_the_example_is_valid_without_a_warning_or_a_note(repository, capsys):
+    assert init(repository) == 0
+    capsys.readouterr()
+
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+    told = capsys.readouterr()
+    assert len(told.out.splitlines()) == 1
+    assert told.err == ""
+
+
+def test_the_history_is_fed_every_night_and_after_every_merge(repository):
+    init(repository)
+
+    workflow = yaml.safe_load((repository.path / NIGHTLY).read_text("utf-8"))
+    events = workflow[True]  # YAML 1.1 takes `on` for a truth value
+    assert {"schedule", "push"} <= events.keys()
+    assert workflow["jobs"]["health"]["permissions"]["contents"] == "write"
+
+
+@pytest.mark.parametrize("branch", ["main", "trunk", "on", "release/1+2"])
+def test_the_nightly_workflow_names_the_default_branch(branch, repository):
+    repository.commit("first", {"README.md": "hello\n"})
+    repository.git("branch", "--move", "main", branch)
+    init(repository)
+
+    workflow = yaml.safe_load((repository.path / NIGHTLY).read_text("utf-8"))
+    assert workflow[True]["push"]["branches"] == [branch]
+
+
+def test_the_default_branch_of_the_remote_counts_and_not_the_present_one(repository):
+    first = repository.commit("first", {"README.md": "hello\n"})
+    repository.git("update-ref", "refs/remotes/origin/trunk", first)
+    repository.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+    repository.branch("add-the-gate")
+    init(repository)
+
+    workflow = yaml.safe_load((repository.path / NIGHTLY).read_text("utf-8"))
+    assert workflow[True]["push"]["branches"] == ["trunk"]
+
+
+def test_the_action_stands_in_both_workflows(repository, capsys):
+    assert init(repository, "--action", f"someone/gate@{COMMIT}") == 0
+
+    for place in (GATE, NIGHTLY):
+        assert actions(repository.path / place) == [f"someone/gate@{COMMIT}"]
+    assert "--action" not in capsys.readouterr().out
+
+
+def test_a_placeholder_is_filled_in_later_and_nothing_else_changes(repository, capsys):
+    init(repository)
+    assert "--action" in capsys.readouterr().out
+    gate, nightly, contract = (
+        repository.path / place for place in (GATE, NIGHTLY, PLACES["contract.yaml"])
+    )
+    gate.write_text(gate.read_text("utf-8").replace("30", "45"), "utf-8")
+    contract.write_text("mine", "utf-8")
+
+    assert init(repository, "--action", f"someone/gate@{COMMIT}") == 0
+    for place in (gate, nightly):
+        assert actions(place) == [f"someone/gate@{COMMIT}"]
+    assert "timeout-minutes: 45" in gate.read_text("utf-8")
+    assert contract.read_text("utf-8") == "mine"
+
+    assert init(repository, "--action", f"other/gate@{COMMIT}") == 0
+    assert actions(gate) == [f"someone/gate@{COMMIT}"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "gate", f"gate@{COMMIT}", "someone/gate", "someone/gate@v1", "someone/gate@0123456",
+     f"someone/gate@{COMMIT}\nrun: x", f"https://example.org/someone/gate@{COMMIT}"],
+)  # fmt: skip
+def test_an_action_without_a_full_commit_is_refused(name, repository, capsys):
+    assert init(repository, "--action", name) == 2
+    assert "--action" in capsys.readouterr().err
+    assert not (repository.path / ".github").exists()
