@@ -27,6 +27,7 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening, policy_loosenings
 from gatekeeper.contract.sizes import require_few_trials
 from gatekeeper.contract.trial import Outcome, Trial
+from gatekeeper.contract.unfilled_names import unfilled_notices
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.evidence.collect import Progress, Watches
 from gatekeeper.evidence.job import Job, plan_job
@@ -304,6 +305,8 @@ def _plan(
     same = [job for job in planned if job.changes_nothing]
     untested = tuple(job for job in same if job.changes_template)
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
+    unfilled = unfilled_notices(job.contract for job in jobs)
+    affected = replace(affected, notices=(*affected.notices, *unfilled))
     gone = tuple(contract for contract in wanted if contract.head is None)
     models = [pair for job in jobs for pair in _models(job) if is_hosted(pair[1])]
     # Reading every contract of base takes a while: only where one may be refused for it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,13 +13,9 @@ from gatekeeper.contract.positions import Document, KeyPath, parse, parse_yaml
 from gatekeeper.contract.prompt_kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.render import template_problems
+from gatekeeper.contract.role_lines import ROLES, role_of_line
 from gatekeeper.contract.templates.asked import find_included
 from gatekeeper.errors import ContractError, Problem
-
-ROLES = ("system", "developer", "user", "assistant")
-
-_ROLE_LINE = re.compile(rf"^[ \t]*#*[ \t]*({'|'.join(ROLES)})[ \t]*:[ \t]*$", re.IGNORECASE)
-
 
 def load_prompt(revision: Revision, path: str) -> Prompt:
     """The prompt file at the path. Raises UnreadableError where there is no text, and
@@ -29,7 +24,7 @@ def load_prompt(revision: Revision, path: str) -> Prompt:
     prompt = replace(prompt, includes=_includes(revision, prompt))
     problems = template_problems(prompt)
     if problems:
-        raise ContractError(problems)
+        raise ContractError(_across_roles(prompt, problems[0].line) or problems)
     return prompt
 
 
@@ -56,16 +51,28 @@ def _whole(text: str, line: int = 1) -> MessageTemplate:
 
 
 def _sectioned(text: str, path: str) -> Prompt:
-    is_prompty = without_template_suffix(path).endswith(".prompty")
-    front, body, line = _front_matter(text, path, required=is_prompty)
-    # Without front matter, a Markdown file that only quotes a dialogue is no dialogue: its
-    # first line has to be a role line.
-    dialogue = bool(front) or is_prompty or _starts_with_role(body)
+    front, body, line, dialogue = _parted(text, path)
     messages = _by_role(body, line) if dialogue else ()
     if front is None:
         return Prompt(path, messages or (_whole(body, line),), text)
     model, params = prompt_settings.from_front_matter(front)
     return Prompt(path, messages or (_whole(body, line),), text, model, params)
+
+
+def _parted(text: str, path: str) -> tuple[Document | None, str, int, bool]:
+    """The front matter, the body, the body's first line, and whether role lines count in it.
+
+    Without front matter, a Markdown file that only quotes a dialogue is no dialogue: its first line
+    has to be a role line.
+    """
+    is_prompty = without_template_suffix(path).endswith(".prompty")
+    front, body, line = _front_matter(text, path, required=is_prompty)
+    return front, body, line, front is not None or is_prompty or _starts_with_role(body)
+
+
+def has_roles(text: str, path: str) -> bool:
+    """Return whether lines such as `user:` begin messages in the prompt file of this text."""
+    return prompt_kind(path) == "sectioned" and _parted(text, path)[3]
 
 
 def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | None, str, int]:
@@ -90,7 +97,25 @@ def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | N
 
 def _starts_with_role(body: str) -> bool:
     first = next((line for line in body.split("\n") if line.strip()), "")
-    return _ROLE_LINE.match(first) is not None
+    return role_of_line(first) is not None
+
+
+def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
+    """Why a template cannot be read that could be if the file had no role lines: one of its blocks,
+    which is open on the line, goes across a role line. Empty if that is not why."""
+    if len(prompt.messages) < 2 or line is None or not has_roles(prompt.text, prompt.path):
+        return []
+    _, body, first, _ = _parted(prompt.text, prompt.path)
+    if template_problems(replace(prompt, messages=(_whole(body, first),))):
+        return []
+    rest = list(enumerate(prompt.text.split("\n"), start=1))[line:]
+    number, role = next((n, text.strip()) for n, text in rest if role_of_line(text))
+    what = f"a block of the template, such as `{{% for %}}`, goes across the role line `{role}`"
+    fix = (
+        "close the block before that line: the file is parted into messages before it is rendered, "
+        "so write turns out, each under a role line of its own"
+    )
+    return [Problem(prompt.path, what, fix, number)]
 
 
 def _by_role(body: str, first_line: int) -> tuple[MessageTemplate, ...]:
@@ -98,9 +123,9 @@ def _by_role(body: str, first_line: int) -> tuple[MessageTemplate, ...]:
     role line is a system message, as in Prompty. No role line: no message."""
     sections: list[tuple[str, int, list[str]]] = [("system", first_line, [])]
     for number, line in enumerate(body.split("\n"), start=first_line):
-        match = _ROLE_LINE.match(line)
-        if match:
-            sections.append((match.group(1).lower(), number + 1, []))
+        role = role_of_line(line)
+        if role:
+            sections.append((role, number + 1, []))
         else:
             sections[-1][2].append(line)
     if len(sections) == 1:

@@ -10,7 +10,7 @@ from typing import Literal
 
 ROLES = ("system", "user", "assistant", "developer", "tool")
 _ROLE = re.compile(
-    rf"^#{{0,6}}\s*(?:-\s*role:\s*)?[\"']?({'|'.join(ROLES)})[\"']?\s*:?\s*$", re.IGNORECASE
+    rf"^#{{0,6}}\s*(?:-\s*role:\s*)?[\"']?({'|'.join(ROLES)})[\"']?\s*(?::\s*)?$", re.IGNORECASE
 )
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 # A renamed heading keeps most of its text; below this it is one section gone and one new.

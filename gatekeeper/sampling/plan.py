@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Message, Target
+from gatekeeper.contract.rendered_roles import rendered_role_problems
 from gatekeeper.contract.renaming import find_renaming, lent_values
 from gatekeeper.contract.render import render_all
 from gatekeeper.contract.templates.budget import Budget
@@ -111,6 +112,10 @@ def _render_own(contract: Contract, target: Target) -> Messages:
     if failing:
         total = len(contract.fixtures)
         raise ContractError([_for_fixtures(p, ids, total) for p, ids in failing.items()])
+    values = [fixture.vars for fixture in contract.fixtures]
+    problems = rendered_role_problems(target.prompt, values)
+    if problems:
+        raise ContractError(problems)
     return rendered
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from affected import FILES, SHAPES, revision
 
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.unfilled_names import unfilled_names
+from gatekeeper.contract.model import MessageTemplate, Prompt
+from gatekeeper.contract.unfilled_names import unfilled_names, unfilled_notices
 
 
 def lines(prompt: str) -> list[int | None]:
@@ -38,3 +41,18 @@ def test_a_variable_in_single_braces_is_named_with_its_line(
 )
 def test_other_braces_are_left_alone(prompt: str) -> None:
     assert lines(prompt) == []
+
+
+def test_tags_that_are_never_closed_take_no_time() -> None:
+    text = "{{" * 200_000
+    prompt = Prompt("p.txt", (MessageTemplate("user", f"{text}\n{{x}}", 1),), "")
+    contract = load_contract(revision(FILES), "contracts/a.yaml", SHAPES)
+    found = unfilled_names(replace(contract, target=replace(contract.target, prompt=prompt)))
+    assert list(found) == []
+
+
+def test_notices_are_few_and_name_each_place_once() -> None:
+    files = revision({**FILES, "prompts/a.md": "{x}\n" * 9})
+    contract = load_contract(files, "contracts/a.yaml", SHAPES)
+    notices = unfilled_notices([contract, contract])
+    assert [notice.split(" ")[0] for notice in notices] == [f"prompts/a.md:{n}:" for n in (1, 2, 3)]
