@@ -109,9 +109,10 @@ def measure(
             if trusted:
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
-        notices = (*around.notices, *said)
-        ready = replace(around, notices=notices, price=price, progress=progress, stop=stop)
-        return await measure_work(work, ready)
+        ready = replace(around, price=price, progress=progress, stop=stop)
+        found = await measure_work(work, ready)
+        # What earlier runs or recordings answered had no price to know.
+        return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
     result = asyncio.run(_with_signals(client, within))
     notices = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pull_request import answer as say
 from support.ways_in import Judged
 
 from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import POLICY_PATH, judging_policy
+from gatekeeper.contract.policy import POLICY_PATH, Policy, judging_policy
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate import plan_check
 from gatekeeper.result import GateResult
@@ -194,6 +195,24 @@ def test_a_server_of_one_s_own_works_under_the_default_limit(spender: Spender) -
     result = spender.check("openai/our-own-llama", policy="{}")
     assert len(spender.requests) == 48
     assert any("No price is known of openai/our-own-llama" in notice for notice in result.notices)
+
+
+def test_a_model_that_is_not_called_needs_no_known_price(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    base, head = (
+        revision(text, sha, "openai/our-own-llama", "{}", "{}")
+        for text, sha in (("Base", "b"), ("Head", "c"))
+    )
+    work = plan_check(Change(base, head), Policy())
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    with OpenAIServer(lambda _: "ok") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for calls in (48, 0):
+            found = measure(work, (base, head), cache=tmp_path / "cache.jsonl")
+            assert found.calls.made == calls
+            told = any("No price is known" in notice for notice in found.notices)
+            assert told == bool(calls)
 
 
 def test_a_fork_may_not_use_a_model_without_a_price_under_a_cost_limit(spender: Spender) -> None:
