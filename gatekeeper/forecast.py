@@ -11,8 +11,9 @@ from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import JudgedBy, Request
 from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.evidence.alpha import comparison_alpha
 from gatekeeper.evidence.job import Job, levels
-from gatekeeper.evidence.must_pass import comparison_alpha, must_pass_units
+from gatekeeper.evidence.must_pass import must_pass_units
 from gatekeeper.foresight import foresee
 from gatekeeper.gate import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
@@ -266,7 +267,8 @@ def _may_stop_early(job: Job) -> bool:
     """Fixtures that count by all or any of their samples are compared when all are drawn; a
     single arm is done early where its objectives are."""
     contract = job.contract
-    if contract.sampling.mode != "adaptive" or must_pass_units(contract):
+    whole = must_pass_units(contract) or contract.gate.limits
+    if contract.sampling.mode != "adaptive" or whole:
         return False
     if job.paired:
         return contract.sampling.aggregate not in ("all", "any")

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 from gatekeeper.contract.objectives import label_of
+from gatekeeper.evidence.alpha import comparison_alpha
 from gatekeeper.evidence.collect import OBJECTIVE_ERROR
 from gatekeeper.evidence.job import Judging
-from gatekeeper.evidence.must_pass import comparison_alpha
 from gatekeeper.evidence.objectives import distinct_inputs, inputs_to_prove
+from gatekeeper.evidence.resource_limits import fewest_inputs
 from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
 from gatekeeper.stats.sequential import looks
 
@@ -96,6 +97,17 @@ def objective_notes(judging: Judging) -> tuple[str, ...]:
                 f"proven met, and has {have:,}; with fewer it can be missed, or stay open"
             )
     return tuple(found)
+
+
+def limit_notes(judging: Judging) -> tuple[str, ...]:
+    """A sentence for each limit of `gate` that the contract has too few inputs to find exceeded."""
+    have = len({judging.same_input.get(f.id, f.id) for f in judging.contract.fixtures})
+    return tuple(
+        f"the limit gate.{limit.name}: {limit} takes {needed:,} distinct inputs to be found "
+        f"exceeded, and the contract has {have:,}; with fewer it never fails"
+        for limit in judging.contract.gate.limits
+        if have < (needed := fewest_inputs(limit))
+    )
 
 
 def _points(percent: float) -> str:

@@ -16,12 +16,13 @@ from gatekeeper.evidence.fixture_reasons import (
     broken_for_sure,
     must_pass_reasons,
     nothing_passes_reasons,
+    tolerance_reasons,
 )
 from gatekeeper.evidence.job import Job, Judging
 from gatekeeper.evidence.objectives import standing
+from gatekeeper.evidence.resource_limits import limit_reasons
 from gatekeeper.evidence.weigh import Evidence
 from gatekeeper.result import (
-    ArmResult,
     FixtureResult,
     PairedResult,
     Reason,
@@ -145,22 +146,6 @@ def _more(result: SloResult) -> str:
             f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
         )
     return "; more fixtures could still meet it"
-
-
-def tolerance_reasons(
-    tolerance: float | None, head: ArmResult, fixtures: Sequence[FixtureResult]
-) -> list[Reason]:
-    """PCSL's tau: the share of fixtures that must pass after aggregation."""
-    if tolerance is None or not fixtures:
-        return []
-    best = head.fixtures_passed + len(fixtures) - head.fixtures
-    counts = f"{head.fixtures_passed} of {len(fixtures)} fixtures pass"
-    if best / len(fixtures) < tolerance:
-        return [Reason("tolerance", f"{counts}, the contract asks for {tolerance:.0%}.", "fail")]
-    if head.fixtures_passed / len(fixtures) < tolerance:
-        text = f"{counts}, {len(fixtures) - head.fixtures} could not be measured"
-        return [Reason("error", f"{text}; the contract asks for {tolerance:.0%}.", "error")]
-    return []
 
 
 def budget_reasons(
@@ -300,7 +285,7 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
         text = "There is no base to compare with and no objective: nothing can be said of it"
         reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
     reasons += slo_reasons(evidence.slo)
-    own = must_pass_reasons(evidence.must_pass)
+    own = [*must_pass_reasons(evidence.must_pass), *limit_reasons(evidence.limits)]
     reasons += own if weighed.settled else [r for r in own if r.verdict == "fail"]
     reasons += tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
     # A regression says as much, and what it was before.

@@ -14,6 +14,7 @@ from typing import Literal
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.policy_loosening import Loosening
 from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
+from gatekeeper.resource_result import LimitResult, ResourceChange
 from gatekeeper.slo.budget import ErrorBudget, Event
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -31,6 +32,7 @@ ReasonCode = Literal[
     "untested",
     "nothing_passes",
     "must_pass",
+    "resource_limit",
     "policy_loosened",
     "uncovered",
     "error",
@@ -47,9 +49,6 @@ FixtureChange = Literal["broke", "fixed", "same"]
 MustPassFinding = Literal["kept", "broke", "open", "unknown"]
 """`open`: it failed in some samples, which can be chance or cannot be compared; `unknown`: samples
 that could not be measured decide it."""
-Resource = Literal["cost_per_call_usd", "tokens_per_call", "latency_p50_ms", "latency_p95_ms"]
-_MATERIAL = 0.05
-"""The share by which a resource must change before a report makes a point of it."""
 WaiverKind = Literal["waive", "accept"]
 
 
@@ -98,32 +97,6 @@ class Difference:
 
     value: float
     interval: ConfidenceInterval | None
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceChange:
-    """What a call takes on both arms, over the fixtures that have both: a mean or a quantile.
-
-    `interval` is that of `head / base - 1`, at 99 %; None if there are too few fixtures for one.
-    """
-
-    resource: Resource
-    base: float
-    head: float
-    interval: ConfidenceInterval | None
-
-    @property
-    def relative(self) -> float | None:
-        """By which share head takes more; None if base takes nothing."""
-        return self.head / self.base - 1 if self.base > 0 else None
-
-    @property
-    def differs(self) -> bool:
-        """Whether the change is beyond chance and at least a twentieth."""
-        if self.interval is None or self.relative is None:
-            return False
-        beyond_chance = self.interval.low > 0 or self.interval.high < 0
-        return beyond_chance and abs(self.relative) >= _MATERIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +247,7 @@ class UnderBase:
     fixtures: tuple[FixtureResult, ...]
     judged_by: JudgedBy = "base"
     must_pass: tuple[MustPassResult, ...] = ()
+    limits: tuple[LimitResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +296,7 @@ class ContractResult:
     contract_digest: str | None = None
     """The same for contracts that run and judge in the same way, see contract/identity.py."""
     must_pass: tuple[MustPassResult, ...] = ()
+    limits: tuple[LimitResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from gatekeeper.contract.sizes import require_few_trials
 from gatekeeper.contract.unfilled_names import unfilled_names
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.evidence.job import Job, plan_job
-from gatekeeper.foresight import foresee, objective_notes
+from gatekeeper.foresight import foresee, limit_notes, objective_notes
 
 ModelHint = Callable[[str], str | None]
 """Says what may be wrong with a model's name; None if nothing is."""
@@ -77,7 +77,7 @@ def validate_contracts(
         hint = model_hint(contract.target.model)
         warnings += [hint] if hint else []
         warnings += [str(problem) for problem in unfilled_names(contract)]
-        notes = objective_notes(job.judgings[0])
+        notes = (*objective_notes(job.judgings[0]), *limit_notes(job.judgings[0]))
         lines.append(
             "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])
         )

@@ -15,6 +15,7 @@ from gatekeeper.contract.identity import contract_digest
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
 from gatekeeper.contract.trial import JudgedBy
+from gatekeeper.evidence.alpha import comparison_alpha
 from gatekeeper.evidence.collect import JudgingWatch, Watches
 from gatekeeper.evidence.contract_reasons import (
     left_reasons,
@@ -25,7 +26,6 @@ from gatekeeper.evidence.contract_reasons import (
     untested_reasons,
 )
 from gatekeeper.evidence.job import Job
-from gatekeeper.evidence.must_pass import comparison_alpha
 from gatekeeper.evidence.pairs import paired_result
 from gatekeeper.evidence.weigh import weigh
 from gatekeeper.reasons import (
@@ -265,6 +265,7 @@ def _contract_result(
         contract_digest=contract_digest(job.contract),
         order_seed=job.order_seed,
         must_pass=own.evidence.must_pass,
+        limits=own.evidence.limits,
     )
 
 
@@ -282,6 +283,7 @@ def _under_base(others: Sequence[Weighed]) -> UnderBase | None:
         found.fixtures,
         harshest.judging.by,
         found.must_pass,
+        found.limits,
     )
 
 

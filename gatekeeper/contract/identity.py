@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Message, Prompt, Target
+from gatekeeper.contract.model import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    GatePolicy,
+    Message,
+    Prompt,
+    Target,
+)
 from gatekeeper.contract.positions import parse
 from gatekeeper.errors import ContractError
 
@@ -119,9 +127,16 @@ def judging_meaning(contract: Contract) -> Any:
             if not o.default
         ],
         "categories": {f.id: f.category for f in contract.fixtures if f.category in judged},
-        "gate": asdict(contract.gate),
+        "gate": _gate_meaning(contract.gate),
         **({"sent": _schema_order(contract)} if contract.mode == "enforce" else {}),
     }
+
+
+def _gate_meaning(gate: GatePolicy) -> Any:
+    """Without limits as before there were any: no digest changes with the program's version."""
+    meaning = asdict(gate)
+    limits = meaning.pop("limits")
+    return meaning | ({"limits": limits} if limits else {})
 
 
 def _schema_order(contract: Contract) -> list[str]:

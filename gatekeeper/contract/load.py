@@ -36,6 +36,7 @@ from gatekeeper.contract.prompt import load_prompt
 from gatekeeper.contract.published import contract_schema
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.shape import whole
 from gatekeeper.contract.sizes import Tally
 from gatekeeper.errors import ContractError, Problem
@@ -104,7 +105,7 @@ class _Loading:
             repair=_repair(data.get("repair", {})),
             sampling=SamplingPolicy(**whole(data.get("sampling", {}), "samples", "seed")),
             slo=read_objectives(data.get("slo", {})),
-            gate=GatePolicy(**data.get("gate", {})),
+            gate=_gate(data.get("gate", {})),
             own_model=data.get("model") or None,
             own_params=data.get("params", {}),
         )
@@ -299,6 +300,11 @@ def _can_fail(checks: tuple[CheckSpec, ...]) -> bool:
 def _target(data: Mapping[str, Any], prompt: Prompt) -> Target:
     params = {**prompt.params, **data.get("params", {})}
     return Target(prompt, data.get("model") or prompt.model or "", params)
+
+
+def _gate(data: Mapping[str, Any]) -> GatePolicy:
+    plain = {name: data[name] for name in ("alpha", "margin", "tolerance") if name in data}
+    return GatePolicy(**plain, limits=read_limits(data))
 
 
 def _repair(data: Mapping[str, Any]) -> RepairPolicy:

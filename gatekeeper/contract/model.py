@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.resource_limits import ResourceLimit
 
 Severity = Literal["error", "warn"]
 Aggregate = Literal["first", "majority", "all", "any"]
@@ -137,11 +138,13 @@ class SamplingPolicy:
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
     """`alpha` is the false-block rate, `margin` the drop not worth blocking,
-    `tolerance` the share of fixtures that must pass after aggregation (PCSL's tau)."""
+    `tolerance` the share of fixtures that must pass after aggregation (PCSL's tau), `limits` by
+    how much a call may take more than on base."""
 
     alpha: float = 0.05
     margin: float = 0.05
     tolerance: float | None = None
+    limits: tuple[ResourceLimit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,6 +224,13 @@ def _gate(base: Contract, head: Contract) -> Iterator[str]:
     yield from _bound("gate.alpha", base.gate.alpha, head.gate.alpha, up=False)
     yield from _bound("gate.margin", base.gate.margin, head.gate.margin, up=True)
     yield from _bound("gate.tolerance", base.gate.tolerance, head.gate.tolerance, up=False)
+    kept = {limit.name: limit for limit in head.gate.limits}
+    for before in base.gate.limits:
+        now = kept.get(before.name)
+        if now is None:
+            yield f"gate.{before.name} removed, was {before}"
+        elif now.most > before.most:
+            yield f"gate.{before.name} raised from {before} to {now}"
 
 
 def _sampling(base: Contract, head: Contract) -> Iterator[str]:

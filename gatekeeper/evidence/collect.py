@@ -59,7 +59,10 @@ class JudgingWatch:
         self._left = Counter(trial.repetition for trial in judging.trials)
         sampling = judging.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
-        self._must_pass = bool(must_pass_units(judging.contract))
+        # What is tested once, when everything is drawn.
+        self._whole = bool(must_pass_units(judging.contract)) or (
+            bool(judging.contract.gate.limits) and level is not None
+        )
         self.level = level
         self._shares = {
             look.rounds: look.own for look in looks(sampling.samples, early=self._adaptive)
@@ -88,7 +91,7 @@ class JudgingWatch:
         if self.drawn or self.regressed:
             return True
         contract = self.judging.contract
-        if not self._adaptive or contract.gate.tolerance is not None or self._must_pass:
+        if not self._adaptive or contract.gate.tolerance is not None or self._whole:
             return False
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())

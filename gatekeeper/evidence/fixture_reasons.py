@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper.result import (
+    ArmResult,
     FixtureResult,
     MustPassFinding,
     MustPassResult,
@@ -27,6 +28,22 @@ def nothing_passes_reasons(fixtures: Sequence[FixtureResult]) -> list[Reason]:
     if lost:
         return [Reason("nothing_passes", f"{found}; {lost:,} could not be measured.", "error")]
     return [Reason("nothing_passes", f"{found}.", "fail")]
+
+
+def tolerance_reasons(
+    tolerance: float | None, head: ArmResult, fixtures: Sequence[FixtureResult]
+) -> list[Reason]:
+    """PCSL's tau: the share of fixtures that must pass after aggregation."""
+    if tolerance is None or not fixtures:
+        return []
+    best = head.fixtures_passed + len(fixtures) - head.fixtures
+    counts = f"{head.fixtures_passed} of {len(fixtures)} fixtures pass"
+    if best / len(fixtures) < tolerance:
+        return [Reason("tolerance", f"{counts}, the contract asks for {tolerance:.0%}.", "fail")]
+    if head.fixtures_passed / len(fixtures) < tolerance:
+        text = f"{counts}, {len(fixtures) - head.fixtures} could not be measured"
+        return [Reason("error", f"{text}; the contract asks for {tolerance:.0%}.", "error")]
+    return []
 
 
 def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:

@@ -29,7 +29,7 @@ from gatekeeper.contract.renaming import find_renaming
 from gatekeeper.contract.trial import JudgedBy, Trial
 from gatekeeper.contract.weakening import loosenings, setting_changes
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.evidence.must_pass import comparison_alpha
+from gatekeeper.evidence.alpha import comparison_alpha
 from gatekeeper.evidence.outcomes import duplicates
 from gatekeeper.sampling.order import in_order
 from gatekeeper.sampling.plan import as_sent, plan_trials

@@ -12,13 +12,10 @@ from typing import NamedTuple
 
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.evidence.alpha import must_pass_level
 from gatekeeper.result import MustPassFinding, MustPassResult, Tally
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.multiple import holm
-
-SHARE = 0.2
-"""The part of a contract's alpha that its must-pass tests have together. The comparison of the
-suite keeps the rest, so that five fixtures of five that break still fail it at 5 %."""
 
 Flag = Callable[[Outcome], bool | None]
 
@@ -40,13 +37,6 @@ def must_pass_units(contract: Contract) -> tuple[Unit, ...]:
     return tuple(_units(contract))
 
 
-def comparison_alpha(contract: Contract) -> float:
-    """What is left of the contract's alpha for the comparison of the whole suite. Must-pass tests
-    take none of it from a contract that cannot have any: one sample can only pass or fail."""
-    tested = contract.sampling.samples > 1 and any(True for _ in _units(contract))
-    return contract.gate.alpha * (1 - SHARE) if tested else contract.gate.alpha
-
-
 def must_pass_results(
     contract: Contract,
     outcomes: Sequence[Outcome],
@@ -64,7 +54,7 @@ def must_pass_results(
     planned = contract.sampling.samples if complete else None
     counts = [_count(unit, outcomes, planned) for unit in _units(contract)]
     counts = [count for count in counts if count.planned]
-    own = None if level is None else level * SHARE / (1 - SHARE)
+    own = None if level is None else must_pass_level(contract, level)
     kindly = _broken([count.p_value(harshly=False) for count in counts], own)
     harshly = _broken([count.p_value(harshly=True) for count in counts], own)
     return tuple(

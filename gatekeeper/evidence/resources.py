@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gatekeeper.contract.trial import Arm, Completion, Outcome
-from gatekeeper.result import Resource, ResourceChange
+from gatekeeper.resource_result import Resource, ResourceChange
 from gatekeeper.stats.relative_change import relative_change
 
 CONFIDENCE = 0.99
@@ -16,11 +16,12 @@ _SEED = 42
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
-    """`fixtures` is how many it takes before its bootstrap is worth an interval: with ten, arms
+class Measure:
+    """How an amount is summarised: as a quantile, or as a mean if `quantile` is None.
+
+    `fixtures` is how many it takes before its bootstrap is worth an interval: with ten, arms
     that are alike differ in 5 % of runs and not in 1 %."""
 
-    resource: Resource
     amount: Callable[[Completion], float | None]
     quantile: float | None
     fixtures: int
@@ -31,12 +32,12 @@ def _tokens(completion: Completion) -> float | None:
     return None if asked is None or said is None else float(asked + said)
 
 
-_MEASURES = (
-    _Measure("cost_per_call_usd", lambda completion: completion.cost_usd, None, 20),
-    _Measure("tokens_per_call", _tokens, None, 20),
-    _Measure("latency_p50_ms", lambda completion: completion.latency_ms, 0.5, 20),
-    _Measure("latency_p95_ms", lambda completion: completion.latency_ms, 0.95, 40),
-)
+MEASURES: Mapping[Resource, Measure] = {
+    "cost_per_call_usd": Measure(lambda completion: completion.cost_usd, None, 20),
+    "tokens_per_call": Measure(_tokens, None, 20),
+    "latency_p50_ms": Measure(lambda completion: completion.latency_ms, 0.5, 20),
+    "latency_p95_ms": Measure(lambda completion: completion.latency_ms, 0.95, 40),
+}
 
 
 def resource_changes(outcomes: Sequence[Outcome]) -> tuple[ResourceChange, ...]:
@@ -44,13 +45,13 @@ def resource_changes(outcomes: Sequence[Outcome]) -> tuple[ResourceChange, ...]:
     import numpy as np
 
     found = []
-    for measure in _MEASURES:
+    for resource, measure in MEASURES.items():
         base, head = _paired(outcomes, measure.amount)
         rng = np.random.default_rng(_SEED)
         change = relative_change(base, head, CONFIDENCE, rng, measure.quantile)
         if change is not None:
             interval = change.interval if len(base) >= measure.fixtures else None
-            found.append(ResourceChange(measure.resource, change.base, change.head, interval))
+            found.append(ResourceChange(resource, change.base, change.head, interval))
     return tuple(found)
 
 

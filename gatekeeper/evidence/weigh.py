@@ -13,7 +13,9 @@ from gatekeeper.evidence.must_pass import must_pass_results
 from gatekeeper.evidence.objectives import slo_results, standing, undecided
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.evidence.pairs import Pairs, count_pairs
+from gatekeeper.evidence.resource_limits import limit_results
 from gatekeeper.evidence.spending import Burn, burns
+from gatekeeper.resource_result import LimitResult
 from gatekeeper.result import ArmResult, FixtureResult, MustPassResult, SloResult
 
 
@@ -29,6 +31,7 @@ class Evidence:
     fixtures: tuple[FixtureResult, ...]
     burns: Mapping[str, Burn] = field(default_factory=dict)
     must_pass: tuple[MustPassResult, ...] = ()
+    limits: tuple[LimitResult, ...] = ()
 
 
 def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
@@ -55,6 +58,9 @@ def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
         burns=burns(judging, outcomes),
         must_pass=must_pass_results(
             judging.contract, outcomes, watch.level, complete=watch.drawn or not stopped
+        ),
+        limits=limit_results(
+            judging.contract, outcomes, watch.level, judging.same_input, complete=watch.drawn
         ),
     )
 

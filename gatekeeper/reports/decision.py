@@ -11,7 +11,7 @@ from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.order import worst_verdict
 from gatekeeper.reports.page import Page, fold
 from gatekeeper.reports.paired import decided_by, judged_by_base
-from gatekeeper.reports.resources import details
+from gatekeeper.reports.resources import details, limit_details
 from gatekeeper.reports.table import objective_value, share_left, standing, target
 from gatekeeper.result import ArmResult, ContractResult, SloResult
 from gatekeeper.slo.budget import ErrorBudget
@@ -39,6 +39,7 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
         error_budget=None,
         error_budgets=(),
         fixtures=found.fixtures,
+        limits=found.limits,
     )
 
 
@@ -76,6 +77,8 @@ def decision_rows(contract: ContractResult) -> list[str]:
     ]
     resources = details(contract)
     rows += [f"- {name} from base to head: {resources}"] if resources else []
+    limits = limit_details(contract)
+    rows += [f"- {name} limits from base to head: {limits}"] if limits else []
     rows += [_objectives(contract, name)] if contract.slo else []
     rows += _budget_rows(contract, name)
     return rows

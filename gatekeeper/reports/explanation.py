@@ -18,6 +18,7 @@ from gatekeeper.reports.paired import (
     is_significant,
     p_value,
 )
+from gatekeeper.reports.resources import limit_details
 from gatekeeper.reports.table import objective_value, standing
 from gatekeeper.result import (
     ContractResult,
@@ -56,6 +57,8 @@ def _evidence(contract: ContractResult) -> list[str]:
     if contract.slo:
         rows = "\n".join(f"- {_objective(slo, contract)}" for slo in contract.slo)
         parts.append(f"**Objectives**\n\n{rows}")
+    limits = limit_details(contract)
+    parts += [f"**Limits from base to head**: {prose(limits)}."] if limits else []
     return [*parts, *_failures(contract)]
 
 

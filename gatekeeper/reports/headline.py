@@ -56,6 +56,8 @@ _ACTIONS: dict[ReasonCode, str] = {
     "untested": "Add a fixture that shows what the change does.",
     "policy_loosened": "Take the loosening of the policy back, or have a maintainer waive it.",
     "must_pass": "Look at the answers to the fixtures that must pass, then mend the prompt.",
+    "resource_limit": "Make the prompt or its answers shorter or choose a quicker model, or agree "
+    "on another limit in a pull request of its own.",
     "nothing_passes": "Look at what head answers: the prompt or the contract's checks are wrong.",
     "uncovered": "Write a contract for the prompt.",
     "error": "This says nothing about the prompt. Remove the cause and run the gate again.",
@@ -64,6 +66,9 @@ _ACTIONS: dict[ReasonCode, str] = {
     "undecided": "Add fixtures or samples to see smaller differences.",
     "unseen": "Add fixtures to see smaller differences, or an objective where nothing is compared.",
 }
+_BE_SURE_OF_LIMIT = (
+    "Look at why a call takes more. Add fixtures or samples to be sure of the limit."
+)
 
 
 def title(result: GateResult) -> str:
@@ -276,6 +281,7 @@ _FAULTS: dict[ReasonCode, tuple[str, str]] = {
     "tolerance": ("misses its objective", "miss their objectives"),
     "budget": ("has no error budget left", "have no error budget left"),
     "must_pass": ("fails what must pass", "fail what must pass"),
+    "resource_limit": ("takes more than allowed", "take more than allowed"),
     "nothing_passes": ("passes no fixture", "pass no fixture"),
     "policy_loosened": ("is loosened", "are loosened"),
 }
@@ -310,6 +316,8 @@ def _action(result: GateResult, contract: ContractResult) -> str:
         return _thaw(contract)
     if found == "undecided":
         return _to_be_sure(contract)
+    if found == "resource_limit" and result.verdict != "fail":
+        return _ACTIONS["error"] if result.verdict == "error" else _BE_SURE_OF_LIMIT
     return _ACTIONS[found] if found else ""
 
 

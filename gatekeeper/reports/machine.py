@@ -119,6 +119,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "weakened": list(contract.weakened),
         "warnings": list(contract.warnings),
         "must_pass": [_must_pass(found) for found in contract.must_pass],
+        "limits": [asdict(found) for found in contract.limits],
         "under_base": _under_base(contract.under_base),
         "waiver": asdict(contract.waiver) if contract.waiver else None,
     }
@@ -135,6 +136,7 @@ def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
         "fixtures": [_fixture(fixture) for fixture in found.fixtures],
         "judged_by": found.judged_by,
         "must_pass": [_must_pass(one) for one in found.must_pass],
+        "limits": [asdict(one) for one in found.limits],
     }
 
 

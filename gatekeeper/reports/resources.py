@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatekeeper.contract.resource_limits import LimitName, ResourceLimit
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code
-from gatekeeper.result import ContractResult, Resource, ResourceChange
+from gatekeeper.resource_result import LimitFinding, LimitResult, Resource, ResourceChange
+from gatekeeper.result import ContractResult
 
 _LABELS: dict[Resource, str] = {
     "cost_per_call_usd": "cost",
     "tokens_per_call": "tokens",
     "latency_p50_ms": "latency p50",
     "latency_p95_ms": "latency p95",
+}
+_LIMITED: dict[LimitName, Resource] = {
+    "cost": "cost_per_call_usd",
+    "tokens": "tokens_per_call",
+    "latency_p50": "latency_p50_ms",
+    "latency_p95": "latency_p95_ms",
+}
+_FOUND: dict[LimitFinding, str] = {
+    "kept": "kept",
+    "exceeded": "exceeded",
+    "open": "above, could be chance",
+    "unknown": "open, samples missing",
 }
 _MOST = 3
 """Contracts named in one line."""
@@ -91,6 +105,26 @@ def details(contract: ContractResult) -> str:
     """Every resource with its interval, for how a contract was decided."""
     resources = contract.paired.resources if contract.paired else ()
     return "; ".join(f"{describe(found)}{_around(found)}" for found in resources)
+
+
+def limit_details(contract: ContractResult) -> str:
+    """Every limit with what was found of it, for how a contract was decided."""
+    return "; ".join(_limit(found) for found in contract.limits)
+
+
+def _limit(found: LimitResult) -> str:
+    label = _LABELS[_LIMITED[found.name]]
+    limit = f"{label} {ResourceLimit(found.name, found.limit)}"
+    if found.found == "unmeasured":
+        return f"{limit}: not known of every call"
+    surely = ""
+    if found.found == "exceeded":
+        low = "" if found.low is None else f"surely {figures.change(found.low)} or more, "
+        surely = f" ({low}p {figures.p_value(found.p_value, found.level)})"
+    needs = ""
+    if found.inputs < found.inputs_needed:
+        needs = f", needs {found.inputs_needed:,} inputs, has {found.inputs:,}"
+    return f"{limit}: {_FOUND[found.found]}, {figures.change(found.relative)}{surely}{needs}"
 
 
 def _around(found: ResourceChange) -> str:

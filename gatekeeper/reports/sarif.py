@@ -92,6 +92,11 @@ _RULES: Mapping[ReasonCode, tuple[str, str]] = {
         "Every fixture that was measured fails on head. The prompt or the contract's checks are "
         "wrong.",
     ),
+    "resource_limit": (
+        "A call takes more than the contract allows",
+        "Cost, tokens or latency rose above a limit of the contract's `gate` by more than chance "
+        "explains.",
+    ),
     "uncovered": (
         "A changed prompt has no contract",
         "Nothing says what the prompt is expected to do. Write a contract for it.",
@@ -117,7 +122,7 @@ _RULES: Mapping[ReasonCode, tuple[str, str]] = {
     ),
 }
 _ABOUT_ANSWERS: frozenset[ReasonCode] = frozenset(
-    {"regression", "slo", "tolerance", "undecided", "nothing_passes", "must_pass"}
+    {"regression", "slo", "tolerance", "undecided", "nothing_passes", "must_pass", "resource_limit"}
 )
 
 

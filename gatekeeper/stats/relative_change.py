@@ -7,6 +7,7 @@ the change of the arms' quantiles, which is what a limit on latency is about.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 RESAMPLES = 1000
 _BLOCK = 2_000_000
 """How many weights are held at once: 16 MB."""
+_ROUNDING = 1e-9
+"""What is as near to a limit lies on it."""
+_MOST_DRAWS = 400_000
+"""At levels below a 400,000th nothing is told any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,29 @@ class Change:
     base: float
     head: float
     interval: ConfidenceInterval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """What speaks for a rise above a limit. `low` is the lower end of the bootstrap's one-sided
+    interval of `head / base - 1`, None if base is not above zero; `p_value` that of swapping arms.
+
+    Both must say so: the bootstrap says too often that a limit is exceeded if units are few, and
+    swapping supposes that the arms would have the same distribution but for the limit.
+    """
+
+    base: float
+    head: float
+    low: float | None
+    p_value: float
+    limit: float
+    level: float
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether the limit is exceeded by more than chance explains."""
+        above = self.low is None or self.low > self.limit + _ROUNDING
+        return above and self.p_value <= self.level
 
 
 def relative_change(
@@ -57,14 +85,7 @@ def relative_change(
     """
     require_inside("confidence", confidence)
     require_count("resamples", resamples)
-    require_same_length("head", head, "base", base)
-    for name, units in (("base", base), ("head", head)):
-        for values in units:
-            require_finite(name, values)
-            if not values:
-                raise ValueError(f"{name}: must have a value of each unit")
-    if quantile is not None:
-        require_inside("quantile", quantile)
+    _require_units(base, head, quantile)
     if not base:
         return None
     import numpy as np
@@ -73,16 +94,103 @@ def relative_change(
     before, after = (float(arm.of(np.ones((1, len(base))))[0]) for arm in arms)
     if before <= 0 or len(base) < 2:
         return Change(before, after, None)
-    n = len(base)
+    tail = (1 - confidence) / 2
+    ends = np.quantile(_resampled(arms, len(base), resamples, rng), [tail, 1 - tail])
+    return Change(before, after, ConfidenceInterval(float(ends[0]), float(ends[1])))
+
+
+def rise_beyond(
+    limit: float,
+    base: Sequence[Sequence[float]],
+    head: Sequence[Sequence[float]],
+    level: float,
+    rng: np.random.Generator,
+    quantile: float | None = None,
+) -> Rise | None:
+    """What speaks for `head / base - 1` above the `limit`; None without a unit. The values are as
+    in `relative_change`.
+
+    The swap test multiplies base by `1 + limit`. If no unit takes more than the limit allows, each
+    unit's arms could as well have changed places, and a difference as large as the one seen has a
+    probability of at most `p_value`: exact for any number of units and any distribution. Fisher,
+    R. A. (1935), The Design of Experiments, section 21; drawn, as Phipson, B. and Smyth, G. K.
+    (2010), Permutation p-values should never be zero, SAGMB 9:39.
+    """
+    require_inside("level", level)
+    if not limit >= 0:
+        raise ValueError(f"limit: must be at least 0, got {limit!r}")
+    _require_units(base, head, quantile)
+    if not base:
+        return None
+    import numpy as np
+
+    draws = min(_MOST_DRAWS, max(2 * RESAMPLES, math.ceil(10 / level)))
+    arms = [_Statistic(units, quantile) for units in (base, head)]
+    before, after = (float(arm.of(np.ones((1, len(base))))[0]) for arm in arms)
+    low: float | None = None
+    if before > 0:
+        low = float(np.quantile(_resampled(arms, len(base), draws, rng), level))
+    allowed = [[value * (1 + limit) for value in values] for values in base]
+    p_value = _swap_test(allowed, head, draws, rng, quantile)
+    return Rise(before, after, low, p_value, limit, level)
+
+
+def _require_units(
+    base: Sequence[Sequence[float]], head: Sequence[Sequence[float]], quantile: float | None
+) -> None:
+    require_same_length("head", head, "base", base)
+    for name, units in (("base", base), ("head", head)):
+        for values in units:
+            require_finite(name, values)
+            if not values:
+                raise ValueError(f"{name}: must have a value of each unit")
+    if quantile is not None:
+        require_inside("quantile", quantile)
+
+
+def _resampled(
+    arms: Sequence[_Statistic], n: int, resamples: int, rng: np.random.Generator
+) -> Values:
+    """`head / base - 1` of samples of the units, drawn with replacement."""
+    import numpy as np
+
     rows = max(1, _BLOCK // max(arm.size for arm in arms))
     ratios = []
     for start in range(0, resamples, rows):
         weights = rng.multinomial(n, [1 / n] * n, size=min(rows, resamples - start)).astype(float)
         low, high = (arm.of(weights) for arm in arms)
         ratios.append(high[low > 0] / low[low > 0] - 1)
-    tail = (1 - confidence) / 2
-    ends = np.quantile(np.concatenate(ratios), [tail, 1 - tail])
-    return Change(before, after, ConfidenceInterval(float(ends[0]), float(ends[1])))
+    found: Values = np.concatenate(ratios)
+    return found
+
+
+def _swap_test(
+    base: Sequence[Sequence[float]],
+    head: Sequence[Sequence[float]],
+    draws: int,
+    rng: np.random.Generator,
+    quantile: float | None,
+) -> float:
+    """How often head exceeds base by as much as seen if each unit's arms change places by the toss
+    of a coin."""
+    import numpy as np
+
+    n = len(base)
+    both = _Statistic([*base, *head], quantile)
+    rows = max(1, _BLOCK // both.size)
+
+    def difference(swapped: NDArray[np.bool_]) -> Values:
+        first = np.hstack([swapped, ~swapped]).astype(float)
+        found: Values = both.of(first) - both.of(1 - first)
+        return found
+
+    observed = float(difference(np.zeros((1, n), dtype=bool))[0])
+    slack = _ROUNDING * float(both.of(np.ones((1, 2 * n)))[0])
+    as_large = 0
+    for start in range(0, draws, rows):
+        swapped = rng.random((min(rows, draws - start), n)) < 0.5
+        as_large += int((difference(swapped) >= observed - slack).sum())
+    return (1 + as_large) / (1 + draws)
 
 
 class _Statistic:

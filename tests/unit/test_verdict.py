@@ -15,6 +15,7 @@ from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.policy import Allow, Policy
 from gatekeeper.evidence.compare import Comparison
 from gatekeeper.evidence.contract_reasons import left_reasons, not_held_up
+from gatekeeper.evidence.fixture_reasons import tolerance_reasons
 from gatekeeper.evidence.spending import Burn
 from gatekeeper.evidence.weigh import Evidence
 from gatekeeper.reasons import (
@@ -22,7 +23,6 @@ from gatekeeper.reasons import (
     budget_reasons,
     paired_reasons,
     slo_reasons,
-    tolerance_reasons,
     uncovered_reasons,
 )
 from gatekeeper.result import ArmResult, FixtureResult, PairedResult, Reason, SloResult

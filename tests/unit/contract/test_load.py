@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.identity import judging_meaning
 from gatekeeper.contract.load import load_contract, load_text
 from gatekeeper.contract.model import CheckShape, Contract
 from gatekeeper.contract.objectives import Objective
@@ -112,6 +113,17 @@ def test_policies_are_read_and_whole_numbers_are_whole() -> None:
     assert contract.gate.tolerance == 1
 
 
+def test_limits_are_read_and_leave_the_digest_of_a_contract_without_any() -> None:
+    text = CONTRACT + "gate: {latency_p95: +25.5%, cost: +20%, tokens: null, latency_p50: +0%}\n"
+    limits = load({"contracts/tag.yaml": text}).gate.limits
+    assert [(limit.name, limit.most, str(limit)) for limit in limits] == [
+        ("cost", 0.2, "+20%"),
+        ("latency_p50", 0.0, "+0%"),
+        ("latency_p95", 0.255, "+25.5%"),
+    ]
+    assert "limits" not in judging_meaning(load({"contracts/tag.yaml": CONTRACT}))["gate"]
+
+
 @pytest.mark.parametrize(
     ("line", "place", "what"),
     [
@@ -128,6 +140,9 @@ def test_policies_are_read_and_whole_numbers_are_whole() -> None:
         ("gate: {alpha: 9.9e-7}", "12:15: gate.alpha", "not at least"),
         ("gate: {margin: 1}", "12:16: gate.margin", "not less than 1"),
         ("gate: {tolerance: 0}", "12:19: gate.tolerance", "not more than 0"),
+        ("gate: {cost: 20%}", "12:14: gate.cost", "such as +20%"),
+        ("gate: {latency_p95: 0.2}", "12:21: gate.latency_p95", "not text"),
+        ("gate: {latency_p90: +20%}", "12:8: gate.latency_p90", "did you mean `latency_p95`?"),
         ("repair: {max_steps: -1}", "12:21: repair.max_steps", "not at least 0"),
         ("mode: hope", "12:7: mode", "not one of observe"),
     ],

@@ -20,6 +20,7 @@ from gatekeeper.contract.model import (
     Target,
 )
 from gatekeeper.contract.objectives import read_objectives
+from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.weakening import loosenings
 
 
@@ -203,6 +204,24 @@ def test_the_order_of_repairs_counts(
 ) -> None:
     base, head = (replace(BASE, repair=RepairPolicy(steps)) for steps in (before, now))
     assert list(loosenings(base, head)) == told
+
+
+def limited(**limits: str) -> Contract:
+    return replace(BASE, gate=replace(BASE.gate, limits=read_limits(limits)))
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (limited(cost="+20%"), []),
+        (limited(cost="+10%", tokens="+5%"), []),
+        (limited(cost="+25.5%"), ["gate.cost raised from +20% to +25.5%"]),
+        (limited(tokens="+1%"), ["gate.cost removed, was +20%"]),
+    ],
+)
+def test_a_limit_that_is_raised_or_removed_is_told(head: Contract, told: list[str]) -> None:
+    assert list(loosenings(limited(cost="+20%"), head)) == told
+    assert loosenings(BASE, head) == ()
 
 
 def test_a_new_objective_is_no_loosening() -> None:

@@ -11,8 +11,9 @@ from outcomes import contract, outcome
 
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture, SamplingPolicy
 from gatekeeper.contract.trial import Arm, Judgement, Outcome
+from gatekeeper.evidence.alpha import MUST_PASS, comparison_alpha
 from gatekeeper.evidence.fixture_reasons import must_pass_reasons
-from gatekeeper.evidence.must_pass import SHARE, comparison_alpha, must_pass_results
+from gatekeeper.evidence.must_pass import must_pass_results
 
 
 def promised(*must: str, samples: int = 10) -> Contract:
@@ -91,7 +92,7 @@ def test_alpha_is_shared_only_if_there_is_something_to_test() -> None:
     alpha = promised().gate.alpha
     assert comparison_alpha(promised()) == alpha
     assert comparison_alpha(promised("a", samples=1)) == alpha
-    assert comparison_alpha(promised("a")) == pytest.approx(alpha * (1 - SHARE))
+    assert comparison_alpha(promised("a")) == pytest.approx(alpha * (1 - MUST_PASS))
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.5, 0.9])
@@ -112,4 +113,4 @@ def test_the_test_holds_its_share_of_alpha(rate: float, units: int) -> None:
         results = must_pass_results(judged, outcomes, level, complete=True)
         tested = [r for r in results if r.head.passed]
         false += chance * any(r.found == "broke" for r in tested)
-    assert false <= level * SHARE / (1 - SHARE)
+    assert false <= level * MUST_PASS / (1 - MUST_PASS)

@@ -12,7 +12,8 @@ from unit.reports import examples
 from gatekeeper.reports.comment import render_comment
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.machine import render_result
-from gatekeeper.result import ContractResult, GateResult, ResourceChange
+from gatekeeper.resource_result import ResourceChange
+from gatekeeper.result import ContractResult, GateResult
 from gatekeeper.stats.interval import ConfidenceInterval
 
 DEARER = ResourceChange("cost_per_call_usd", 0.001, 0.0043, ConfidenceInterval(3.2, 3.4))

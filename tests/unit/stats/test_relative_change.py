@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.relative_change import relative_change
+from gatekeeper.stats.relative_change import relative_change, rise_beyond
 
 AMOUNTS = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=4)
 
@@ -85,3 +85,73 @@ def test_errors_name_the_argument(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{named}: "):
         relative_change(base, head, 0.95, _rng())
+
+
+@given(
+    units=st.lists(AMOUNTS, min_size=1, max_size=12),
+    limit=st.floats(0, 3),
+    allowed=st.floats(0.1, 1),
+    quantile=st.sampled_from([None, 0.5, 0.95]),
+)
+def test_units_that_keep_the_limit_never_exceed_it(
+    units: list[list[float]], limit: float, allowed: float, quantile: float | None
+) -> None:
+    head = [[value * (1 + limit) * allowed for value in values] for values in units]
+    found = rise_beyond(limit, units, head, 0.3, _rng(), quantile)
+    assert found
+    assert not found.exceeds
+    assert found.p_value > 0.3
+
+
+@pytest.mark.parametrize("quantile", [None, 0.5, 0.95])
+def test_a_large_rise_exceeds_its_limit(quantile: float | None) -> None:
+    drawn = np.random.default_rng(5)
+    base = [[float(x)] for x in drawn.lognormal(0, 0.3, 40)]
+    head = [[3 * x * float(drawn.lognormal(0, 0.1))] for [x] in base]
+    found = rise_beyond(0.25, base, head, 0.00125, _rng(), quantile)
+    assert found
+    assert found.exceeds
+    assert found.low is not None
+    assert 0.25 < found.low < found.head / found.base - 1
+
+
+def test_the_swap_test_is_that_of_all_ways_to_exchange_arms() -> None:
+    base, head = [[1.0], [2.0], [3.0], [4.0]], [[2.0], [1.0], [9.0], [7.0]]
+    found = rise_beyond(0.0, base, head, 0.05, _rng())
+    assert found
+    differences = np.array([1.0, -1.0, 6.0, 3.0])
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1)
+    exact = float(((differences @ signs) >= differences.sum()).mean())
+    assert found.p_value == pytest.approx(exact, abs=0.04)
+
+
+@pytest.mark.parametrize("quantile", [None, 0.95])
+def test_false_alarms_at_exactly_the_limit(quantile: float | None) -> None:
+    """`benchmarks.limits` draws many more; this one finds a level that is off by a factor."""
+    level, runs, alarms = 0.05, 200, 0
+    for seed in range(runs):
+        drawn = np.random.default_rng(seed)
+        units = drawn.lognormal(0, 0.5, (40, 1))
+        base, head = (units * drawn.lognormal(0, 0.4, (40, 2)) for _ in range(2))
+        found = rise_beyond(0.25, base.tolist(), (1.25 * head).tolist(), level, drawn, quantile)
+        alarms += found is not None and found.exceeds
+    assert alarms <= level * runs + 3 * math.sqrt(level * runs)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("level", (0.2, [[1.0]], [[1.0]], 0.0)),
+        ("limit", (-0.1, [[1.0]], [[1.0]], 0.05)),
+        ("limit", (math.nan, [[1.0]], [[1.0]], 0.05)),
+        ("head", (0.2, [[1.0]], [], 0.05)),
+        ("base", (0.2, [[math.nan]], [[1.0]], 0.05)),
+    ],
+)
+def test_a_wrong_argument_of_a_rise_is_named(name: str, arguments: tuple) -> None:
+    with pytest.raises(ValueError, match=name):
+        rise_beyond(*arguments, _rng())
+
+
+def test_nothing_measured_is_no_rise() -> None:
+    assert rise_beyond(0.2, [], [], 0.05, _rng()) is None

@@ -1,0 +1,171 @@
+"""How often is a limit on cost or latency exceeded by chance? A simulation at exactly the limit.
+
+    python -m benchmarks.limits [--runs 2000] [--seed 1] [--write docs/statistics.md]
+
+Prints the table, or writes it between the markers of a page. Ends with exit status 1 if a head that
+takes exactly what the limit allows, input by input, is found to exceed it more often than the level
+allows, or any other one in more than 5 % of runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from benchmarks.decisions.table import markdown_table, write_between_markers
+from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.relative_change import relative_change, rise_beyond
+
+BEGIN, END = "<!-- bench-limits:begin -->", "<!-- bench-limits:end -->"
+LIMIT = 0.25
+LEVEL = 0.005
+"""One limit of a contract that is judged alone, at an alpha of 5 %."""
+WORST = 0.05
+RISES = (0.6, 1.0)
+SPREAD = 0.5
+"""How unlike inputs are: sigma of a lognormal."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class World:
+    """Calls whose mean or quantile rises by a known share. `base` and `head` are the sigmas of the
+    calls of one input; `tail` is the share of calls that take eight times as much. `by_input` says
+    that each input has a rise of its own, and its calls are all alike."""
+
+    name: str
+    inputs: int
+    samples: int
+    quantile: float | None
+    base: float = 0.4
+    head: float = 0.4
+    tail: float = 0.0
+    by_input: bool = False
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether both arms have the same distribution but for the rise."""
+        return self.base == self.head and not self.by_input
+
+    def draw(self, rng: Generator, rise: float) -> tuple[Floats, Floats]:
+        shape = (self.inputs, self.samples)
+        level = rng.lognormal(0, SPREAD, (self.inputs, 1))
+        if self.by_input:
+            own = rng.gamma(1.0, 1.0, (self.inputs, 1))
+            return np.broadcast_to(level, shape), np.broadcast_to(level * own * (1 + rise), shape)
+        base, head = (self._calls(rng, sigma, shape) for sigma in (self.base, self.head))
+        return level * base, level * head * (1 + rise) * self._balance()
+
+    def _calls(self, rng: Generator, sigma: float, shape: tuple[int, int]) -> Floats:
+        long = np.where(rng.random(shape) < self.tail, 8.0, 1.0)
+        calls: Floats = rng.lognormal(0, sigma, shape) * long
+        return calls
+
+    def _balance(self) -> float:
+        """What gives arms of unlike scatter the same mean or the same quantile."""
+        if self.quantile is None:
+            return math.exp((self.base**2 - self.head**2) / 2)
+        both = (math.hypot(SPREAD, sigma) for sigma in (self.base, self.head))
+        before, after = both
+        return math.exp(float(ndtri(self.quantile)) * (before - after))
+
+
+def _worlds(label: str, quantile: float | None, sizes: Sequence[int]) -> list[World]:
+    found = []
+    for n in sizes:
+        found += [World(f"{label}, both arms alike", n, samples, quantile) for samples in (1, 5)]
+        found.append(World(f"{label}, 5 % of calls take 8 times", n, 1, quantile, tail=0.05))
+        found.append(World(f"{label}, head scatters more", n, 1, quantile, 0.3, 0.8))
+        found.append(World(f"{label}, head scatters less", n, 1, quantile, 0.8, 0.3))
+    return found
+
+
+WORLDS = (
+    *_worlds("mean", None, (20, 60)),
+    *(World("mean, a rise for each input", n, 1, None, by_input=True) for n in (20, 60)),
+    *_worlds("p50", 0.5, (20, 60)),
+    *_worlds("p95", 0.95, (40, 100)),
+)
+
+
+def table(seed: int, runs: int, worlds: Sequence[World] = WORLDS) -> tuple[str, list[str]]:
+    """The table, and the promises that are broken."""
+    rng = np.random.default_rng(seed)
+    broken: list[str] = []
+    rows = []
+    for world in worlds:
+        wrong = _exceeded(world, LIMIT, rng, runs)
+        interval = wilson(wrong, runs, 0.99)
+        if interval.low > (LEVEL if world.is_alike else WORST):
+            broken.append(f"{wrong} of {runs} runs exceed the limit by chance: {world}")
+        fewer = max(1, runs // 5)
+        rows.append(
+            [
+                world.name,
+                f"{world.inputs} x {world.samples}",
+                _rate(wrong, runs),
+                _rate(_bootstrap_alone(world, rng, fewer), fewer),
+                *(_rate(_exceeded(world, rise, rng, fewer), fewer) for rise in RISES),
+            ]
+        )
+    text = (
+        f"{runs:,} runs of each world at exactly the limit and {max(1, runs // 5):,} of the other "
+        f"columns, seed {seed}; the limit is +{LIMIT * 100:g} % and the level "
+        f"{LEVEL * 100:g} %. In % of runs, in brackets the 95 % interval of the simulation itself "
+        "(Wilson).\n\n"
+    )
+    head = ["what is limited", "inputs x samples", "exceeded, wrongly", "by the bootstrap alone"]
+    found = [f"found at +{rise * 100:g} %" for rise in RISES]
+    return text + markdown_table([*head, *found], rows), broken
+
+
+def _exceeded(world: World, rise: float, rng: Generator, runs: int) -> int:
+    found = 0
+    for _ in range(runs):
+        base, head = world.draw(rng, rise)
+        rose = rise_beyond(LIMIT, base.tolist(), head.tolist(), LEVEL, rng, world.quantile)
+        found += rose is not None and rose.exceeds
+    return found
+
+
+def _bootstrap_alone(world: World, rng: Generator, runs: int) -> int:
+    found = 0
+    for _ in range(runs):
+        base, head = (arm.tolist() for arm in world.draw(rng, LIMIT))
+        change = relative_change(base, head, 1 - 2 * LEVEL, rng, world.quantile, 2000)
+        found += change is not None and change.interval is not None and change.interval.low > LIMIT
+    return found
+
+
+def _rate(happened: int, runs: int) -> str:
+    interval = wilson(happened, runs)
+    return f"{happened / runs * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args(arguments)
+    text, broken = table(options.seed, options.runs)
+    if options.write is None:
+        print(text)
+    else:
+        write_between_markers(options.write, text, BEGIN, END)
+    print(*broken, sep="\n")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
