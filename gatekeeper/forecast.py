@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.change import AffectedBy, Change
+from gatekeeper.contract.model_faults import FindFault, find_faults, no_fault, with_recordings
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import JudgedBy, Request
 from gatekeeper.errors import MeasurementError, UsageError
@@ -86,10 +87,15 @@ class Forecast:
 
 
 def forecast(
-    change: Change, policy: Policy, names: Sequence[str], expected: Price, worst: Price
+    change: Change,
+    policy: Policy,
+    names: Sequence[str],
+    expected: Price,
+    worst: Price,
+    find_fault: FindFault = no_fault,
 ) -> Forecast:
     """Forecast the check of a change. `expected` gives about what a request costs, `worst` the most
-    that it can cost.
+    that it can cost; `find_fault` says what is wrong with a model's name.
 
     All comparisons of the run share the level, so each is forecast at alpha divided by their
     number: what it has when Holm's procedure tests it first, and what sampling goes by. Raises
@@ -113,8 +119,14 @@ def forecast(
         unaffected=work.affected.unaffected,
         notices=work.affected.notices,
     )
-    refused = tuple(f"A check would be refused: {problem}" for problem in work.model_problems)
-    return replace(found, warnings=(*refused, *_beyond_limits(found, work, worst)))
+    revisions = (change.base, change.head)
+    faults = find_faults(work.models, with_recordings(find_fault, revisions))
+    refused = tuple(
+        f"A check would be refused: {problem}"
+        for problem in faults.with_refused(work.model_problems)
+    )
+    beyond = _beyond_limits(found, work, worst)
+    return replace(found, warnings=(*refused, *beyond, *faults.notices))
 
 
 def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]:

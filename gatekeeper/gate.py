@@ -21,6 +21,7 @@ from gatekeeper.contract.affected import (
 from gatekeeper.contract.allowed_models import allowed_models, model_problems
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.model import Contract
+from gatekeeper.contract.model_faults import NamedModel, named_model
 from gatekeeper.contract.model_names import is_hosted
 from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
 from gatekeeper.contract.policy import Policy
@@ -78,6 +79,7 @@ class Work:
     model_problems: tuple[Problem, ...] = ()
     untested: tuple[Job, ...] = ()
     policy_loosened: tuple[Loosening, ...] = ()
+    models: tuple[NamedModel, ...] = ()
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -308,19 +310,21 @@ def _plan(
     unfilled = unfilled_notices(job.contract for job in jobs)
     affected = replace(affected, notices=(*affected.notices, *unfilled))
     gone = tuple(contract for contract in wanted if contract.head is None)
-    models = [pair for job in jobs for pair in _models(job) if is_hosted(pair[1])]
+    models = tuple(dict.fromkeys(pair for job in jobs for pair in _models(job)))
+    hosted = [(place, model) for place, model in models if is_hosted(model)]
     # Reading every contract of base takes a while: only where one may be refused for it.
-    problems = model_problems(models, allowed_models(policy, trusted)) if models else ()
-    return Work(kind, base_sha, head_sha, policy, affected, jobs, gone, seed, problems, untested)
+    problems = model_problems(hosted, allowed_models(policy, trusted)) if hosted else ()
+    work = Work(kind, base_sha, head_sha, policy, affected, jobs, gone, seed, problems, untested)
+    return replace(work, models=models)
 
 
-def _models(job: Job) -> Iterator[tuple[str, str]]:
-    """Every model that the job asks, with the contract file that names it."""
-    before = job.base.path if job.base else job.contract.path
+def _models(job: Job) -> Iterator[NamedModel]:
+    """Every model that the job asks, with the place that names it."""
+    before = job.base or job.contract
     for judging in job.judgings:
-        yield job.contract.path, judging.head.model
+        yield named_model(job.contract, judging.head.model)
         if judging.base is not None:
-            yield before, judging.base.model
+            yield named_model(before, judging.base.model)
 
 
 def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:

@@ -69,8 +69,7 @@ def measure(
     _require_recording(replay)
     if not work.trials:
         return redact.value(answer_without_calls(work, waivers, notices))
-    if work.model_problems and replay is None:
-        raise ContractError(work.model_problems)
+    notices = (*notices, *(() if replay else _require_sound_models(work, revisions)))
     gc.enable()  # the action turns it off until here
     import asyncio
 
@@ -121,6 +120,19 @@ def measure(
         *remembered.keep(work, result),
     )
     return redact.value(replace(result, notices=notices, past=past_runs(past.records)))
+
+
+def _require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
+    """Refuse models that cannot or may not be asked, before any call. Returns a notice of each
+    that is likely misspelt. Raises ContractError."""
+    from gatekeeper.contract.model_faults import find_faults, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    faults = find_faults(work.models, with_recordings(find_model_fault, revisions))
+    refused = faults.with_refused(work.model_problems)
+    if refused:
+        raise ContractError(refused)
+    return faults.notices
 
 
 def _unmeasured(result: GateResult, revisions: tuple[Revision, ...]) -> list[str]:

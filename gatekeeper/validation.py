@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from gatekeeper.checks.registry import SHAPES
@@ -16,6 +16,13 @@ from gatekeeper.contract.contract_files import (
 )
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.model import Contract
+from gatekeeper.contract.model_faults import (
+    FindFault,
+    find_faults,
+    named_model,
+    no_fault,
+    with_recordings,
+)
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.sizes import require_few_trials
 from gatekeeper.contract.unfilled_names import unfilled_names
@@ -23,16 +30,12 @@ from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.evidence.job import Job, plan_job
 from gatekeeper.foresight import foresee, limit_notes, objective_notes
 
-ModelHint = Callable[[str], str | None]
-"""Says what may be wrong with a model's name; None if nothing is."""
-
-
-def _no_hint(_: str) -> str | None:
-    return None
-
 
 def validate_contracts(
-    revision: Revision, policy: Policy, paths: Sequence[str] = (), model_hint: ModelHint = _no_hint
+    revision: Revision,
+    policy: Policy,
+    paths: Sequence[str] = (),
+    find_fault: FindFault = no_fault,
 ) -> tuple[list[str], list[Problem]]:
     """A line for each sound contract, with a warning under it where it cannot see its own
     margin and a note for each objective that it has too few inputs to prove, and every problem
@@ -71,12 +74,14 @@ def validate_contracts(
                 Problem(path, what, "give each contract a name of its own", field="name")
             )
             continue
+        models = [named_model(contract, contract.target.model)]
+        faults = find_faults(models, with_recordings(find_fault, [revision]))
+        if faults.refused:
+            problems += faults.refused
+            continue
         warning = foresee(job.judgings[0]).warning
-        refused = model_problems([(path, contract.target.model)], allowed)
-        warnings = [*([warning] if warning else []), *(f"{p.what}; {p.fix}" for p in refused)]
-        hint = model_hint(contract.target.model)
-        warnings += [hint] if hint else []
-        warnings += [str(problem) for problem in unfilled_names(contract)]
+        found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
+        warnings = [*([warning] if warning else []), *map(str, found)]
         notes = (*objective_notes(job.judgings[0]), *limit_notes(job.judgings[0]))
         lines.append(
             "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])

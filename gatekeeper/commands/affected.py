@@ -21,18 +21,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 def affected(arguments: argparse.Namespace) -> int:
     """What a check would run and why. Calls no model."""
     from gatekeeper.forecast import forecast
-    from gatekeeper.providers.price_list import mistyped_model
+    from gatekeeper.providers.model_faults import find_model_fault
     from gatekeeper.providers.prices import expected_cost, worst_cost
     from gatekeeper.reports.terminal import print_forecast
 
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments)
         policy, _ = judging_policy(change)
-        found = forecast(change, policy, arguments.contract, expected_cost, worst_cost)
+        names = arguments.contract
+        found = forecast(change, policy, names, expected_cost, worst_cost, find_model_fault)
         notices = uncommitted(repository, arguments, policy)
-    models = dict.fromkeys(contract.model for contract in found.contracts if contract.model)
-    hints = tuple(hint for hint in map(mistyped_model, models) if hint)
-    found = replace(found, notices=(*found.notices, *notices), warnings=(*found.warnings, *hints))
+    found = replace(found, notices=(*found.notices, *notices))
     with readers_may_leave():
         if arguments.json:
             print(json.dumps(found.document(), indent=2))  # noqa: T201

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.commands.arguments import add_out, add_replay
-from gatekeeper.commands.output import readers_may_leave
+from gatekeeper.commands.output import print_error, readers_may_leave
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.errors import ContractError, UsageError, WriteError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
     from gatekeeper.contract.change import Revision
     from gatekeeper.contract.model import Contract
     from gatekeeper.contract.policy import Policy
-    from gatekeeper.sweep.grid import Axis
+    from gatekeeper.sweep.grid import Axis, Setting
     from gatekeeper.sweep.weigh import SweepResult
 
 DEFAULT_OUT = Path(".gatekeeper/sweep")
@@ -61,6 +61,8 @@ def sweep(arguments: argparse.Namespace) -> int:
         policy = load_policy(revision)
         contract = _contract(revision, policy, arguments.contract, arguments.samples)
         settings = settings_of(contract, axes, revision)
+        if arguments.replay is None:
+            _require_sound_models(contract, settings, revision)
         result = measure(contract, settings, policy, revision, replay=arguments.replay)
     return _report(result, arguments.out)
 
@@ -92,6 +94,28 @@ def _contract(revision: Revision, policy: Policy, name: str, samples: int | None
         contract,
         sampling=replace(sampling, mode="fixed", samples=samples or sampling.samples),
     )
+
+
+def _require_sound_models(
+    contract: Contract, settings: Sequence[Setting], revision: Revision
+) -> None:
+    """Refuse models that cannot be asked, and say which are likely misspelt, before any call."""
+    from gatekeeper.contract.model import Position
+    from gatekeeper.contract.model_faults import find_faults, named_model, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    own = contract.target.model
+    models = [
+        named_model(contract, own)
+        if setting.target.model == own
+        else (Position("--model"), setting.target.model)
+        for setting in settings
+    ]
+    faults = find_faults(models, with_recordings(find_model_fault, [revision]))
+    if faults.refused:
+        raise ContractError(faults.refused)
+    for notice in faults.notices:
+        print_error(notice)
 
 
 def _report(result: SweepResult, out: Path) -> int:

@@ -19,14 +19,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def validate(arguments: argparse.Namespace) -> int:
     """Contracts and prompts of the work tree, without a model: all problems at once."""
-    from gatekeeper.providers.price_list import mistyped_model
+    from gatekeeper.providers.model_faults import find_model_fault
     from gatekeeper.validation import repository_path, validate_contracts
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
         root = repository.root or arguments.repo
         paths = [repository_path(path, root) for path in arguments.paths]
-        lines, problems = validate_contracts(revision, load_policy(revision), paths, mistyped_model)
+        policy = load_policy(revision)
+        lines, problems = validate_contracts(revision, policy, paths, find_model_fault)
     with readers_may_leave():
         for line in lines:
             print(line)  # noqa: T201

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.model import Position
+from gatekeeper.contract.model_faults import NamedModel
 from gatekeeper.contract.model_names import ModelName, is_hosted, matches, read_model_name
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.positions import parse_once
@@ -51,21 +53,20 @@ def allowed_models(policy: Policy, revisions: Iterable[Revision]) -> AllowedMode
     return AllowedModels(tuple(f"{provider}/*" for provider in sorted(used)), from_policy=False)
 
 
-def model_problems(
-    models: Iterable[tuple[str, str]], allowed: AllowedModels
-) -> tuple[Problem, ...]:
-    """What is wrong with models, each with the contract file that asks for it: a name that is
+def model_problems(models: Iterable[NamedModel], allowed: AllowedModels) -> tuple[Problem, ...]:
+    """What is wrong with models, each with the place that names it: a name that is
     none, or one that is not allowed. `local/` and `recorded/` take no key and need no leave."""
-    hosted = dict.fromkeys((path, model) for path, model in models if is_hosted(model))
-    found = (_problem(path, model, allowed) for path, model in hosted)
+    hosted = dict.fromkeys((place, model) for place, model in models if is_hosted(model))
+    found = (_problem(place, model, allowed) for place, model in hosted)
     return tuple(problem for problem in found if problem)
 
 
-def _problem(path: str, model: str, allowed: AllowedModels) -> Problem | None:
+def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | None:
     try:
         name = read_model_name(model)
     except ValueError as error:
-        return Problem(path, f"`{model[:100]}` cannot be called", str(error), field="model")
+        what = f"`{model[:100]}` cannot be called"
+        return Problem(place.path, what, str(error), place.line, place.column, "model")
     if allowed.allows(name):
         return None
     if allowed.from_policy:
@@ -76,7 +77,7 @@ def _problem(path: str, model: str, allowed: AllowedModels) -> Problem | None:
         listed = ", ".join(dict.fromkeys((*allowed.patterns, f"{name.provider}/*")))
         fix = f"add `models: [{listed}]` to {POLICY_PATH}"
     fix += " on the base branch: a pull request cannot allow its own models"
-    return Problem(path, what, fix, field="model")
+    return Problem(place.path, what, fix, place.line, place.column, "model")
 
 
 def _models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:

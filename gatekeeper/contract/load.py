@@ -23,6 +23,7 @@ from gatekeeper.contract.model import (
     Contract,
     Fixture,
     GatePolicy,
+    Position,
     Prompt,
     RepairPolicy,
     SamplingPolicy,
@@ -108,6 +109,7 @@ class _Loading:
             gate=_gate(data.get("gate", {})),
             own_model=data.get("model") or None,
             own_params=data.get("params", {}),
+            model_at=_model_at(document, data, prompt),
         )
         return replace(contract, dependencies=self._dependencies(contract, data))
 
@@ -305,6 +307,12 @@ def _target(data: Mapping[str, Any], prompt: Prompt) -> Target:
 def _gate(data: Mapping[str, Any]) -> GatePolicy:
     plain = {name: data[name] for name in ("alpha", "margin", "tolerance") if name in data}
     return GatePolicy(**plain, limits=read_limits(data))
+
+
+def _model_at(document: Document, data: Mapping[str, Any], prompt: Prompt) -> Position:
+    if data.get("model"):
+        return document.position(("model",))
+    return Position(prompt.path, prompt.model_line)
 
 
 def _repair(data: Mapping[str, Any]) -> RepairPolicy:

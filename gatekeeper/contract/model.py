@@ -46,7 +46,8 @@ class Prompt:
     """A prompt file: its message templates, what its front matter sets, and what it includes.
 
     `includes` maps each file that the templates include, path from the repository root,
-    to its text. `text` is the whole file as read, for showing differences.
+    to its text. `text` is the whole file as read, for showing differences. `model_line` is the
+    line of the front matter that names the model.
     """
 
     path: str
@@ -55,6 +56,7 @@ class Prompt:
     model: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     includes: Mapping[str, str] = field(default_factory=dict)
+    model_line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,8 @@ class Contract:
     `own_model` and `own_params` are what the contract file itself sets; `target` has them
     together with what the prompt's front matter sets.
     `dependencies` maps every path the contract was read from to a digest of its meaning:
-    a change of comments, key order or line ends leaves a digest as it is.
+    a change of comments, key order or line ends leaves a digest as it is. `model_at` is where
+    the model is named.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Contract:
     own_model: str | None = None
     own_params: Mapping[str, Any] = field(default_factory=dict)
     dependencies: Mapping[str, str] = field(default_factory=dict)
+    model_at: Position | None = field(default=None, compare=False)
 
     def target_for(self, prompt: Prompt) -> Target:
         """Return what calls a prompt file the way this contract calls its own.

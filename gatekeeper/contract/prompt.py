@@ -17,6 +17,7 @@ from gatekeeper.contract.role_lines import ROLES, role_of_line
 from gatekeeper.contract.templates.asked import find_included
 from gatekeeper.errors import ContractError, Problem
 
+
 def load_prompt(revision: Revision, path: str) -> Prompt:
     """The prompt file at the path. Raises UnreadableError where there is no text, and
     ContractError, with the prompt's line, where the text is no prompt."""
@@ -56,7 +57,8 @@ def _sectioned(text: str, path: str) -> Prompt:
     if front is None:
         return Prompt(path, messages or (_whole(body, line),), text)
     model, params = prompt_settings.from_front_matter(front)
-    return Prompt(path, messages or (_whole(body, line),), text, model, params)
+    at = front.position(("model",)).line
+    return Prompt(path, messages or (_whole(body, line),), text, model, params, model_line=at)
 
 
 def _parted(text: str, path: str) -> tuple[Document | None, str, int, bool]:
@@ -162,7 +164,8 @@ def _structured(text: str, path: str) -> Prompt:
     messages = [_message(document, (*at, index), item, problems) for index, item in enumerate(data)]
     if problems:
         raise ContractError(problems)
-    return Prompt(path, tuple(messages), text, model, params)
+    at_model = document.position(("model",)).line
+    return Prompt(path, tuple(messages), text, model, params, model_line=at_model)
 
 
 def _message(

@@ -46,9 +46,7 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
         replace(m, content=_marked(m.content, prompt.path, m.line, candidates))
         for m in prompt.messages
     )
-    includes = {
-        path: _marked(text, path, 1, candidates) for path, text in prompt.includes.items()
-    }
+    includes = {path: _marked(text, path, 1, candidates) for path, text in prompt.includes.items()}
     if not candidates:
         return []
     marked = replace(prompt, messages=messages, includes=includes)

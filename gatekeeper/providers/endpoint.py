@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from gatekeeper.contract.model_names import read_model_name
 from gatekeeper.errors import UsageError
 from gatekeeper.providers.catalogue import CATALOGUE, Provider
+from gatekeeper.providers.model_faults import asks_a_proxy, known_providers
 
 _SECRET_NAME = re.compile(r"(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
 _SHORTEST_SECRET = 16
@@ -80,13 +81,10 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
     except ValueError as error:
         raise UsageError(f"{model[:100]}: {error}") from None
     # litellm then asks the proxy for every model.
-    proxied = environ.get("USE_LITELLM_PROXY", "").lower() == "true"
-    provider = CATALOGUE.get("litellm_proxy" if proxied else name.provider)
+    provider = CATALOGUE.get("litellm_proxy" if asks_a_proxy(environ) else name.provider)
     if provider is None:
         raise UsageError(
-            f"{model}: the provider {name.provider!r} is not known; known are "
-            f"{', '.join(sorted(CATALOGUE))}. A server that speaks OpenAI's protocol can be asked "
-            "as openai/NAME with OPENAI_BASE_URL, or as hosted_vllm/NAME with HOSTED_VLLM_API_BASE"
+            f"{model}: there is no provider `{name.provider}`; {known_providers(name.provider)}"
         )
     written = _first(environ, provider.addresses)
     address = written or provider.address

@@ -106,7 +106,8 @@ def _is_of(entry: Mapping[str, Any], provider: str) -> bool:
 
 
 def mistyped_model(model: str) -> str | None:
-    """Say which known model the name may be a slip of; None if it has a price or is like no other.
+    """Return the known model that the name may be a slip of; None if it has a price or no other
+    is like it.
 
     A number that differs is another model, and new ones come before their prices do.
     """
@@ -121,7 +122,7 @@ def mistyped_model(model: str) -> str | None:
         if re.findall(r"\d+", other) == digits
     )
     found = next(near, None)
-    return None if found is None else f"no price is known of {model}; did you mean `{found}`?"
+    return found if found is None or not slash else f"{provider}/{found}"
 
 
 def _names_of(provider: str) -> list[str]:

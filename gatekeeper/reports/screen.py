@@ -58,6 +58,10 @@ def show_result(result: GateResult, files: Mapping[str, Path], console: Console)
     console.print(verdict)
 
 
+def _sentence(text: str) -> str:
+    return text if text.endswith(("?", ".")) else f"{text}."
+
+
 def show_forecast(forecast: Forecast, console: Console) -> None:
     """Each affected contract with its causes and its price, then the sum."""
     for contract in forecast.contracts:
@@ -67,7 +71,7 @@ def show_forecast(forecast: Forecast, console: Console) -> None:
     for notice in forecast.notices:
         console.print(_text(notice, "dim"))
     for warning in forecast.warnings:
-        console.print(Text("⚠️ ").append(_text(f"{warning}.", "yellow")))
+        console.print(Text("⚠️ ").append(_text(_sentence(warning), "yellow")))
     untouched = figures.count(forecast.unaffected, "contract")
     if not forecast.contracts:
         console.print(Text(f"No contract is affected; {untouched} unaffected. No model is called."))

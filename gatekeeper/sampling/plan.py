@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Message, Target
-from gatekeeper.contract.rendered_roles import rendered_role_problems
 from gatekeeper.contract.renaming import find_renaming, lent_values
 from gatekeeper.contract.render import render_all
+from gatekeeper.contract.rendered_roles import rendered_role_problems
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Arm, JudgedBy, Request, Trial
 from gatekeeper.errors import ContractError, Problem

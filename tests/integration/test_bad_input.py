@@ -183,3 +183,51 @@ def test_a_bad_flag_ends_in_2():
         main(["check", "--nonsense"])
 
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("command", ["check", "run", "affected", "validate", "sweep"])
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        ("opnai/gpt-4o", "`openai`"),
+        ("local/smolm2", "local/smollm2"),
+        ("recorded/no.jsonl", "no.jsonl"),
+    ],
+)
+def test_a_model_that_is_not_there_is_told_with_its_line_by_every_command(
+    command, model, word, repository, tmp_path, capsys
+):
+    repository.write(
+        "contracts/words.yaml", GOOD.replace("recorded/contracts/words.samples.jsonl", model)
+    )
+    repository.commit("another model")
+    more = [] if command in ("affected", "validate") else ["--out", str(tmp_path / "out")]
+    more += ["--base", "main"] if command in ("check", "affected") else []
+    more += ["--contract", "words", "--param", "temperature=0,1"] if command == "sweep" else []
+
+    code = main([command, "--repo", str(repository.path), *more])
+    told = capsys.readouterr()
+    assert code == (0 if command == "affected" else 2)
+    assert "sampling" not in told.err
+    (line,) = [
+        line for line in (told.out + told.err).splitlines() if word in line and ":5:" in line
+    ]
+    assert "contracts/words.yaml:5:8: model:" in line
+
+
+@pytest.mark.parametrize("command", ["affected", "validate", "sweep"])
+def test_a_misspelt_model_is_told_with_its_line(command, repository, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    repository.write(
+        "contracts/words.yaml",
+        GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mni"),
+    )
+    repository.commit("another model")
+    more = ["--base", "main"] if command == "affected" else []
+    if command == "sweep":
+        more = ["--contract", "words", "--param", "temperature=0,1", "--out", str(tmp_path / "out")]
+
+    main([command, "--repo", str(repository.path), *more])
+    told = capsys.readouterr()
+    assert "contracts/words.yaml:5:8: model:" in told.out + told.err
+    assert "`openai/gpt-4o-mini`?\n" in told.out + told.err

@@ -9,6 +9,7 @@ from gatekeeper.contract.allowed_models import (
     model_problems,
 )
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.model import Position
 from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.errors import ContractError
 
@@ -75,9 +76,9 @@ def test_the_policy_says_it_alone() -> None:
     ],
 )
 def test_problems(model: str, allowed: AllowedModels, refused: bool) -> None:
-    asked = [("contracts/a.yaml", model)] * 2
+    asked = [(Position("contracts/a.yaml", 4), model)] * 2
     problems = model_problems(asked, allowed)
-    assert [(p.path, p.field) for p in problems] == [("contracts/a.yaml", "model")] * refused
+    assert [(p.path, p.line) for p in problems] == [("contracts/a.yaml", 4)] * refused
     if refused and "://" not in model:
         assert model in str(problems[0])
         assert POLICY_PATH in problems[0].fix

@@ -109,7 +109,7 @@ def test_a_price_is_read_without_importing_litellm() -> None:
 
 @pytest.mark.parametrize("model", ["gpt-4o-mni", "openai/gpt-4o-mni", "openai/gpt-4o-minni"])
 def test_a_slip_of_a_well_known_name_is_told(model: str) -> None:
-    assert "`gpt-4o-mini`" in (mistyped_model(model) or "")
+    assert mistyped_model(model) in ("gpt-4o-mini", "openai/gpt-4o-mini")
 
 
 @pytest.mark.parametrize(

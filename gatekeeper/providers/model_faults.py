@@ -1,0 +1,57 @@
+"""Say which models cannot be asked, or are likely misspelt, without asking anybody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from gatekeeper.contract.explain import nearest
+from gatekeeper.contract.model_faults import ModelFault
+from gatekeeper.contract.model_names import is_hosted, read_model_name
+from gatekeeper.providers.catalogue import CATALOGUE
+from gatekeeper.providers.price_list import mistyped_model
+
+_OWN_SERVER = (
+    "a server of yours that speaks OpenAI's protocol is openai/NAME with OPENAI_BASE_URL, or "
+    "hosted_vllm/NAME with HOSTED_VLLM_API_BASE"
+)
+
+
+def find_model_fault(model: str) -> ModelFault | None:
+    """Say what is wrong with a model's name; None if nothing is."""
+    if model.startswith("local/"):
+        return _local_fault(model)
+    if not is_hosted(model):
+        return None
+    try:
+        provider = read_model_name(model).provider
+    except ValueError as error:
+        other = mistyped_model(model)
+        fix = f"did you mean `{other}`?" if other else str(error)
+        return ModelFault(f"`{model[:100]}` cannot be called", fix, True)
+    if provider not in CATALOGUE and not asks_a_proxy(os.environ):
+        what = f"`{model}`: there is no provider `{provider}`"
+        return ModelFault(what, known_providers(provider), True)
+    other = mistyped_model(model)
+    if other is None:
+        return None
+    return ModelFault(f"no price is known of `{model}`", f"did you mean `{other}`?", False)
+
+
+def asks_a_proxy(environ: Mapping[str, str]) -> bool:
+    """Whether litellm asks its proxy for every model, whatever the provider."""
+    return environ.get("USE_LITELLM_PROXY", "").lower() == "true"
+
+
+def known_providers(provider: str) -> str:
+    """The nearest provider that there is, or all of them."""
+    fix = nearest(provider, (*CATALOGUE, "local", "recorded"))
+    return fix if fix.endswith("?") else f"{fix}; {_OWN_SERVER}"
+
+
+def _local_fault(model: str) -> ModelFault | None:
+    from gatekeeper.providers.local import MODEL
+
+    if model == MODEL:
+        return None
+    return ModelFault(f"there is no embedded model `{model}`", f"use {MODEL}", True)
