@@ -16,13 +16,13 @@ from itertools import takewhile
 from typing import Literal
 
 from gatekeeper.record import Record
-from gatekeeper.stats.control_chart import NIGHTS_PER_FALSE_ALARM
+from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
 from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
 from gatekeeper.stats.estimate import Estimate
 
-Standing = Literal["drifted", "watch", "steady", "short"]
-FEWEST_NIGHTS = 3
-"""Before that many nights there is nothing to compare."""
+Standing = Literal["drifted", "watch", "steady", "learning"]
+NIGHTS_NEEDED = LEARNED_NIGHTS + 1
+"""Before that many nights the usual range is being learned, and no night can be outside of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,9 @@ class SureChange:
 class ContractDrift:
     """How the current stretch of one contract stands.
 
-    `standing` is `drifted` where a change is sure, `watch` where tonight is outside of the control
-    chart's limits, `steady` where neither is, `short` where there are too few nights to say.
+    `standing` is `drifted` if a change is sure, `watch` if tonight is outside of the control
+    chart's limits, `steady` if neither is, `learning` if there are too few nights to say:
+    `measured` of `NIGHTS_NEEDED`. `outside` are all nights outside of the limits.
     `rate` is tonight's pass rate, `e_value` what the bet against "nothing changed" has made of 1:
     `1 / alpha` is sure. `new_models` are the nights on which another fingerprint answered first.
     """
@@ -58,6 +59,8 @@ class ContractDrift:
     change: SureChange | None
     new_models: tuple[datetime, ...]
     series: Drift
+    measured: int
+    outside: tuple[datetime, ...] = ()
 
 
 def drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[ContractDrift, ...]:
@@ -88,18 +91,25 @@ def _of_contract(nights: Sequence[Record]) -> ContractDrift:
     fixtures = sorted({fixture for record in nights for fixture in record.fixtures})
     found = find_drift([_night(record, fixtures) for record in nights])
     change = _change(found, nights)
+    measured = sum(rate is not None for rate in found.rates)
     return ContractDrift(
         contract=last.contract,
         model=last.model,
         nights=len(nights),
         first=first.time,
         last=last.time,
-        standing=_standing(found, len(nights)),
+        standing=_standing(found, measured),
         rate=found.rates[-1],
         e_value=found.e_values[-1],
         change=change,
         new_models=tuple(nights[number].time for number in found.new_models),
         series=found,
+        measured=measured,
+        outside=tuple(
+            night.time
+            for night, point in zip(nights, found.chart, strict=True)
+            if point is not None and point.signal
+        ),
     )
 
 
@@ -112,11 +122,11 @@ def _night(record: Record, fixtures: Sequence[str]) -> Night:
     )
 
 
-def _standing(found: Drift, nights: int) -> Standing:
+def _standing(found: Drift, measured: int) -> Standing:
     if found.change is not None:
         return "drifted"
-    if nights < FEWEST_NIGHTS:
-        return "short"
+    if measured < NIGHTS_NEEDED:
+        return "learning"
     point = found.chart[-1]
     return "watch" if point is not None and point.signal else "steady"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.drift import FALSE_ALARMS, ContractDrift, SureChange
+from gatekeeper.drift import FALSE_ALARMS, NIGHTS_NEEDED, ContractDrift, SureChange
 from gatekeeper.news import News
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code_cell, plain
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
-_STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "short": "dim"}
-_SAID = {
-    "drifted": "drifted",
-    "watch": "watch: outside of its usual range",
-    "steady": "steady",
-    "short": "too few nights",
-}
+_STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "learning": "dim"}
 
 
 def drift_document(found: Sequence[ContractDrift], notices: Sequence[str]) -> dict[str, Any]:
@@ -47,7 +41,7 @@ def print_drifts(
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for heading in ("contract", "model"):
         table.add_column(heading, overflow="fold")
-    for heading in ("runs", "since", "pass rate", "evidence"):
+    for heading in ("runs", "since", "pass rate", "lowest, highest", "evidence"):
         table.add_column(heading, justify="right")
     table.add_column("standing")
     for contract in found:
@@ -57,8 +51,9 @@ def print_drifts(
             f"{contract.nights:,}",
             _day(contract.first),
             figures.percent(contract.rate),
+            _range(contract),
             _evidence(contract.e_value),
-            Text(_SAID[contract.standing], _STYLES[contract.standing]),
+            Text(status_text(contract), _STYLES[contract.standing]),
         )
     if found:
         console.print(table)
@@ -68,6 +63,19 @@ def print_drifts(
         console.print(Text(f"{plain(news.contract)}: {plain(news.text)}", "bold red"))
     for notice in notices:
         console.print(Text(plain(notice), "dim"))
+
+
+def status_text(contract: ContractDrift) -> str:
+    """How a contract stands, with the nights on which it was outside of its usual range."""
+    if contract.standing == "learning":
+        return f"learning, {contract.measured} of {NIGHTS_NEEDED} nights"
+    if contract.standing == "watch":
+        return "watch: outside of its usual range"
+    if not contract.outside:
+        return contract.standing
+    nights = figures.count(len(contract.outside), "night")
+    last = _day(contract.outside[-1])
+    return f"{contract.standing}; {nights} outside of its usual range, last {last}"
 
 
 def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
@@ -144,6 +152,9 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
         "model": contract.model,
         "standing": contract.standing,
         "runs": contract.nights,
+        "measured": contract.measured,
+        "nights_needed": NIGHTS_NEEDED,
+        "outside": [_moment(time) for time in contract.outside],
         "first": _moment(contract.first),
         "last": _moment(contract.last),
         "success_rate": contract.rate,
@@ -161,10 +172,19 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
         },
         "rates": list(contract.series.rates),
         "chart": [
-            None if point is None else {"value": point.value, "limit": point.limit}
+            point and {"value": point.value, "limit": point.limit, "outside": point.signal}
             for point in contract.series.chart
         ],
     }
+
+
+def _range(contract: ContractDrift) -> str:
+    """The lowest and the highest pass rate: a fall while the range is learned shows here alone."""
+    # A rate of 1 may be a hair less: it is a sum of fixtures' means.
+    rates = [round(rate, 9) for rate in contract.series.rates if rate is not None]
+    return (
+        f"{figures.percent(min(rates))}, {figures.percent(max(rates))}" if rates else figures.NONE
+    )
 
 
 def _evidence(e_value: float) -> str:

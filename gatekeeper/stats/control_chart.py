@@ -28,7 +28,7 @@ NIGHTS_PER_FALSE_ALARM = 370.0
 """One a year of nights."""
 WEIGHT = 0.2
 """The weight of tonight, which the night before has 0.8 times, and so on."""
-_LEARNED = 7
+LEARNED_NIGHTS = 7
 """Nights that are learned from before the first is compared."""
 _FARTHEST = 6.0
 """Standard deviations that one night counts at most: it can signal, but not for long."""
@@ -74,7 +74,7 @@ def ewma_chart(
             points.append(None)
             continue
         point = None
-        if len(learned) >= _LEARNED:
+        if len(learned) >= LEARNED_NIGHTS:
             below = stdtr(len(learned) - 1, _t(score, learned, resolution))
             normal = min(_FARTHEST, max(-_FARTHEST, float(ndtri(below))))
             average += WEIGHT * (normal - average)

@@ -16,6 +16,7 @@ from gatekeeper.reports.drift import (
     issue_body,
     issue_title,
     print_drifts,
+    status_text,
 )
 
 DROPPED = nights(20) + nights(12, rate=0.4, start=20)
@@ -31,9 +32,38 @@ def test_a_model_that_drops_is_found_and_dated():
     assert found.e_value >= 100
 
 
-def test_a_model_that_stays_is_steady_and_three_runs_are_too_few():
+def test_a_model_that_stays_is_steady():
     assert drifts(nights(40))[0].standing == "steady"
-    assert drifts(nights(2))[0].standing == "short"
+
+
+@pytest.mark.parametrize("count", [1, 3, 7])
+def test_until_the_usual_range_is_known_it_is_being_learned(count):
+    """A fall of 30 points in the first nights was called steady."""
+    records = nights(40, rate=0.95)[: count // 2] + nights(8, rate=0.65, start=count // 2)
+    (found,) = drifts(records[:count])
+    assert (found.standing, found.measured) == ("learning", count)
+    assert status_text(found) == f"learning, {count} of 8 nights"
+    assert drifts(records[:8])[0].standing != "learning"
+
+
+def test_nights_without_a_measurement_teach_nothing():
+    records = nights(6) + [night(n, {}) for n in range(6, 12)]
+    (found,) = drifts(records)
+    assert (found.standing, found.nights, found.measured) == ("learning", 12, 6)
+
+
+def test_a_night_outside_of_the_usual_range_stays_told():
+    records = nights(30, rate=0.95) + nights(1, rate=0.4, start=30)
+    later = records + nights(12, rate=0.95, start=31)
+    (found,) = drifts(later)
+    assert found.standing == "steady"
+    assert FIRST + timedelta(days=30) in found.outside
+    assert "outside" in status_text(found)
+    (contract,) = drift_document([found], [])["contracts"]
+    flags = [point and point["outside"] for point in contract["chart"]]
+    assert flags.count(True) == len(contract["outside"]) == len(found.outside)
+    assert flags[30] is True
+    assert status_text(drifts(nights(40))[0]) == "steady"
 
 
 def test_a_sudden_night_is_one_to_watch():
@@ -134,7 +164,7 @@ def test_the_document_holds_the_whole_series():
 def test_the_terminal_shows_each_contract_and_what_is_sure(capsys):
     print_drifts(drifts(DROPPED + nights(2, contract="others")), ["one line was left out"])
     shown = capsys.readouterr().out
-    assert "too few nights" in shown
+    assert "learning, 2 of 8 nights" in shown
     assert "words: openai/gpt-4o-mini answers worse" in shown
     assert "one line was left out" in shown
     print_drifts(())
