@@ -36,6 +36,8 @@ _STEP, _AT_ONCE, _MOST_POINTS, _NEGLIGIBLE = 0.1, 20, 200, 1e-13
 """Of the integral: the trapezoidal rule after a substitution that makes its ends die away."""
 _MOST_STEPS, _NEAR = 60, 0.01
 """Towards the saddle, which need not be met exactly: in its own widths."""
+_LARGEST_RATIO = 1e100
+"""Of two sizes: beyond it the chance is 0 to every digit."""
 _PRECISE = 1e-7
 """Ends are found to this share of the range."""
 
@@ -158,8 +160,11 @@ def _chance_of_more_than_zero(sizes: NDArray[np.float64], times: NDArray[np.floa
     """P(sum of sizes times gamma(times) variables > 0); the largest size is above 0."""
     import numpy as np
 
+    # The chance does not depend on the unit. In that of the largest size, no power underflows.
+    largest = float(sizes.max())
+    sizes = np.maximum(sizes, -_LARGEST_RATIO * largest) / largest
     # The integrand along a line to the right of 0 is smallest, and smoothest, at this saddle.
-    low, high = 0.0, 1.0 / float(sizes.max())
+    low, high = 0.0, 1.0
     saddle = high / 2
     for _ in range(_MOST_STEPS):
         parts = sizes / (1 - saddle * sizes)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
@@ -55,7 +55,15 @@ def test_it_is_the_weighted_mean_with_weights_drawn_at_random(values):
         assert chance_below(values, at) == pytest.approx(quantile, abs=0.006)
 
 
+@pytest.mark.parametrize("mean", [5e-324, 1e-200, 1e-100])
+def test_a_mean_next_to_nothing_is_hardly_ever_above(mean):
+    assert chance_below([0.5, 1.0], mean) == pytest.approx(0, abs=1e-60)
+    assert chance_below([mean / 2, 1e300], mean) < 1e-50
+
+
 @given(shares, levels)
+@example([0.0, 9.284863057141404e-223], 0.5)
+@example([0.0, 5e-324, 1.0], 0.95)
 def test_it_mirrors_and_moves_and_stretches_with_the_values(values, confidence):
     found = gaffke_interval(values, 0, 1, confidence)
     mirrored = gaffke_interval([1 - v for v in values], 0, 1, confidence)
