@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-container lint bench bench-stats bench-smoke schema lock clean
+.PHONY: setup demo test test-rest test-all test-container lint bench bench-stats bench-smoke schema lock clean
 
 setup: $(VENV)/.ready
 
@@ -18,8 +18,18 @@ $(VENV)/.ready: requirements/dev.lock pyproject.toml
 demo: setup
 	$(BIN)/python scripts/demo.py
 
+# The first half of `test-all`. With COVERAGE=1 it leaves its coverage for the second half.
 test: setup
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(ARGS)
+	$(BIN)/python -m pytest -n auto -m "not long and not container" $(if $(COVERAGE),--cov --cov-report= --cov-fail-under=0) $(ARGS)
+
+# What `make test` leaves out: long tests, and new examples for the properties.
+test-rest: setup
+	$(BIN)/python -m pytest -n auto -m "(long or hypothesis) and not container" --hypothesis-profile=random \
+	  $(if $(COVERAGE),--cov --cov-append --cov-report=term) $(ARGS)
+
+test-all:
+	$(MAKE) test COVERAGE=1
+	$(MAKE) test-rest COVERAGE=1
 
 # Builds the image and runs the action; needs the tools that tests/end_to_end names.
 test-container: setup

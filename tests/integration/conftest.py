@@ -8,9 +8,9 @@ import pytest
 from integration.openai_server import OpenAIServer
 from pull_request import answer
 from support.checked import check_of
-from support.ways_in import judged
+from support.ways_in import judged, judged_each_way
 
-__all__ = ["check_of", "judged", "model"]
+__all__ = ["check_of", "judged", "judged_each_way", "model"]
 
 
 @pytest.fixture

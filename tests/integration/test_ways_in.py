@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from git_repository import GitRepository
 from pull_request import BROKEN, FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.proposed_change import Link, Submodule
 from support.ways_in import KEY, Judged
+
+
+@pytest.fixture
+def judged(judged_each_way: Judged) -> Judged:
+    """Take every way in, in `make test` too."""
+    return judged_each_way
 
 
 def test_a_broken_prompt_fails(judged: Judged) -> None:

@@ -148,11 +148,22 @@ class WayIn:
         return {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": KEY} | dict(env or {})
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=[WAYS[0], *(pytest.param(way, marks=pytest.mark.long) for way in WAYS[1:])])
 def judged(
     request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Judged:
-    """Judges a change, once by each way in; see `WayIn.judge`."""
+    """Judges a change, once by each way in; see `WayIn.judge`.
+
+    `make test` takes the first way alone, and all of them in test_ways_in.py.
+    """
+    return WayIn(request.param, tmp_path, capsys).judge
+
+
+@pytest.fixture(params=WAYS)
+def judged_each_way(
+    request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Judged:
+    """Judges a change by each way in, in `make test` too."""
     return WayIn(request.param, tmp_path, capsys).judge
 
 
