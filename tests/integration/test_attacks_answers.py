@@ -84,6 +84,7 @@ def test_a_model_that_always_refuses_is_no_outage(judged: Judged) -> None:
     assert (answered.exit_code, answered.verdict) == (0, "pass")
 
 
+@pytest.mark.long
 def test_an_answer_without_text_or_reason_is_an_outage(judged: Judged) -> None:
     model = refusing(Reply(None, finish_reason=None), is_head)
     head = {PROMPT: HARMLESS}

@@ -348,6 +348,7 @@ def test_values_that_change_places_hide_no_worse_prompt(shift: int, judged: Judg
     not_passed(judged(base, {PROMPT: TERM, FIXTURES: jsonl(moved)}, answer=model(lambda _: False)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", WORK, ids=lambda attack: attack.name)
 def test_work_of_heads_contract_leaves_the_base_contract_enough(
     attack: Attack, judged: Judged

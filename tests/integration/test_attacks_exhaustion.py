@@ -10,9 +10,10 @@ import pytest
 from pull_request import FILES, PROMPT
 from support.ways_in import Judged
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="macOS does not hold the limit of memory"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform != "linux", reason="macOS does not hold the limit of memory"),
+]
 
 CONTRACT = "contracts/sentiment.yaml"
 CHECK = '{type: equals, value: "{{ expected }}"}'

@@ -167,6 +167,7 @@ def test_a_fault_of_the_program_is_told_without_it(made, capsys, monkeypatch):
     assert not _leaks(made.path, said.out, said.err)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wrong", ["content", "usage"])
 def test_a_library_that_warns_of_a_value_of_the_wrong_type_does_not_show_it(made, wrong):
     """In a process of its own: pytest would catch the warnings."""

@@ -72,6 +72,7 @@ def test_a_cut_answer_is_neither_replayed_nor_cached(made, capsys):
     assert "not recorded whole" in errors.pop()
 
 
+@pytest.mark.long
 def test_two_runs_with_cut_answers_can_be_compared(made):
     for out in ("one", "two"):
         assert _check(lambda body: PADDING + "at the very end", "--out", out) == 0
@@ -80,6 +81,7 @@ def test_two_runs_with_cut_answers_can_be_compared(made):
     assert found == {(r["output_length"], r["output_sha256"]) for r in _rows(made.path / "one")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["failing", "characters of four bytes", "refused", "names"])
 def test_the_reports_stay_small(made, kind):
     def answers(body: dict[str, Any]) -> Any:

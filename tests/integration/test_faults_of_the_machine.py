@@ -225,6 +225,7 @@ def test_poor_surroundings_change_no_verdict(judge: Judge, environment: dict[str
     assert said(ran, "do not merge") == []
 
 
+@pytest.mark.long
 @needs_full
 @pytest.mark.parametrize("command", ["affected --base main", "validate", "init"])
 def test_other_commands_say_that_standard_output_is_full(

@@ -205,6 +205,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, at: int, before: bool) -> Callable[[]
     return lambda: monkeypatch.setattr(GitCommand, "attempt", attempt)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("exists", [False, True], ids=["first write", "compaction"])
 def test_killed_at_any_git_command_and_tried_again(

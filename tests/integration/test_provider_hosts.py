@@ -183,6 +183,7 @@ def test_one_key_opens_one_provider(
             assert KEYS[key] not in carried(request), model
 
 
+@pytest.mark.long
 def test_each_provider_is_asked_at_its_own_host_with_its_own_key(
     seen: Seen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,8 @@ from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
 from gatekeeper.record import Count, Record, events_of
 
+pytestmark = pytest.mark.long
+
 START = datetime(2025, 1, 1, tzinfo=UTC)
 DAYS, SAMPLES = 365, 40
 BAD_WEEK = range(90, 97)

@@ -24,6 +24,8 @@ from gatekeeper.drift import ContractDrift, drifts
 from gatekeeper.record import Record, events_of
 from gatekeeper.reports.drift import drift_news
 
+pytestmark = pytest.mark.long
+
 START = datetime(2025, 1, 1, tzinfo=UTC)
 DAYS, FIXTURES = 365, 100
 MERGES = (40, 75, 150, 205, 330)

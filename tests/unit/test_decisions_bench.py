@@ -266,6 +266,7 @@ class TestDesigns:
 
 
 class TestSimulation:
+    @pytest.mark.long
     def test_the_result_depends_on_the_seed_alone(self):
         one, other = simulate(6, 3, processes=1), simulate(6, 3, processes=2)
         assert tables(one, 6, 3) == tables(other, 6, 3)

@@ -23,6 +23,7 @@ def found_worse(case: Case, runs: int) -> int:
     return sum(is_found_worse(JOB, case, f"{number}|{case}") for number in range(runs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("period", PERIODS)
 def test_a_harmless_change_does_not_fail_for_the_sake_of_one_bad_replica(period: int) -> None:
     """At most 5 % of 24 runs fail: more than 6 of them have a probability of 0.0002."""

@@ -37,6 +37,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS does not hold the limit of memory")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_pattern_too_large_does_not_compile(name: str) -> None:
@@ -218,6 +219,7 @@ SCHEMAS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_ends_on_a_large_output(name: str) -> None:
     schema, output = SCHEMAS[name]

@@ -108,6 +108,7 @@ def test_a_bomb_in_a_parameter_ends_too(text: str) -> None:
     assert (caught.value.problems[0].path, caught.value.problems[0].line) == ("c.yaml", 3)
 
 
+@pytest.mark.long
 def test_a_child_that_is_killed_takes_one_fixture_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparing nested lists is one call that no exception ends."""
     limited = LimitedProcess(asked._SERVICE, asked._PACKAGES, Limits(cpu=1))

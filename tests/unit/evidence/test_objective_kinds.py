@@ -190,6 +190,7 @@ def test_how_many_inputs_it_takes_is_told():
 RARE = {"m100": (100, 10, 0.009), "m50": (50, 50, 0.005)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suite", RARE)
 def test_inputs_that_always_fail_and_are_rare_are_not_proven_away(suite):
     """Before, 23 % and 57 % of such suites "met" an objective that they keep exactly."""
@@ -281,6 +282,7 @@ def test_objectives_share_the_error_rate():
     assert results({**both, **between}, outcomes)[0].met is None
 
 
+@pytest.mark.long
 def test_a_met_objective_is_seldom_called_missed():
     """Four objectives whose targets are exactly what is true, looked at after rounds 1, 2, 3 and 5:
     the chance that any is ever called missed is half of the error rate at most. What an input

@@ -50,6 +50,7 @@ def test_the_limit_is_inclusive(encoding: str) -> None:
         read(sent(MAX_BYTES + 1), encoding)
 
 
+@pytest.mark.long
 def test_a_bomb_takes_no_more_memory_than_the_limit() -> None:
     bomb = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     packed = b"".join(bomb.compress(bytes(10_000_000)) for _ in range(100)) + bomb.flush()

@@ -305,6 +305,7 @@ def test_every_result_fits_and_is_whole(name: str) -> None:
     assert _is_whole(summary)
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2_000, 70_000), st.sampled_from(["fail", "many", "huge", "weakened"]))
 def test_any_limit_holds_and_keeps_the_verdict(limit: int, name: str) -> None:

@@ -130,6 +130,7 @@ def _rule(case: TestCase) -> str:
     return next((kind for kind in ("Error", "Failure", "Skipped") if kind in kinds), "Success")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("result", examples.EVERY.values(), ids=examples.EVERY)
 def test_publishers_read_each_case_as_it_is_meant(result: GateResult) -> None:
     for suite, contract in zip(_suites(result), result.contracts, strict=True):

@@ -137,6 +137,7 @@ def test_a_prompt_without_contract() -> None:
     assert [found["level"] for found in _results(told)] == ["warning"]
 
 
+@pytest.mark.long
 def test_more_than_github_shows_are_cut_with_a_word() -> None:
     contracts = (replace(examples.removed_contract(f"c{n}"), path=f"c{n}") for n in range(5_001))
     result = examples.result(*contracts)

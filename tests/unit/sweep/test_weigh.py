@@ -155,6 +155,7 @@ def test_what_was_not_measured_could_not_have_shown_anything():
     assert found.visible > weighed(passing(1), passing(1), passing(1)).visible
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(max_examples=50)
 def test_the_recommended_one_is_never_below_the_best_by_more_than_the_margin(data):
@@ -167,6 +168,7 @@ def test_the_recommended_one_is_never_below_the_best_by_more_than_the_margin(dat
     assert rates[found.recommendation.setting] >= max(rates) - 0.05 - 1e-9
 
 
+@pytest.mark.long
 def test_equal_settings_are_told_apart_no_more_often_than_alpha_says():
     """The chance that any of six equal settings seems to differ from another: 200 sweeps of 60
     fixtures of different difficulty. Holm holds 5 %; 22 of 200 would be three errors above."""
