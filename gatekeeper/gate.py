@@ -32,6 +32,7 @@ from gatekeeper.contract.unfilled_names import unfilled_notices
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.evidence.collect import Progress, Watches
 from gatekeeper.evidence.job import Job, plan_job
+from gatekeeper.evidence.lowered_checks import GatingHistory
 from gatekeeper.reasons import uncovered_reasons
 from gatekeeper.result import Calls, ContractResult, GateResult, Waiver
 from gatekeeper.sampling.client import ModelClient
@@ -93,12 +94,14 @@ class Surroundings:
     `history` holds the events of the default branch, by contract and objective; None where no
     history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
     that count for the commit judged. `unread` says that there is a history and that it could not
-    be read. `remembered` is what earlier runs measured, by plan: what it answers is not asked
-    again. `price` gives the most that a request can cost; None if nothing is known of prices.
+    be read. `gated` says which checks gated in earlier runs. `remembered` is what earlier runs
+    measured, by plan: what it answers is not asked again. `price` gives the most that a request can
+    cost; None if nothing is known of prices.
     """
 
     client: ModelClient
     history: Spending | None = None
+    gated: GatingHistory = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     progress: Progress | None = None
     stop: asyncio.Event | None = None
@@ -219,6 +222,7 @@ async def measure(work: Work, around: Surroundings) -> GateResult:
         started,
         around.waivers,
         unread=around.unread,
+        gated=around.gated,
     )
     calls = _calls(sampled)
     return _result(

@@ -55,7 +55,8 @@ class Record:
     `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
     `fingerprints` is what the provider said answered, sorted; empty where it says nothing.
     Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars. `score` is the mean
-    score of the samples that checks gave one.
+    score of the samples that checks gave one. `error_checks` are the names of the checks that
+    gated; records of older versions do not have it.
 
     Raises ValueError where the numbers contradict each other.
     """
@@ -86,6 +87,7 @@ class Record:
     cost_usd: Amount | None = None
     score: Score | None = None
     waiver: Waiver | None = None
+    error_checks: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
@@ -202,6 +204,7 @@ def _record(
         cost_usd=_cost(answered),
         score=_mean([o.score for o in outcomes if o.score is not None]),
         waiver=contract.waiver,
+        error_checks=contract.error_checks,
     )
 
 

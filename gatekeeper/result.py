@@ -297,6 +297,8 @@ class ContractResult:
     """The same for contracts that run and judge in the same way, see contract/identity.py."""
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
+    error_checks: tuple[str, ...] | None = None
+    """The names of the checks that gate; None for a contract that did not run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ def measure(
     import asyncio
 
     from gatekeeper.cache import SampleCache
+    from gatekeeper.evidence.lowered_checks import gating_history
     from gatekeeper.history.store import Past
     from gatekeeper.providers import ModelRouter
     from gatekeeper.record import events_of, past_runs
@@ -84,7 +85,8 @@ def measure(
     around = Surroundings(
         client,
         events_of(past.records) or None,
-        (*notices, *past.notices),
+        gated=gating_history(past.records),
+        notices=(*notices, *past.notices),
         waivers=waivers,
         unread=past.unread,
     )

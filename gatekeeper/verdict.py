@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gatekeeper.budgets import error_budgets, is_exempt, is_frozen, most_pressing
@@ -26,6 +27,11 @@ from gatekeeper.evidence.contract_reasons import (
     untested_reasons,
 )
 from gatekeeper.evidence.job import Job
+from gatekeeper.evidence.lowered_checks import (
+    GatingHistory,
+    error_checks,
+    lowered_check_warnings,
+)
 from gatekeeper.evidence.pairs import paired_result
 from gatekeeper.evidence.weigh import weigh
 from gatekeeper.reasons import (
@@ -82,11 +88,12 @@ def conclude(
     waivers: Sequence[Waiver] = (),
     *,
     unread: bool = False,
+    gated: GatingHistory = MappingProxyType({}),
 ) -> list[ContractResult]:
     """Each job's result. All comparisons of the run share the level by Holm's procedure.
 
     `history` is None where there is none to know of, or where it is `unread`: then it is not
-    known what is frozen.
+    known what is frozen. `gated` says which checks gated in earlier runs.
     """
     weighed = _weigh_all(jobs, watches)
     found = []
@@ -94,6 +101,8 @@ def conclude(
         result = _contract_result(job, weighed[job.contract.name], sampled, history, policy, now)
         if unread and job.paired:
             result = _with_reasons(result, unread_reasons(job, policy))
+        lowered = lowered_check_warnings(job.contract, job.base, gated, now)
+        result = replace(result, warnings=(*result.warnings, *lowered))
         found.append(waived(result, waivers))
     return found
 
@@ -266,6 +275,7 @@ def _contract_result(
         order_seed=job.order_seed,
         must_pass=own.evidence.must_pass,
         limits=own.evidence.limits,
+        error_checks=error_checks(job.contract),
     )
 
 
