@@ -122,7 +122,7 @@ def _as_arm(outcome: Outcome, arm: str, number: int) -> Outcome:
 def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> Job:
     """A contract with the fixtures and samples that there are; nothing of it is judged again."""
     trials = tuple(outcome.sample.trial for outcome in outcomes)
-    fixtures = dict.fromkeys(trial.fixture for trial in trials)
+    clusters = {trial.fixture: trial.cluster for trial in trials}
     targets = {
         arm: Target(
             Prompt((side.prompts or {}).get(name, ""), (), ""),
@@ -135,7 +135,7 @@ def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> 
         name=name,
         path="",
         target=targets["head"],
-        fixtures=tuple(Fixture(fixture, {}) for fixture in fixtures),
+        fixtures=tuple(Fixture(name, {}, cluster=cluster) for name, cluster in clusters.items()),
         checks=(),
         sampling=SamplingPolicy(samples=1 + max(t.repetition for t in trials), mode="fixed"),
         gate=GatePolicy(),

@@ -9,7 +9,7 @@ from gatekeeper.contract.objectives import label_of
 from gatekeeper.evidence.alpha import comparison_alpha
 from gatekeeper.evidence.collect import OBJECTIVE_ERROR
 from gatekeeper.evidence.job import Judging
-from gatekeeper.evidence.objectives import distinct_inputs, inputs_to_prove
+from gatekeeper.evidence.objectives import count_units, inputs_to_prove
 from gatekeeper.evidence.resource_limits import fewest_inputs
 from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
 from gatekeeper.stats.sequential import looks
@@ -17,8 +17,8 @@ from gatekeeper.stats.sequential import looks
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """`inputs` distinct inputs are compared at `level`, which `together` comparisons share: 1 is
-    the contract alone. Shares in [0, 1].
+    """`inputs` distinct inputs, or clusters of them, are compared at `level`, which `together`
+    comparisons share: 1 is the contract alone. Shares in [0, 1].
 
     `minimum_detectable_effect` is the smallest drop found with probability 0.8 where fixtures do
     not flicker, which no number of samples betters; None where none is. `fixtures_needed` is how
@@ -32,6 +32,8 @@ class Foresight:
     minimum_detectable_effect: float | None
     fixtures_needed: int | None
     together: int = 1
+    clustered_fixtures: int | None = None
+    """How many fixtures the clusters hold; None where related fixtures do not count as one."""
 
     @property
     def warning(self) -> str | None:
@@ -44,14 +46,25 @@ class Foresight:
         shown = "no drop" if percent is None else f"a drop of {_points(percent)} at best"
         advice = []
         if self.fixtures_needed is not None:
-            advice.append(f"use {self.fixtures_needed:,} fixtures")
+            advice.append(f"use {self.fixtures_needed:,} {self._noun}s")
         if percent is not None and percent < 100:
             advice.append(f"set gate.margin to {percent / 100:.2g}")
-        noun = "distinct fixture" if self.inputs == 1 else "distinct fixtures"
         return (
-            f"{self.name}, {self.judged}: {self.inputs:,} {noun} can show {shown}, gate.margin "
-            f"is {_points(self.margin * 100)}; {', or '.join(advice) or 'add fixtures'}"
+            f"{self.name}, {self.judged}: {self._units} can show {shown}, gate.margin "
+            f"is {_points(self.margin * 100)}; {', or '.join(advice) or f'add {self._noun}s'}"
         )
+
+    @property
+    def _noun(self) -> str:
+        return "fixture" if self.clustered_fixtures is None else "cluster"
+
+    @property
+    def _units(self) -> str:
+        count = f"{self.inputs:,}"
+        if self.clustered_fixtures is None:
+            return f"{count} distinct fixture{'s' * (self.inputs != 1)}"
+        clusters = f"{count} cluster{'s' * (self.inputs != 1)}"
+        return f"{self.clustered_fixtures:,} fixtures in {clusters}"
 
     @property
     def judged(self) -> str:
@@ -65,7 +78,8 @@ class Foresight:
 def foresee(judging: Judging, together: int = 1) -> Foresight:
     """What the judging could see, were so many comparisons to share alpha."""
     gate = judging.contract.gate
-    inputs = len(judging.inputs())
+    units = judging.units()
+    inputs = len(units)
     level = comparison_alpha(judging.contract) / together
     return Foresight(
         name=judging.contract.name,
@@ -75,6 +89,7 @@ def foresee(judging: Judging, together: int = 1) -> Foresight:
         minimum_detectable_effect=minimum_detectable_effect(inputs, level),
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
         together=together,
+        clustered_fixtures=sum(map(len, units.values())) if judging.clustered else None,
     )
 
 
@@ -88,12 +103,13 @@ def objective_notes(judging: Judging) -> tuple[str, ...]:
     every = looks(sampling.samples, early=sampling.mode == "adaptive")
     confidence = 1 - OBJECTIVE_ERROR * every[-1].own / len(contract.slo)
     found = []
+    noun = "clusters" if judging.clustered else "distinct inputs"
     for objective in contract.slo:
         needed = inputs_to_prove(objective, confidence)
-        have = distinct_inputs(contract, objective, judging.same_input)
+        have = count_units(contract, objective, judging.counts_with)
         if needed is not None and have < needed:
             found.append(
-                f"the objective {label_of(objective.name)} needs {needed:,} distinct inputs to be "
+                f"the objective {label_of(objective.name)} needs {needed:,} {noun} to be "
                 f"proven met, and has {have:,}; with fewer it can be missed, or stay open"
             )
     return tuple(found)
@@ -101,9 +117,10 @@ def objective_notes(judging: Judging) -> tuple[str, ...]:
 
 def limit_notes(judging: Judging) -> tuple[str, ...]:
     """A sentence for each limit of `gate` that the contract has too few inputs to find exceeded."""
-    have = len({judging.same_input.get(f.id, f.id) for f in judging.contract.fixtures})
+    have = len(judging.contract.fixtures) - len(judging.counts_with)
+    noun = "clusters" if judging.clustered else "distinct inputs"
     return tuple(
-        f"the limit gate.{limit.name}: {limit} takes {needed:,} distinct inputs to be found "
+        f"the limit gate.{limit.name}: {limit} takes {needed:,} {noun} to be found "
         f"exceeded, and the contract has {have:,}; with fewer it never fails"
         for limit in judging.contract.gate.limits
         if have < (needed := fewest_inputs(limit))

@@ -21,6 +21,7 @@ from gatekeeper.evidence.fixture_reasons import (
 from gatekeeper.evidence.job import Job, Judging
 from gatekeeper.evidence.objectives import standing
 from gatekeeper.evidence.resource_limits import limit_reasons
+from gatekeeper.evidence.unit_words import changed_units, compared_units, unit_noun
 from gatekeeper.evidence.weigh import Evidence
 from gatekeeper.result import (
     FixtureResult,
@@ -82,9 +83,11 @@ def paired_reasons(
     `could_be_worse` says whether the test then finds it worse, `largest_drop` by how much;
     `cause` is why most of it could not be. `broken` names the fixtures that passed every sample on
     base and none on head, if there are any."""
+    if paired.p_value is None and paired.stopped == "regressed":
+        return []  # the contract's other comparison was sure before a first cluster was complete
     if paired.p_value is None:
         return [Reason("error", f"No fixture could be measured on both arms{cause}.", "error")]
-    counts = f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
+    counts = changed_units(paired)
     if paired.rounds > 1 and paired.difference and _number(paired.difference) != "0":
         # Fixtures are told apart by most of their samples, the arms by all of them.
         way = "down" if paired.difference < 0 else "up"
@@ -99,8 +102,9 @@ def paired_reasons(
         told = f"{text}, too many to tell whether head is worse{cause}."
         return [Reason("error", told, "error")]
     if paired.minimum_detectable_effect is None:
-        text = f"With {_count(paired.fixtures, 'distinct fixture')} no drop could have been seen"
-        return [Reason("unseen", f"{text}; add fixtures.", "inconclusive")]
+        text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been seen"
+        advice = f"add {unit_noun(clustered=paired.clusters is not None)}s"
+        return [Reason("unseen", f"{text}; {advice}.", "inconclusive")]
     if paired.stopped == "not_worse":
         text = f"Not worse by {_points(margin)} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
@@ -140,12 +144,13 @@ def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
 def _more(result: SloResult) -> str:
     """What could still show that the objective is met: other inputs, seldom the same ones."""
     needed = result.inputs_needed
+    units = "clusters" if result.clustered else "distinct inputs"
     if needed is not None and result.inputs < needed:
         return (
-            f"; to prove it takes {needed:,} distinct inputs or more, and "
+            f"; to prove it takes {needed:,} {units} or more, and "
             f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
         )
-    return "; more fixtures could still meet it"
+    return f"; more {unit_noun(clustered=result.clustered)}s could still meet it"
 
 
 def budget_reasons(
@@ -343,9 +348,10 @@ def _but(broken: str) -> str:
 
 
 def _needed(paired: PairedResult, margin: float) -> str:
-    if paired.fixtures_needed is None or paired.fixtures_needed <= paired.fixtures:
+    if paired.fixtures_needed is None or paired.fixtures_needed <= paired.units:
         return ""
-    return f", and {_points(margin)} would take {paired.fixtures_needed:,} fixtures"
+    noun = unit_noun(clustered=paired.clusters is not None)
+    return f", and {_points(margin)} would take {paired.fixtures_needed:,} {noun}s"
 
 
 def _p(value: float, equals: str = "=") -> str:

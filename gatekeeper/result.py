@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Literal
 
 from gatekeeper.contract.change import AffectedBy
+from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.contract.policy_loosening import Loosening
 from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
 from gatekeeper.resource_result import LimitResult, ResourceChange
@@ -103,9 +104,10 @@ class Difference:
 class PairedResult:
     """Base against head on the same fixtures; duplicates of one input count once.
 
-    `fixtures` is the number of distinct inputs, `broke` and `fixed` the discordant ones,
-    `unknown` those whose outcome was not determined on both arms. `difference` is head
-    minus base in the pass rate, the mean over fixtures; negative is worse. `stopped` is None
+    `clusters` is None unless related fixtures count as one: the test, its power and the intervals
+    are then over clusters. `fixtures` is the number of distinct inputs, `broke` and `fixed` the
+    discordant ones, `unknown` those whose outcome was not determined on both arms. `difference` is
+    head minus base in the pass rate, the mean over fixtures; negative is worse. `stopped` is None
     where the run ended before the answer was sure. `rounds` is how many samples of each fixture
     and arm were compared, 0 where the first was not drawn to the end; `unmeasured` how many of
     the pairs drawn have no outcome on an arm.
@@ -144,6 +146,12 @@ class PairedResult:
     latency_difference_ms: Difference | None = None
     cost_difference_usd: Difference | None = None
     resources: tuple[ResourceChange, ...] = ()
+    clusters: ClusterCounts | None = None
+
+    @property
+    def units(self) -> int:
+        """How many pieces of evidence there are: clusters, or distinct inputs without any."""
+        return self.clusters.total if self.clusters else self.fixtures
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +160,10 @@ class SloResult:
     while the interval leaves it open.
 
     `unmeasured` says that samples without an answer could have decided it either way. `inputs` is
-    how many distinct inputs were measured, and `inputs_needed` how many it takes to prove the
-    objective met if all are good; None for a mean, where that depends on the amounts. `default`
-    says that the contract sets no objective of what passes and is held to the default one.
+    how many distinct inputs were measured, or clusters of them if `clustered`; `inputs_needed` how
+    many it takes to prove the objective met if all are good; None for a mean, where that depends
+    on the amounts. `default` says that the contract sets no objective of what passes and is held
+    to the default one.
     """
 
     objective: str
@@ -166,6 +175,7 @@ class SloResult:
     inputs: int = 0
     inputs_needed: int | None = None
     default: bool = False
+    clustered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +225,7 @@ class FixtureResult:
     duplicate_of: str | None = None
     input: str | None = None
     wanted: str | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

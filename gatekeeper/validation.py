@@ -23,6 +23,7 @@ from gatekeeper.contract.model_faults import (
     no_fault,
     with_recordings,
 )
+from gatekeeper.contract.near_duplicates import near_duplicate_warning
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.sizes import require_few_trials
 from gatekeeper.contract.unfilled_names import unfilled_names
@@ -38,8 +39,8 @@ def validate_contracts(
     find_fault: FindFault = no_fault,
 ) -> tuple[list[str], list[Problem]]:
     """A line for each sound contract, with a warning under it where it cannot see its own
-    margin and a note for each objective that it has too few inputs to prove, and every problem
-    of the others.
+    margin or has inputs that are nearly the same, a note for each objective that it has too few
+    inputs to prove, and every problem of the others.
 
     `paths` are contract files from the repository root; none means all that the policy names.
     Raises UsageError where there is no contract at all.
@@ -79,10 +80,11 @@ def validate_contracts(
         if faults.refused:
             problems += faults.refused
             continue
-        warning = foresee(job.judgings[0]).warning
+        judging = job.judgings[0]
+        related = near_duplicate_warning(contract.fixtures, judging.counts_with)
         found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
-        warnings = [*([warning] if warning else []), *map(str, found)]
-        notes = (*objective_notes(job.judgings[0]), *limit_notes(job.judgings[0]))
+        warnings = [*filter(None, (foresee(judging).warning, related)), *map(str, found)]
+        notes = (*objective_notes(judging), *limit_notes(judging))
         lines.append(
             "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])
         )
@@ -118,6 +120,10 @@ def _line(contract: Contract, job: Job) -> str:
         if job.judgings[0].same_input
         else ""
     )
+    judging = job.judgings[0]
+    if judging.clustered:
+        units = len(contract.fixtures) - len(judging.counts_with)
+        again = f" in {units} cluster{'s' * (units != 1)}{again}"
     return (
         f"{contract.path}: {contract.name}: {len(contract.fixtures)} fixtures{again}, "
         f"{checks} checks, {contract.target.model}"

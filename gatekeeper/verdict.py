@@ -170,7 +170,13 @@ def _weigh(watch: JudgingWatch, level: tuple[float, int] | None, *, cut: bool) -
         ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
         gate = watch.judging.contract.gate
         found = paired_result(
-            evidence.pairs, watch.comparison, watch.outcomes, gate, level[0], ended
+            evidence.pairs,
+            watch.comparison,
+            watch.outcomes,
+            gate,
+            level[0],
+            ended,
+            evidence.clusters,
         )
         paired = replace(found, family=level[1])
     return Weighed(watch.judging, evidence, watch.comparison, paired, stopped, watch.drawn)

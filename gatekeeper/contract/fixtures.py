@@ -18,7 +18,7 @@ from gatekeeper.contract.positions import Document, KeyPath, parse_json, parse_y
 from gatekeeper.errors import ContractError, Problem
 
 SUFFIXES = (".jsonl", ".json", ".yaml", ".yml", ".csv")
-_OWN_KEYS = ("id", "vars", "expected", "category", "checks", "metadata", "must_pass")
+_OWN_KEYS = ("id", "vars", "expected", "category", "checks", "metadata", "must_pass", "cluster")
 _JSON_CELLS = ("vars", "checks", "metadata", "must_pass")
 
 ReadChecks = Callable[[Document, KeyPath, Any, list[Problem]], tuple[CheckSpec, ...]]
@@ -103,6 +103,7 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
         metadata=metadata if isinstance(metadata, dict) else {},
         must_pass=must_pass is True,
         position=document.position(key),
+        cluster=_label(row, "cluster", problems),
     )
     return fixture if len(problems) == before else None
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from gatekeeper.contract.clusters import cluster_meaning
 from gatekeeper.contract.model import (
     CheckSpec,
     Contract,
@@ -102,7 +103,8 @@ def check_meaning(spec: CheckSpec) -> Any:
 
 
 def fixture_meaning(fixture: Fixture) -> Any:
-    """Its input and what is expected; category and metadata only label reports."""
+    """Its input and what is expected; category and metadata only label reports, and which
+    fixtures share a cluster is a matter of all of them."""
     meaning = {
         "id": fixture.id,
         "vars": dict(fixture.vars),
@@ -153,10 +155,12 @@ def _schema_order(contract: Contract) -> list[str]:
 def contract_digest(contract: Contract) -> str:
     """The same exactly when the contract would run and judge in the same way."""
     fixtures = sorted(contract.fixtures, key=lambda fixture: fixture.id)
+    clusters = cluster_meaning(fixtures)
     return digest(
         {
             "target": target_meaning(contract.target),
             "fixtures": [fixture_meaning(fixture) for fixture in fixtures],
             "judging": judging_meaning(contract),
         }
+        | ({"clusters": clusters} if clusters else {})
     )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable
+from gatekeeper.contract.clusters import cluster_meaning
 from gatekeeper.contract.explain import nearest, schema_problems
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.identity import (
@@ -275,7 +276,9 @@ class _Loading:
         }
         digests |= {path: digest(text) for path, text in prompt.includes.items()}
         for path, fixtures in self._fixture_files.items():
-            digests[path] = digest([fixture_meaning(fixture) for fixture in fixtures])
+            clusters = cluster_meaning(fixtures)
+            rows = [fixture_meaning(fixture) for fixture in fixtures]
+            digests[path] = digest([*rows, clusters] if clusters else rows)
         for spec in all_checks(contract):
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))

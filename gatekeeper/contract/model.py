@@ -107,7 +107,8 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """One test input. `must_pass` says that it is decided by itself, too."""
+    """One test input. `must_pass` says that it is decided by itself, too. Fixtures of one
+    `cluster` are related and count as one wherever evidence is counted."""
 
     id: str
     vars: Mapping[str, Any]
@@ -117,6 +118,7 @@ class Fixture:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     must_pass: bool = False
     position: Position | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

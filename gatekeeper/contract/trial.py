@@ -31,6 +31,7 @@ class Trial:
     """One fixture x one arm x one repetition: the unit of execution.
 
     `judged_by` says whose contract asks for it: its fixtures, and in the end its checks.
+    `cluster` is that of the fixture.
     """
 
     contract: str
@@ -39,6 +40,7 @@ class Trial:
     repetition: int
     request: Request
     judged_by: JudgedBy = "head"
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

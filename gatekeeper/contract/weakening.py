@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
+from gatekeeper.contract.clusters import cluster_loosenings
 from gatekeeper.contract.identity import canonical, check_meaning, file_meaning
 from gatekeeper.contract.model import CheckSpec, Contract, Fixture
 from gatekeeper.contract.references import recording_path
@@ -25,6 +26,7 @@ def loosenings(base: Contract, head: Contract) -> tuple[str, ...]:
     return (
         *_model(base, head),
         *_fixtures(base, head),
+        *cluster_loosenings(base, head),
         *_checks("", base.checks, head.checks),
         *_objectives(base, head),
         *_gate(base, head),

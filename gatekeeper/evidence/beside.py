@@ -7,7 +7,7 @@ gate decides by another.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -45,15 +45,19 @@ _SEED = 42
 """Bootstraps are drawn alike in every run, so that a report can be made again."""
 
 
-def rate_intervals(outcomes: Sequence[Outcome]) -> dict[str, ConfidenceInterval]:
-    """One arm's success rate by each method that gives an interval for these samples."""
+def rate_intervals(
+    outcomes: Sequence[Outcome], clusters: Mapping[str, str]
+) -> dict[str, ConfidenceInterval]:
+    """One arm's success rate by each method that gives an interval for these samples. `clusters`
+    maps a fixture to the one that stands for its cluster."""
     measured = [o for o in outcomes if o.passed is not None]
     if not measured:
         return {}
     verdicts = [float(o.passed is True) for o in measured]
     fixtures: dict[str, list[bool]] = defaultdict(list)
     for outcome in measured:
-        fixtures[outcome.sample.trial.fixture].append(outcome.passed is True)
+        fixture = outcome.sample.trial.fixture
+        fixtures[clusters.get(fixture, fixture)].append(outcome.passed is True)
     passed, samples = [sum(v) for v in fixtures.values()], [len(v) for v in fixtures.values()]
     good, n = sum(passed), len(measured)
     return _given(
@@ -78,12 +82,20 @@ def cost_interval(costs: Sequence[float]) -> ConfidenceInterval | None:
 
 
 def difference_intervals(
-    both: int, broke: int, fixed: int, neither: int, drops: Sequence[float]
+    both: int,
+    broke: int,
+    fixed: int,
+    neither: int,
+    drops: Sequence[float],
+    *,
+    clustered: bool,
 ) -> dict[str, ConfidenceInterval]:
     """Head's pass rate less base's by each method, from the paired counts of fixtures and from
-    each fixture's own drop."""
+    each fixture's own drop. Newcombe's takes fixtures for independent, so that it is left out if
+    related ones count as one."""
+    newcombe = None if clustered else paired_difference_interval(both, broke, fixed, neither)
     return _given(
-        newcombe=paired_difference_interval(both, broke, fixed, neither),
+        newcombe=newcombe,
         bootstrap_fixtures=paired_bootstrap_interval([-d for d in drops], CONFIDENCE, _rng()),
     )
 
@@ -92,7 +104,7 @@ def other_tests(
     both: int, broke: int, fixed: int, neither: int, comparison: Comparison
 ) -> dict[str, float]:
     """p-values, effect sizes and the probability that head is worse, by name. Those of McNemar
-    take a fixture as one outcome on each arm, the others as its counts."""
+    take a fixture, or a cluster, as one outcome on each arm, the others as its counts."""
     n = both + broke + fixed + neither
     if n == 0:
         return {}
@@ -128,7 +140,8 @@ def visible_drop(fixtures: int, drops: Sequence[float], level: float) -> float |
     exact McNemar test with as many fixtures fixed, and as many more broken, as have the same
     variance. With one sample a fixture that is half of those that changed.
     """
-    flicker = fmean(drop * drop for drop in drops) / 2 if drops else 0.0
+    # Clusters of unequal sizes may have drops beyond 1; no more than all can flicker.
+    flicker = min(1.0, fmean(drop * drop for drop in drops) / 2) if drops else 0.0
     broken = minimum_detectable_effect(fixtures, level, POWER, flicker)
     return None if broken is None else broken - flicker
 

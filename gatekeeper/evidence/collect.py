@@ -132,7 +132,8 @@ class JudgingWatch:
             head,
             planned,
             1 - OBJECTIVE_ERROR * share,
-            self.judging.same_input,
+            self.judging.counts_with,
+            clustered=self.judging.clustered,
         )
         decided = {r.objective: r for r in self.slo or () if r.met is not None}
         self.slo = tuple(decided.get(r.objective, r) for r in results)

@@ -52,12 +52,15 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
     """A contract without a base version that has too few fixtures, or whose prompt took the
     place of one that could not be compared with it."""
     reasons = []
-    distinct = len(job.contract.fixtures) - len(job.judgings[0].same_input)
+    distinct = len(job.contract.fixtures) - len(job.judgings[0].counts_with)
     asked = policy.new_contracts.fixtures
     if job.is_new and distinct < asked:
-        found = f"{distinct:,} fixture{'s' * (distinct != 1)}"
+        found = f"{distinct:,} fixture{'s' * (distinct != 1)} with distinct inputs"
+        if job.judgings[0].clustered:
+            clusters = f"{distinct:,} cluster{'s' * (distinct != 1)}"
+            found = f"{len(job.contract.fixtures):,} fixtures in {clusters}"
         text = (
-            f"The contract is new and has {found} with distinct inputs; the base policy asks for "
+            f"The contract is new and has {found}; the base policy asks for "
             f"{asked:,} (`new_contracts.fixtures`)."
         )
         reasons.append(Reason("new_contract", text, "fail"))

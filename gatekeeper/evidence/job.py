@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import NamedTuple
 
 from gatekeeper.checks.judge import Judge, prepare
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import AffectedBy
+from gatekeeper.contract.clusters import clusters_of, count_as_one, members_of
 from gatekeeper.contract.identity import canonical, contract_digest, params_meaning, target_digest
 from gatekeeper.contract.model import Contract, Fixture, Target
 from gatekeeper.contract.policy import Policy
@@ -43,7 +44,8 @@ class Judging:
     then head alone is judged. `unpaired` fixtures have no base arm and are not compared.
     `unanswerable` ones have no head arm; what head would have answered to them is unknown, so
     it may speak for head or against it. `same_input` maps a fixture to the earlier one whose
-    input it repeats. `trusted` says that the rules are those of the base branch.
+    input it repeats, `counts_with` to the one that stands for its unit: its input, or its cluster.
+    `trusted` says that the rules are those of the base branch.
     """
 
     by: JudgedBy
@@ -56,6 +58,16 @@ class Judging:
     same_input: Mapping[str, str]
     judge: Judge
     trusted: bool = False
+    counts_with: Mapping[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        units = count_as_one(self.same_input, clusters_of(self.contract.fixtures))
+        object.__setattr__(self, "counts_with", units)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether related fixtures count as one, so that there are fewer units than inputs."""
+        return len(self.counts_with) > len(self.same_input)
 
     @property
     def unknown_on_head(self) -> tuple[str, ...]:
@@ -91,14 +103,15 @@ class Judging:
         planned.update(dict.fromkeys(self.unanswerable, rounds))
         return planned
 
-    def inputs(self) -> Mapping[str, Sequence[str]]:
-        """The fixtures of each distinct input that both arms can take, by the first of them."""
+    def units(self) -> Mapping[str, Sequence[str]]:
+        """The fixtures of each unit that both arms can take, by the one that stands for it."""
         apart = {*self.unpaired, *self.unanswerable}
-        members: dict[str, list[str]] = defaultdict(list)
-        for fixture in self.contract.fixtures:
-            if fixture.id not in apart:
-                members[self.same_input.get(fixture.id, fixture.id)].append(fixture.id)
-        return members
+        compared = [f.id for f in self.contract.fixtures if f.id not in apart]
+        return members_of(self.counts_with, compared)
+
+    def inputs_of(self, fixtures: Sequence[str]) -> Sequence[Sequence[str]]:
+        """The fixtures by the input that they share."""
+        return tuple(members_of(self.same_input, fixtures).values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,12 @@ from gatekeeper.slo.objectives import decide
 from gatekeeper.stats.betting import bounded_mean_interval
 from gatekeeper.stats.gaffke import inputs_needed, proven_side
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import clustered_mean_interval, quantile_bounds, rate_interval
+from gatekeeper.stats.intervals import (
+    clustered_mean_interval,
+    clustered_rate_interval,
+    quantile_bounds,
+    rate_interval,
+)
 
 
 def slo_results(
@@ -31,7 +36,9 @@ def slo_results(
     head: Sequence[Outcome],
     planned: Mapping[str, int],
     confidence: float = 0.95,
-    same_input: Mapping[str, str] | None = None,
+    counts_with: Mapping[str, str] | None = None,
+    *,
+    clustered: bool = False,
 ) -> tuple[SloResult, ...]:
     """Each objective that the contract sets, in its order.
 
@@ -39,7 +46,8 @@ def slo_results(
     each input should have, by fixture: what is missing could have been anything. `confidence`
     is that with which all decisions hold together: the objectives share the rest in equal parts
     (Bonferroni), and who looks several times must ask for more.
-    `same_input` maps a fixture to the earlier one whose input it repeats.
+    `counts_with` maps a fixture to the one that stands for its unit, its input or its cluster;
+    `clustered` says that units may be clusters of several inputs.
     """
     if not contract.slo:
         return ()
@@ -50,10 +58,12 @@ def slo_results(
         drawn = _Drawn(
             [o for o in head if o.sample.trial.fixture in about],
             {fixture: count for fixture, count in planned.items() if fixture in about},
-            same_input or {},
+            counts_with or {},
             each,
+            clustered,
         )
-        results.append(replace(_result(objective, drawn), default=objective.default))
+        found = replace(_result(objective, drawn), default=objective.default, clustered=clustered)
+        results.append(found)
     return tuple(results)
 
 
@@ -87,10 +97,10 @@ def concerned(
     return [o for o in outcomes if o.sample.trial.fixture in about]
 
 
-def distinct_inputs(contract: Contract, objective: Objective, same_input: Mapping[str, str]) -> int:
-    """How many different inputs the objective is about."""
+def count_units(contract: Contract, objective: Objective, counts_with: Mapping[str, str]) -> int:
+    """How many units the objective is about: different inputs, or clusters of them."""
     about = _fixtures(contract, objective)
-    return len({same_input.get(fixture, fixture) for fixture in about})
+    return len({counts_with.get(fixture, fixture) for fixture in about})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +110,24 @@ class _Drawn:
 
     outcomes: Sequence[Outcome]
     planned: Mapping[str, int]
-    same_input: Mapping[str, str]
+    counts_with: Mapping[str, str]
     confidence: float
+    clustered: bool = False
 
     def inputs(self, amount: Callable[[Outcome], float | None]) -> list[tuple[float, int, int]]:
-        """The sum of the known amounts of each distinct input, how many there are, and how many
-        there should be. Drawing an input again says nothing new about the others."""
+        """The sum of the known amounts of each unit, how many there are, and how many there
+        should be. Drawing an input again says nothing new about the others, and neither does a
+        related one."""
         total: dict[str, float] = defaultdict(float)
         known: Counter[str] = Counter()
         wanted: Counter[str] = Counter()
         for fixture, count in self.planned.items():
-            wanted[self.same_input.get(fixture, fixture)] += count
+            wanted[self.counts_with.get(fixture, fixture)] += count
         for outcome in self.outcomes:
             value = amount(outcome)
             if value is not None:
                 fixture = outcome.sample.trial.fixture
-                key = self.same_input.get(fixture, fixture)
+                key = self.counts_with.get(fixture, fixture)
                 total[key] += value
                 known[key] += 1
         return [(total[key], known[key], max(wanted[key], known[key])) for key in wanted]
@@ -153,10 +165,13 @@ def _result(objective: Objective, drawn: _Drawn) -> SloResult:
 
 
 def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
-    """Shown with Wilson's interval over the samples; decided by Gaffke's over inputs."""
+    """Shown with Wilson's interval over the samples, or over clusters if there are some; decided
+    by Gaffke's over units."""
     inputs = drawn.inputs(flag_of(objective))
     hits, samples, wanted, most = _counts(inputs)
     shown = rate_interval(sum(hits), sum(samples))
+    if drawn.clustered:
+        shown = clustered_rate_interval(hits, samples)
 
     def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
         n = sum(samples)

@@ -138,18 +138,29 @@ def fixture_result(
         duplicate_of=duplicate_of,
         input=_variables(fixture) if after is False else None,
         wanted=_as_text(fixture.expected) if after is False else None,
+        cluster=fixture.cluster,
     )
 
 
 def arm_result(
-    target: Target, arm: Arm, outcomes: Sequence[Outcome], fixtures: Sequence[FixtureResult]
+    target: Target,
+    arm: Arm,
+    outcomes: Sequence[Outcome],
+    fixtures: Sequence[FixtureResult],
+    clusters: Mapping[str, str] | None = None,
 ) -> ArmResult:
-    """One arm's counts, rate with interval, latency and cost. Unmeasured samples count nowhere."""
+    """One arm's counts, rate with interval, latency and cost. Unmeasured samples count nowhere.
+
+    `clusters` maps a fixture to the one that stands for its cluster; the rate's interval is then
+    over clusters. None means that there is none.
+    """
     mine = [o for o in outcomes if o.sample.trial.arm == arm]
     verdicts = [o.passed for o in mine if o.passed is not None]
     passed = sum(verdicts)
     settled = [f.base_passed if arm == "base" else f.head_passed for f in fixtures]
     costs = _known(o.sample.completion.cost_usd for o in mine if o.sample.completion)
+    intervals = rate_intervals(mine, clusters or {})
+    by_unit = intervals.get("clustered")
     return ArmResult(
         model=target.model,
         prompt_path=target.prompt.path,
@@ -160,10 +171,10 @@ def arm_result(
         fixtures_passed=sum(s is True for s in settled),
         fixtures=sum(s is not None for s in settled),
         success_rate=passed / len(verdicts) if verdicts else None,
-        interval=rate_interval(passed, len(verdicts)),
+        interval=rate_interval(passed, len(verdicts)) if clusters is None else by_unit,
         latency_p95_ms=quantile(latencies(mine), 0.95),
         cost_per_call_usd=math.fsum(costs) / len(costs) if costs else None,
-        intervals=rate_intervals(mine),
+        intervals=intervals,
         latency_interval=latency_interval(latencies(mine)),
         cost_interval=cost_interval(costs),
         prompt_digest=digest(prompt_meaning(target.prompt)),

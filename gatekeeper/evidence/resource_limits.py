@@ -35,7 +35,7 @@ def limit_results(
     contract: Contract,
     outcomes: Sequence[Outcome],
     level: float | None,
-    same_input: Mapping[str, str],
+    counts_with: Mapping[str, str],
     *,
     complete: bool,
 ) -> tuple[LimitResult, ...]:
@@ -43,7 +43,7 @@ def limit_results(
 
     Args:
         level: That of the suite's comparison, of which the limits take their share of alpha.
-        same_input: The earlier fixture whose input a fixture repeats: both are one unit.
+        counts_with: The fixture that stands for the unit of another: its input, or its cluster.
         complete: Whether every sample is there that is planned. If the suite's answer ended
             sampling before, no limit is exceeded: the moment was chosen by the samples.
     """
@@ -51,7 +51,7 @@ def limit_results(
         return ()
     own = limit_level(contract, level)
     return tuple(
-        _result(limit, outcomes, own, same_input, complete=complete)
+        _result(limit, outcomes, own, counts_with, complete=complete)
         for limit in contract.gate.limits
     )
 
@@ -99,7 +99,7 @@ def _percent(share: float | None) -> str:
 def _why_open(result: LimitResult) -> str:
     if result.inputs < result.inputs_needed:
         return (
-            f"{result.inputs:,} distinct inputs are too few to tell; it takes "
+            f"{result.inputs:,} independent inputs are too few to tell; it takes "
             f"{result.inputs_needed:,}"
         )
     return "that can be chance"
@@ -107,7 +107,7 @@ def _why_open(result: LimitResult) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Units:
-    """The amounts of each distinct input on both arms.
+    """The amounts of each unit, a distinct input or a cluster, on both arms.
 
     `inputs` are those that were asked of both arms, `lost` says that calls had no answer, `whole`
     that the amount is known of every answered call.
@@ -124,12 +124,12 @@ def _result(
     limit: ResourceLimit,
     outcomes: Sequence[Outcome],
     level: float,
-    same_input: Mapping[str, str],
+    counts_with: Mapping[str, str],
     *,
     complete: bool,
 ) -> LimitResult:
     measure = _MEASURED[limit.name]
-    measured = _units(outcomes, measure, same_input)
+    measured = _units(outcomes, measure, counts_with)
     needed = measure.fixtures
     result = LimitResult(
         limit.name, limit.most, None, None, None, None, level, measured.inputs, needed, "open"
@@ -145,8 +145,8 @@ def _result(
         return result
     kindest = harshest = rise
     if measured.lost:
-        kindest = _filled(limit, outcomes, level, same_input, kindly=True) or rise
-        harshest = _filled(limit, outcomes, level, same_input, kindly=False) or rise
+        kindest = _filled(limit, outcomes, level, counts_with, kindly=True) or rise
+        harshest = _filled(limit, outcomes, level, counts_with, kindly=False) or rise
     enough = measured.inputs >= needed
     if enough and kindest.exceeds:
         return replace(result, low=kindest.low, p_value=kindest.p_value, found="exceeded")
@@ -167,7 +167,7 @@ def _filled(
     limit: ResourceLimit,
     outcomes: Sequence[Outcome],
     level: float,
-    same_input: Mapping[str, str],
+    counts_with: Mapping[str, str],
     *,
     kindly: bool,
 ) -> Rise | None:
@@ -182,13 +182,13 @@ def _filled(
         "base": slow if kindly else quick,
         "head": quick if kindly else slow,
     }
-    return _rise(limit, _units(outcomes, measure, same_input, lost), level, measure)
+    return _rise(limit, _units(outcomes, measure, counts_with, lost), level, measure)
 
 
 def _units(
     outcomes: Sequence[Outcome],
     measure: Measure,
-    same_input: Mapping[str, str],
+    counts_with: Mapping[str, str],
     lost: Mapping[Arm, float] | None = None,
 ) -> _Units:
     """`lost` is what calls without an answer are taken to have needed; None leaves them out.
@@ -201,7 +201,7 @@ def _units(
     missing = unknown = False
     for outcome in outcomes:
         trial = outcome.sample.trial
-        key = same_input.get(trial.fixture, trial.fixture)
+        key = counts_with.get(trial.fixture, trial.fixture)
         value = _amount(outcome, measure.amount)
         is_lost = outcome.sample.completion is None
         if value is not None or (is_lost and measure.quantile is not None):

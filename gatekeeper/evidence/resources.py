@@ -1,4 +1,5 @@
-"""What a call takes on head against base: cost, tokens, latency, paired by fixture. Pure."""
+"""What a call takes on head against base: cost, tokens, latency, paired by fixture or cluster of
+related ones. Pure."""
 
 from __future__ import annotations
 
@@ -58,13 +59,16 @@ def resource_changes(outcomes: Sequence[Outcome]) -> tuple[ResourceChange, ...]:
 def _paired(
     outcomes: Sequence[Outcome], amount: Callable[[Completion], float | None]
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """The known amounts of each fixture that has some on both arms."""
-    values: dict[str, dict[Arm, list[float]]] = defaultdict(lambda: {"base": [], "head": []})
+    """The known amounts of each fixture, or cluster, that has some on both arms."""
+    values: dict[tuple[bool, str], dict[Arm, list[float]]] = defaultdict(
+        lambda: {"base": [], "head": []}
+    )
     for outcome in outcomes:
         completion = outcome.sample.completion
         value = amount(completion) if completion else None
         if value is not None:
             trial = outcome.sample.trial
-            values[trial.fixture][trial.arm].append(value)
+            unit = trial.cluster is not None, trial.cluster or trial.fixture
+            values[unit][trial.arm].append(value)
     both = [arms for arms in values.values() if arms["base"] and arms["head"]]
     return [arms["base"] for arms in both], [arms["head"] for arms in both]

@@ -40,18 +40,18 @@ def burns(judging: Judging, outcomes: Sequence[Outcome]) -> dict[str, Burn]:
 def _good(
     objective: Objective, judging: Judging, outcomes: Sequence[Outcome]
 ) -> ConfidenceInterval | None:
-    """Over inputs: what comes after the merge are other inputs, and samples of one are alike."""
+    """Over units: what comes after the merge are other inputs, and samples of one are alike."""
     known: dict[str, list[bool]] = defaultdict(list)
     for outcome in outcomes:
         trial = outcome.sample.trial
         good = is_good(objective, outcome)
         if trial.arm == "head" and good is not None:
-            known[judging.same_input.get(trial.fixture, trial.fixture)].append(good)
+            known[judging.counts_with.get(trial.fixture, trial.fixture)].append(good)
     return gaffke_interval([fmean(each) for each in known.values()], 0.0, 1.0)
 
 
 def _p_better(objective: Objective, judging: Judging, outcomes: Sequence[Outcome]) -> float | None:
-    """One-sided, by the sign-flip test over distinct inputs: how many more events were bad on
+    """One-sided, by the sign-flip test over distinct units: how many more events were bad on
     base. What could not be measured counts against head."""
     if judging.base is None:
         return None
@@ -62,7 +62,7 @@ def _p_better(objective: Objective, judging: Judging, outcomes: Sequence[Outcome
         worst = trial.arm == "head" if good is None else not good
         bad[trial.fixture, trial.repetition, trial.arm] = worst
     fewer: dict[str, int] = {}
-    for key, fixtures in judging.inputs().items():
+    for key, fixtures in judging.units().items():
         pairs = [
             (before, bad[fixture, repetition, "head"])
             for (fixture, repetition, arm), before in bad.items()

@@ -12,7 +12,7 @@ from gatekeeper.evidence.job import Judging
 from gatekeeper.evidence.must_pass import must_pass_results
 from gatekeeper.evidence.objectives import slo_results, standing, undecided
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, fixture_results
-from gatekeeper.evidence.pairs import Pairs, count_pairs
+from gatekeeper.evidence.pairs import Pairs, count_clusters, count_pairs
 from gatekeeper.evidence.resource_limits import limit_results
 from gatekeeper.evidence.spending import Burn, burns
 from gatekeeper.resource_result import LimitResult
@@ -21,7 +21,8 @@ from gatekeeper.result import ArmResult, FixtureResult, MustPassResult, SloResul
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`pairs` is None where there is nothing to compare with."""
+    """`pairs` is None where there is nothing to compare with; `clusters` too where related
+    fixtures do not count as one."""
 
     contract: Contract
     base: ArmResult | None
@@ -32,6 +33,7 @@ class Evidence:
     burns: Mapping[str, Burn] = field(default_factory=dict)
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
+    clusters: Pairs | None = None
 
 
 def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
@@ -48,11 +50,13 @@ def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
     )
     # A fixture that the base prompt cannot take is judged, but not compared.
     comparable = [fixture for fixture in fixtures if fixture.id not in judging.unpaired]
+    units = judging.counts_with if judging.clustered else None
     return Evidence(
         contract=judging.contract,
-        base=arm_result(judging.base, "base", outcomes, fixtures) if judging.base else None,
-        head=arm_result(judging.head, "head", outcomes, fixtures),
+        base=arm_result(judging.base, "base", outcomes, fixtures, units) if judging.base else None,
+        head=arm_result(judging.head, "head", outcomes, fixtures, units),
         pairs=count_pairs(comparable) if judging.base else None,
+        clusters=count_clusters(comparable, units) if judging.base and units else None,
         slo=_objectives(watch, stopped=stopped),
         fixtures=tuple(fixtures),
         burns=burns(judging, outcomes),
@@ -60,7 +64,7 @@ def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
             judging.contract, outcomes, watch.level, complete=watch.drawn or not stopped
         ),
         limits=limit_results(
-            judging.contract, outcomes, watch.level, judging.same_input, complete=watch.drawn
+            judging.contract, outcomes, watch.level, judging.counts_with, complete=watch.drawn
         ),
     )
 
@@ -75,7 +79,13 @@ def _objectives(watch: JudgingWatch, *, stopped: bool) -> tuple[SloResult, ...]:
         if stopped
         else judging.planned_on_head(judging.contract.sampling.samples)
     )
-    results = slo_results(judging.contract, head, planned, same_input=judging.same_input)
+    results = slo_results(
+        judging.contract,
+        head,
+        planned,
+        counts_with=judging.counts_with,
+        clustered=judging.clustered,
+    )
     if watch.slo is not None:
         return tuple(map(_shown, watch.slo, results))
     return undecided(results) if stopped else results

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.evidence.fixture_reasons import broken_for_sure, has_broken
+from gatekeeper.evidence.unit_words import compared_units
 from gatekeeper.reports import figures
 from gatekeeper.reports.harmless import code, prose
 from gatekeeper.reports.order import by_severity, worst_reasons
@@ -170,7 +171,7 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
     # By majority a fixture may stay what it was while fewer of its samples pass.
     if not (paired.broke or paired.fixed or paired.unknown or paired.difference):
         early = ended_early(paired)
-        on = f"any of {figures.count(paired.fixtures, 'fixture')}"
+        on = f"any of {compared_units(paired)}"
         return f"did **not change** on {on}{f'; {early}' if early else ''}."
     found = "shows **no sure change**"
     if is_significant(paired):

@@ -103,6 +103,8 @@ def _case(fixture: FixtureResult, contract: ContractResult, limit: int) -> _Case
             properties[arm] = str(tally)
     if fixture.duplicate_of is not None:
         properties["duplicate_of"] = fixture.duplicate_of
+    if fixture.cluster is not None:
+        properties["cluster"] = fixture.cluster
     case = _Case(fixture.id, contract, **properties)
     if fixture.category:
         case.category = xml_text(fixture.category)

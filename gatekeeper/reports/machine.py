@@ -162,6 +162,7 @@ def _slo(slo: SloResult) -> dict[str, Any]:
         "inputs": slo.inputs,
         "inputs_needed": slo.inputs_needed,
         "default": slo.default,
+        "clustered": slo.clustered,
     }
 
 
@@ -221,6 +222,7 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
             }
             for found in paired.resources
         ],
+        "clusters": asdict(paired.clusters) if paired.clusters else None,
     }
 
 
@@ -290,6 +292,7 @@ def _fixture(fixture: FixtureResult) -> dict[str, Any]:
         "errors": list(fixture.errors),
         "outputs": {"base": outputs.base, "head": outputs.head},
         "duplicate_of": fixture.duplicate_of,
+        "cluster": fixture.cluster,
     }
 
 

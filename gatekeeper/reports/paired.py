@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gatekeeper.evidence.unit_words import changed_clusters, compared_units, unit_noun
 from gatekeeper.reports import figures
 from gatekeeper.result import ArmResult, PairedResult, UnderBase
 
@@ -84,19 +85,22 @@ def fixtures_wanted(paired: PairedResult) -> str:
     """How many fixtures it takes, where nothing was found and there are fewer; empty otherwise."""
     needed = paired.fixtures_needed
     answered = is_significant(paired) or paired.stopped == "not_worse"
-    if needed is None or needed <= paired.fixtures or answered:
+    if needed is None or needed <= paired.units or answered:
         return ""
     margin = "the contract's margin"
     if paired.margin is not None:
         margin = figures.size_in_points(paired.margin)
     others = paired.family - 1
     together = f", judged together with {figures.count(others, 'other')}" if others else ""
-    return f"{figures.count(needed, 'fixture')} would show a drop of {margin}{together}"
+    units = figures.count(needed, unit_noun(clustered=paired.clusters is not None))
+    return f"{units} would show a drop of {margin}{together}"
 
 
 def counts(paired: PairedResult) -> str:
     """`9 broke, 0 fixed; sure after 9 of 100 fixtures`: what was seen, and of how much."""
     text = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
+    if paired.clusters:
+        text += f" ({changed_clusters(paired.clusters)})"
     early = ended_early(paired)
     if early and not paired.rounds:
         # The fixtures that were not drawn are unknown as well, but for want of need.
@@ -126,7 +130,7 @@ def deciding_test(paired: PairedResult) -> str:
     """The test that decides, its level, and how many comparisons of the run share alpha."""
     of = paired.family
     shared = f", by Holm over {of:,} comparisons" if of > 1 else ""
-    inputs = figures.count(paired.fixtures, "distinct input")
+    inputs = compared_units(paired, "distinct input")
     return f"{paired.method} on {inputs}, level {paired.alpha:.3g}{shared}"
 
 

@@ -77,6 +77,7 @@ def _outcome(line: str, place: str) -> Outcome:
                 _text(row, "model"), (Message("user", _text(row, "request")),), {}, None, 0
             ),
             judged_by=row["judged_by"],
+            cluster=None if row.get("cluster") is None else _text(row, "cluster"),
         )
         checks = tuple(
             Judgement(_text(c, "check"), _passed(c), _text(c, "message"), c["severity"], _score(c))

@@ -24,6 +24,8 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
     return {
         "contract": trial.contract,
         "fixture": trial.fixture,
+        # Left out for the many fixtures that have none.
+        **({} if trial.cluster is None else {"cluster": trial.cluster}),
         "arm": trial.arm,
         "judged_by": trial.judged_by,
         "repetition": trial.repetition,

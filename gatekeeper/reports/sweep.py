@@ -89,7 +89,7 @@ def said_of_pairs(result: SweepResult) -> str:
 
 def visible_drop(result: SweepResult) -> str:
     """What this sweep could not have seen."""
-    on = f"{figures.count(result.inputs, 'distinct input')}"
+    on = figures.count(result.inputs, "cluster" if result.clustered else "distinct input")
     if result.visible is None:
         return f"On {on} no difference between two settings could have been found."
     return (

@@ -102,7 +102,8 @@ def standing(slo: SloResult, contract: ContractResult) -> str:
         return "open: stopped early"
     needed = slo.inputs_needed
     if needed is not None and slo.inputs < needed:
-        return f"open: needs {needed:,} inputs, has {slo.inputs:,}"
+        units = "clusters" if slo.clustered else "inputs"
+        return f"open: needs {needed:,} {units}, has {slo.inputs:,}"
     return "open: could be chance"
 
 

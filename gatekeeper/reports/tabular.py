@@ -159,6 +159,7 @@ def _fixture(result: GateResult, contract: str, judged_by: JudgedBy, fixture: Fi
         "base_output": fixture.base_output,
         "head_output": fixture.head_output,
         "duplicate_of": fixture.duplicate_of,
+        "cluster": fixture.cluster,
     }
 
 
@@ -232,6 +233,7 @@ FIXTURES = Table(
         "base_output": "text",
         "head_output": "text",
         "duplicate_of": "text",
+        "cluster": "text",
     },
     _fixture_rows,
 )

@@ -5,15 +5,18 @@ number of samples. The fixtures come in a random order, the same in every repeti
 of a fixture are next to each other, so that a drift of the provider hits both alike and a prompt
 prefix that both share stays in the provider's cache; which of the two goes first is drawn anew for
 every pair. If one arm always went first, anything of period two on the provider's side, such as
-one bad replica of two, would look like a difference between the arms.
+one bad replica of two, would look like a difference between the arms. Fixtures of one cluster are
+neighbours as well: they are looked at when the last of them is drawn, and a large cluster must not
+come later for that.
 
 Two rules keep a pull request from choosing its order:
 
 1. The seed is drawn when the run is planned (`new_order_seed`), after the commits are made. It is
    not secret afterwards: `result.json` has it.
-2. A place depends on the seed and on what is sent to the models, and on nothing else of the
-   files. So a seed that is used again for the same requests (sampling/cache.py) gives the same
-   order, however the file of fixtures is sorted and whatever the fixtures are called.
+2. A place depends on the seed, on what is sent to the models and on which fixtures share a
+   cluster, and on nothing else of the files. So a seed that is used again for the same requests
+   (sampling/cache.py) gives the same order, however the file of fixtures is sorted and whatever
+   the fixtures are called.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from gatekeeper.contract.clusters import count_as_one, members_of
 from gatekeeper.contract.identity import digest, request_digest
 from gatekeeper.contract.trial import Arm, Trial
 
@@ -46,15 +50,33 @@ def in_order(trials: Sequence[Trial], seed: str) -> tuple[Trial, ...]:
             asked[trial.fixture][trial.arm] = f"{request.model} {sent}"
     inputs = {fixture: digest(arms) for fixture, arms in asked.items()}
     places = {name: _draw(seed, "fixture", name) for name in set(inputs.values())}
+    unit_places = _unit_places(trials, inputs, seed)
 
-    def place(trial: Trial) -> tuple[int, bytes, str, bool]:
+    def place(trial: Trial) -> tuple[int, bytes, bytes, str, bool]:
         name = inputs[trial.fixture]
         # Fixtures that share a request draw the same, so their one call keeps its place.
         head_first = bool(_draw(seed, f"arms {trial.repetition}", name)[0] & 1)
         second = (trial.arm == "head") != head_first
-        return trial.repetition, places[name], trial.fixture, second
+        unit = unit_places.get(trial.fixture, places[name])
+        return trial.repetition, unit, places[name], trial.fixture, second
 
     return tuple(sorted(trials, key=place))
+
+
+def _unit_places(trials: Sequence[Trial], inputs: Mapping[str, str], seed: str) -> dict[str, bytes]:
+    """The place of each unit of several inputs, by fixture."""
+    clusters = {trial.fixture: trial.cluster for trial in trials if trial.cluster is not None}
+    if not clusters:
+        return {}
+    first: dict[str, str] = {}
+    same = {fixture: first.setdefault(name, fixture) for fixture, name in inputs.items()}
+    repeats = {fixture: other for fixture, other in same.items() if fixture != other}
+    places: dict[str, bytes] = {}
+    for members in members_of(count_as_one(repeats, clusters), list(inputs)).values():
+        names = sorted({inputs[fixture] for fixture in members})
+        if len(names) > 1:
+            places |= dict.fromkeys(members, _draw(seed, "cluster", digest(names)))
+    return places
 
 
 def _draw(seed: str, purpose: str, name: str) -> bytes:

@@ -83,6 +83,7 @@ def plan_trials(
                 repetition=repetition,
             ),
             judged_by=judged_by,
+            cluster=fixture.cluster,
         )
         for repetition in range(contract.sampling.samples)
         for fixture in fixtures

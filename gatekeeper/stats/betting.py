@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper.stats.arguments import require_inside, require_numbers
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -25,11 +25,12 @@ _HALVINGS = 14
 
 
 def not_worse_capital(
-    differences: Sequence[int] | NDArray[np.int8], margin: float
+    differences: Sequence[int] | NDArray[np.signedinteger[Any]] | NDArray[np.float64],
+    margin: float,
 ) -> NDArray[np.float64]:
     """The capital after each pair of one who bets, from 1 on, that the mean drop is below
     `margin`. `differences` has one entry a fixture in random order: 1 where it broke, -1
-    where it was fixed, 0 where it stayed.
+    where it was fixed, 0 where it stayed; of several fixtures that count as one, their mean.
 
     If the mean drop is `margin` or more, every bet is fair or worse, and the chance that the
     capital *ever* reaches 1/alpha is at most alpha (Ville 1939), at whatever pair one looks.
@@ -76,7 +77,9 @@ def _refuted_below(losses: Sequence[float], needed: float) -> float:
     return low
 
 
-def _log_capital(losses: Sequence[float] | NDArray[np.int8], margin: float) -> NDArray[np.float64]:
+def _log_capital(
+    losses: Sequence[float] | NDArray[np.signedinteger[Any]] | NDArray[np.float64], margin: float
+) -> NDArray[np.float64]:
     """The logarithm of the capital after each of the `losses`, none above 1, of one who bets that
     their mean is below `margin`."""
     import numpy as np

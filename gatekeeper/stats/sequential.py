@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gatekeeper.stats.arguments import require_inside
 from gatekeeper.stats.betting import not_worse_capital
@@ -38,9 +38,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Differences = NDArray[np.int8]
+    Differences = NDArray[np.signedinteger[Any]]
     """Base passed less head passed: 1, 0 or -1 for each (fixture, round), fixtures in the
-    order in which they are first drawn."""
+    order in which they are first drawn. Where related fixtures count as one unit it is the total
+    of each unit."""
+    Sizes = NDArray[np.int64]
+    """How many fixtures each unit has. None stands for one each."""
 
 Stop = Literal["regressed", "not_worse", "exhausted"]
 
@@ -96,10 +99,10 @@ class Evaluation:
 class SequentialTest:
     """The test of one comparison, planned before its first sample.
 
-    `fixtures` distinct inputs get up to `rounds` pairs of samples. `level` is the chance of a
-    false alarm; `alpha` that of saying "not worse" of a drop of `margin` or more: the
-    same, unless several comparisons share the level. Not `early`, it looks once, at the end,
-    and is the fixed sign-flip test.
+    `fixtures` distinct inputs, or units of related ones, get up to `rounds` pairs of samples.
+    `level` is the chance of a false alarm; `alpha` that of saying "not worse" of a drop of
+    `margin` or more: the same, unless several comparisons share the level. Not `early`, it looks
+    once, at the end, and is the fixed sign-flip test.
     """
 
     fixtures: int
@@ -122,7 +125,9 @@ class SequentialTest:
         """The boundary of the first round."""
         return walk_boundary(self.fixtures, WALK_SHARE * self.level)
 
-    def after_pairs(self, kindest: Differences, harshest: Differences) -> tuple[Stop, int] | None:
+    def after_pairs(
+        self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
+    ) -> tuple[Stop, int] | None:
         """The first decision within the first round, and after how many pairs it falls.
 
         Both hold the difference of each fixture drawn so far, and are the same unless samples
@@ -131,12 +136,14 @@ class SequentialTest:
         if not self.early or not len(kindest):
             return None
         worse = first_crossing(self.walk, kindest)
-        safe = self._bet_won(harshest)
+        safe = self._bet_won(harshest, sizes)
         if worse is not None and (safe is None or worse <= safe):
             return "regressed", worse
         return None if safe is None else ("not_worse", safe)
 
-    def after_round(self, kindest: Differences, harshest: Differences) -> Stop | None:
+    def after_round(
+        self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
+    ) -> Stop | None:
         """The decision at the end of a round, from arrays of shape (fixtures, rounds so far);
         None where sampling goes on. To be asked at each round until it has decided."""
         look = next((look for look in self.looks if look.rounds == kindest.shape[1]), None)
@@ -145,7 +152,7 @@ class SequentialTest:
         last = self._is_last(kindest)
         if self._rejects(kindest, self.level * (1.0 if last else look.spent)):
             return "regressed"
-        if self._not_worse(harshest, look):
+        if self._not_worse(harshest, look, sizes):
             return "not_worse"
         return "exhausted" if last else None
 
@@ -189,7 +196,9 @@ class SequentialTest:
             p = self._joint_p_value(reached)
         return Evaluation(False, min(1.0, max(p / share, math.nextafter(level, 1))))
 
-    def nearness(self, kindest: Differences, harshest: Differences) -> tuple[float, float]:
+    def nearness(
+        self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
+    ) -> tuple[float, float]:
         """How near the pairs of the first round have come to "regressed" and to "not_worse",
         from 0 to 1: the broken fixtures out of those that the boundary asks for by now, and the
         capital on a logarithmic scale. For whoever waits; it decides nothing.
@@ -198,18 +207,26 @@ class SequentialTest:
         worse = min(1.0, broke / int(self.walk.fewest[changed]))
         if not 0 < self.margin < 1 or not len(harshest):
             return worse, 0.0
-        capital = float(not_worse_capital(harshest, self.margin)[-1])
+        drops = harshest if sizes is None else harshest / sizes
+        capital = float(not_worse_capital(drops, self.margin)[-1])
         won = math.log(max(1.0, capital)) / -math.log(BETTING_SHARE * self.alpha)
         return worse, min(1.0, won)
 
-    def _bet_won(self, harshest: Differences) -> int | None:
-        """After how many pairs the e-process says that head is not worse by the margin."""
+    def _bet_won(self, harshest: Differences, sizes: Sizes | None) -> int | None:
+        """After how many pairs the e-process says that head is not worse by the margin.
+
+        Each unit counts alike in the bet. What was seen over all their fixtures must agree, or a
+        large unit that broke would be passed over for many small ones."""
         if not 0 < self.margin < 1:
             return None
         import numpy as np
 
-        capital = not_worse_capital(harshest, self.margin)
-        won = np.flatnonzero(capital >= 1 / (BETTING_SHARE * self.alpha))
+        drops = harshest if sizes is None else harshest / sizes
+        reached = not_worse_capital(drops, self.margin) >= 1 / (BETTING_SHARE * self.alpha)
+        if sizes is not None:
+            seen = np.cumsum(harshest) < self.margin * np.cumsum(sizes)
+            reached = np.logical_or.accumulate(reached) & seen
+        won = np.flatnonzero(reached)
         return int(won[0]) + 1 if len(won) else None
 
     def _is_last(self, drawn: Differences) -> bool:
@@ -233,11 +250,16 @@ class SequentialTest:
         earlier = [look.spent for look in self.looks if look.rounds < rounds]
         return self.level * max(earlier, default=WALK_SHARE)
 
-    def _not_worse(self, drawn: Differences, look: Look) -> bool:
+    def _not_worse(self, drawn: Differences, look: Look, sizes: Sizes | None) -> bool:
         if not self.early:
             return False
         level = (1 - BETTING_SHARE) * look.own * self.alpha
-        return not_worse(drawn.mean(axis=1), self.margin, level, self.alpha)
+        drops = drawn.mean(axis=1)
+        if sizes is not None:
+            if drops.sum() >= self.margin * sizes.sum():
+                return False
+            drops = drops / sizes
+        return not_worse(drops, self.margin, level, self.alpha)
 
     def _enough(self, drawn: Differences) -> bool:
         """Whether more rounds would hardly sharpen the estimate of the mean difference.
@@ -257,7 +279,7 @@ class SequentialTest:
     def _joint_p_value(self, drawn: Differences) -> float:
         """The stage-wise p-value over ways to choose the signs: every way where few fixtures
         changed, else many drawn at random, always the same ones, and the one observed."""
-        if drawn.shape[1] == 1:
+        if drawn.shape[1] == 1 and bool((abs(drawn) <= 1).all()):
             changed, broke = int((drawn != 0).sum()), int((drawn > 0).sum())
             return walk_p_value(self.walk, changed, broke)
         signs, paths = _signs(drawn)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper.stats.arguments import require_count, require_inside
 from gatekeeper.stats.critical import critical_counts
@@ -59,7 +59,9 @@ def walk_boundary(fixtures: int, level: float) -> Walk:
     return _walk(fixtures, low)
 
 
-def first_crossing(walk: Walk, differences: Sequence[int] | NDArray[np.int8]) -> int | None:
+def first_crossing(
+    walk: Walk, differences: Sequence[int] | NDArray[np.signedinteger[Any]]
+) -> int | None:
     """After how many pairs the boundary is crossed; None where it is not.
 
     `differences` has one entry a fixture in the order drawn: above 0 it broke, below 0 it was

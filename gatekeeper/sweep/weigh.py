@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from gatekeeper.contract.clusters import clusters_of, count_as_one
 from gatekeeper.contract.model import Contract
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.evidence.outcomes import arm_result, by_fixture, duplicates, fixture_results
@@ -32,8 +33,8 @@ Passes = Mapping[tuple[str, int], bool]
 @dataclass(frozen=True, slots=True)
 class PairOfSettings:
     """Two settings by their number. `difference` is the second's pass rate less the first's, the
-    mean over `inputs` distinct inputs measured under both; `p_value` is two-sided, `adjusted` by
-    Holm over all pairs."""
+    mean over `inputs` distinct inputs, or clusters, measured under both; `p_value` is two-sided,
+    `adjusted` by Holm over all pairs."""
 
     first: int
     second: int
@@ -54,8 +55,9 @@ class Recommendation:
 @dataclass(frozen=True, slots=True)
 class SweepResult:
     """What a sweep found. `inputs` is how many distinct ones any two settings have both answered,
-    where they have any. `visible` is the smallest drop between two settings that it could have
-    found with 80 % power, as a share; None where it could find none."""
+    or how many clusters of them if `clustered`; 0 if there are none. `visible` is the smallest
+    drop between two settings that it could have found with 80 % power, as a share; None where it
+    could find none."""
 
     contract: str
     cells: tuple[Cell, ...]
@@ -66,16 +68,18 @@ class SweepResult:
     inputs: int
     samples: int
     measured: Measured
+    clustered: bool = False
 
 
 def weigh_sweep(contract: Contract, settings: Sequence[Setting], measured: Measured) -> SweepResult:
     """Compare every two settings and recommend one."""
     same_input = duplicates(o.sample.trial for outcomes in measured.outcomes for o in outcomes)
+    counts_with = count_as_one(same_input, clusters_of(contract.fixtures))
     cells = tuple(
         _cell(contract, setting, outcomes)
         for setting, outcomes in zip(settings, measured.outcomes, strict=True)
     )
-    pairs = _pairs([_passes(outcomes) for outcomes in measured.outcomes], same_input)
+    pairs = _pairs([_passes(outcomes) for outcomes in measured.outcomes], counts_with)
     alpha, margin = contract.gate.alpha, contract.gate.margin
     inputs = min((pair.inputs for pair in pairs if pair.inputs), default=0)
     return SweepResult(
@@ -88,6 +92,7 @@ def weigh_sweep(contract: Contract, settings: Sequence[Setting], measured: Measu
         inputs=inputs,
         samples=contract.sampling.samples,
         measured=measured,
+        clustered=len(counts_with) > len(same_input),
     )
 
 
@@ -118,9 +123,9 @@ def _passes(outcomes: Sequence[Outcome]) -> Passes:
     }
 
 
-def _pairs(passes: Sequence[Passes], same_input: Mapping[str, str]) -> tuple[PairOfSettings, ...]:
+def _pairs(passes: Sequence[Passes], counts_with: Mapping[str, str]) -> tuple[PairOfSettings, ...]:
     found = [
-        (first, second, *_compared(passes[first], passes[second], same_input))
+        (first, second, *_compared(passes[first], passes[second], counts_with))
         for first, second in combinations(range(len(passes)), 2)
     ]
     adjusted = holm([p for *_, p in found]).p_values if found else ()
@@ -131,13 +136,13 @@ def _pairs(passes: Sequence[Passes], same_input: Mapping[str, str]) -> tuple[Pai
 
 
 def _compared(
-    first: Passes, second: Passes, same_input: Mapping[str, str]
+    first: Passes, second: Passes, counts_with: Mapping[str, str]
 ) -> tuple[int, float | None, float]:
-    """How many inputs both have, the mean difference of their rates, the two-sided p-value."""
+    """How many units both have, the mean difference of their rates, the two-sided p-value."""
     more: dict[str, int] = defaultdict(int)
     drawn: dict[str, int] = defaultdict(int)
     for key in first.keys() & second.keys():
-        fixture = same_input.get(key[0], key[0])
+        fixture = counts_with.get(key[0], key[0])
         more[fixture] += second[key] - first[key]
         drawn[fixture] += 1
     if not drawn:

@@ -250,6 +250,8 @@ def _notes(fixture: FixtureResult) -> str:
         notes.append(f"its own test, adjusted: p {figures.p_value(fixture.p_value)}")
     if fixture.duplicate_of is not None:
         notes.append(f"the same input as {fixture.duplicate_of}")
+    if fixture.cluster is not None:
+        notes.append(f"in the cluster {fixture.cluster}")
     return " · ".join(notes)
 
 

@@ -173,7 +173,7 @@ def test_what_counts_inputs_and_what_counts_samples_must_agree():
     outcomes = [outcome(name, "head", 0, i >= 39) for i, name in enumerate(names)]
     same = dict.fromkeys(names[1:39], names[0])
     whole = contract(*names, slo=read_objectives({"success_rate": 0.7}))
-    (found,) = slo_results(whole, outcomes, Counter(names), same_input=same)
+    (found,) = slo_results(whole, outcomes, Counter(names), counts_with=same)
     assert (found.observed, found.met, found.inputs) == (0.5, None, 40)
 
 

@@ -1,0 +1,260 @@
+"""What do related fixtures do to the gate, and what does `cluster` do about it?
+
+    python -m benchmarks.clusters [--runs 1000] [--seed 1] [--write docs/statistics.md]
+
+Fixtures come in families that flip together: variants of one case. The runs are those of the gate:
+its plan, its order, its stopping rule and its objectives, once with the families named as clusters
+and once with every fixture by itself. Only the model is simulated. It ends with an error if
+clusters block more harmless changes than alpha allows, find fewer than four fifths of the worse
+ones where little flips, or call an objective met too often that is exactly at its target.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import Pool
+from pathlib import Path
+
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.trial import Completion, Judgement, Outcome, Sample, Trial
+from gatekeeper.evidence.compare import Comparison
+from gatekeeper.evidence.job import Job, levels
+from gatekeeper.evidence.objectives import slo_results
+from gatekeeper.gate import plan_check
+from gatekeeper.stats.intervals import wilson
+
+ALPHA = 0.05
+TARGET = 0.9
+_TAKEN_ALONG = 0.8
+"""The chance that a fixture flips if its family does."""
+_FEWEST_FOUND = 0.8
+_STEADY = 0.1
+"""Where more families flip than this, 20 of them are too few to find what broke a third."""
+_PLACE = re.compile(r"(<!-- bench-clusters:begin -->\n).*?(<!-- bench-clusters:end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """So many families of one size, and how often a family flips without getting worse. At
+    temperature 0 there is one sample, else there are more and each has the family's rate."""
+
+    families: int
+    size: int
+    flips: float
+    samples: int = 1
+
+    @property
+    def broken(self) -> int:
+        """How many families a worse head breaks: 6 of 20."""
+        return round(0.3 * self.families)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`question` is what may go wrong: a harmless change fails, a worse one is found, an objective
+    at exactly its target is called met."""
+
+    suite: Suite
+    question: str
+    clustered: bool
+
+
+SUITES = (
+    Suite(20, 10, 0.1),
+    Suite(20, 10, 0.3),
+    Suite(40, 3, 0.1),
+    Suite(40, 3, 0.3),
+    Suite(20, 10, 0.3, samples=5),
+    Suite(40, 3, 0.3, samples=5),
+)
+QUESTIONS = ("harmless", "worse", "at target")
+
+
+def cases() -> Iterator[Case]:
+    for suite in SUITES:
+        # An objective is the same question with one sample and with several.
+        for question in QUESTIONS[: 3 if suite.samples == 1 else 2]:
+            for clustered in (False, True):
+                yield Case(suite, question, clustered)
+
+
+@lru_cache(maxsize=16)
+def planned(suite: Suite, *, clustered: bool) -> Job:
+    """One contract whose prompt changes, with the suite's fixtures."""
+    rows = "".join(
+        f"{family}-{member},{family}-{member},{f'family {family}' if clustered else ''}\n"
+        for family in range(suite.families)
+        for member in range(suite.size)
+    )
+    contract = (
+        "contract: 1\nname: words\nprompt: words.txt\nmodel: m/x\n"
+        "fixtures: [{file: words.csv}]\nchecks: [{type: contains, value: ok}]\n"
+        f"sampling: {{samples: {suite.samples}}}\nslo: {{success_rate: {TARGET}}}\n"
+    )
+
+    def revision(arm: str, sha: str) -> MemoryRevision:
+        files = {
+            "contracts/words.yaml": contract,
+            "contracts/words.txt": f"{arm} {{{{ word }}}}",
+            "contracts/words.csv": f"id,word,cluster\n{rows}",
+        }
+        return MemoryRevision({path: text.encode() for path, text in files.items()}, sha * 40)
+
+    change = Change(revision("Base", "b"), revision("Head", "c"))
+    return plan_check(change, Policy(), order_seed="0").jobs[0]
+
+
+class Model:
+    """Answers of one run. A family that flips passes on one arm and fails on the other, whichever;
+    with several samples it passes half as often there."""
+
+    def __init__(self, case: Case, drawn: random.Random) -> None:
+        suite = case.suite
+        self._drawn, self._samples = drawn, suite.samples
+        self._answers: dict[tuple[str, str], float] = {}
+        broken = set(drawn.sample(range(suite.families), suite.broken))
+        for family in range(suite.families):
+            arm = drawn.choice(("base", "head")) if drawn.random() < suite.flips else None
+            if case.question == "worse" and family in broken:
+                arm = "head"
+            fails = case.question == "at target" and drawn.random() >= TARGET
+            for member in range(suite.size):
+                flips = arm if drawn.random() < _TAKEN_ALONG else None
+                for each in ("base", "head"):
+                    rate = 0.0 if fails or (each == flips and case.question != "at target") else 1.0
+                    self._answers[f"{family}-{member}", each] = rate
+
+    def passes(self, trial: Trial) -> bool:
+        rate = self._answers[trial.fixture, trial.arm]
+        if self._samples > 1:
+            rate = 0.45 + 0.5 * rate
+        return self._drawn.random() < rate
+
+
+def goes_wrong_or_right(case: Case, seed: str) -> bool:
+    """Whether one run of the gate does what the case asks about."""
+    drawn = random.Random(seed)  # noqa: S311
+    job = planned(case.suite, clustered=case.clustered).in_order(seed)
+    judging, model = job.judgings[0], Model(case, drawn)
+    if case.question == "at target":
+        return _is_met(job, model)
+    comparison = Comparison(judging, levels([job])[job.contract.name, "head"])
+    for trial in judging.trials:
+        comparison.add(_outcome(trial, model))
+        if comparison.stopped:
+            return comparison.stopped == "regressed"
+    return comparison.stopped == "regressed"
+
+
+def _is_met(job: Job, model: Model) -> bool:
+    """Whether the objective is called met, from one sample of each fixture."""
+    judging = job.judgings[0]
+    asked = [t for t in judging.trials if t.arm == "head" and t.repetition == 0]
+    (found,) = slo_results(
+        job.contract,
+        [_outcome(trial, model) for trial in asked],
+        Counter(trial.fixture for trial in asked),
+        counts_with=judging.counts_with,
+        clustered=judging.clustered,
+    )
+    return found.met is True
+
+
+def _outcome(trial: Trial, model: Model) -> Outcome:
+    passed = model.passes(trial)
+    sample = Sample(trial, Completion("ok" if passed else "no"))
+    return Outcome(sample, (Judgement("contains", passed),))
+
+
+def counted(chosen: Sequence[Case], runs: int, seed: int) -> dict[Case, int]:
+    """In how many of the runs of each case it happens."""
+    with Pool() as pool:
+        counts = pool.starmap(_count, [(case, runs, seed) for case in chosen], chunksize=1)
+    return dict(zip(chosen, counts, strict=True))
+
+
+def _count(case: Case, runs: int, seed: int) -> int:
+    return sum(goes_wrong_or_right(case, f"{seed}|{number}|{case}") for number in range(runs))
+
+
+def table(found: dict[Case, int], runs: int, seed: int) -> str:
+    lines = [
+        f"{runs:,} runs of each entry, seed {seed}; a fixture of a family that flips does so with "
+        f"probability {_TAKEN_ALONG}. In brackets the 95 % interval of the simulation.",
+        "",
+        "| families | flip | samples | harmless change fails: fixtures | clusters | "
+        "30 % of families broken, found: clusters | "
+        f"objective met at exactly {TARGET:.0%}: fixtures | clusters |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for suite in SUITES:
+        shown = [
+            _share(found.get(Case(suite, question, clustered)), runs)
+            for question, clustered in (
+                ("harmless", False),
+                ("harmless", True),
+                ("worse", True),
+                ("at target", False),
+                ("at target", True),
+            )
+        ]
+        lines.append(
+            f"| {suite.families} of {suite.size} | {suite.flips:.0%} | {suite.samples} | "
+            f"{' | '.join(shown)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _share(count: int | None, runs: int) -> str:
+    if count is None:
+        return "–"
+    interval = wilson(count, runs, 0.95)
+    return f"{count / runs:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+
+
+def broken_promises(found: dict[Case, int], runs: int) -> list[str]:
+    """The cases with clusters that surely fail more or find fewer than they may."""
+    broken = []
+    for case, count in found.items():
+        interval = wilson(count, runs, 0.999)
+        too_often = case.question != "worse" and interval.low > ALPHA
+        steady = case.suite.samples == 1 and case.suite.flips <= _STEADY
+        too_few = case.question == "worse" and steady and interval.high < _FEWEST_FOUND
+        if case.clustered and (too_often or too_few):
+            broken.append(f"{case}: {count} of {runs}")
+    return broken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=int, help="the first cases only, for a look")
+    parser.add_argument("--write", type=Path, help="put the table into this page")
+    options = parser.parse_args()
+    chosen = list(cases())[: options.limit]
+    found = counted(chosen, options.runs, options.seed)
+    if options.limit:
+        print(found)
+        return 0
+    text = table(found, options.runs, options.seed)
+    print(text)
+    if options.write:
+        page = options.write.read_text("utf-8")
+        options.write.write_text(_PLACE.sub(lambda m: m[1] + text + m[2], page), "utf-8")
+    broken = broken_promises(found, options.runs)
+    for line in broken:
+        print(line, file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

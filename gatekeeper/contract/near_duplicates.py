@@ -1,0 +1,113 @@
+"""Fixtures whose inputs are nearly the same, in groups: they may pass or fail together. Pure.
+
+Two texts are compared only if they share a piece of few that each is known by, so that tens of
+thousands of fixtures take seconds: Broder, A. Z. (1997), On the resemblance and containment of
+documents. A copy that differs all over may be missed, which costs no more than a hint.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from zlib import crc32
+
+from gatekeeper.contract.clusters import count_as_one, members_of
+from gatekeeper.contract.identity import canonical
+from gatekeeper.contract.model import Fixture
+
+FEWEST_CHARACTERS = 30
+"""Shorter inputs are alike by chance: one word more or less is all of their meaning."""
+ALIKE = 90
+"""The share of characters, in percent, that two inputs have in common in their order."""
+
+_MOST_CHARACTERS = 1_000
+_KEYS = 4
+_MOST_LEADERS = 4
+_MOST_SHOWN = 3
+_WORD = re.compile(r"\w+")
+
+
+def near_duplicates(
+    fixtures: Sequence[Fixture], counts_with: Mapping[str, str]
+) -> list[tuple[str, ...]]:
+    """Return the groups of nearly equal inputs that do not count as one yet, the largest first.
+
+    `counts_with` maps a fixture to the one that stands for its unit.
+    """
+    texts = {fixture.id: _text(fixture) for fixture in fixtures}
+    long_enough = {name: text for name, text in texts.items() if len(text) >= FEWEST_CHARACTERS}
+    links = dict(_links(long_enough))
+    if not links:
+        return []
+    # A link is to an earlier fixture: following them ends at the first of each group.
+    clusters: dict[str, str] = {}
+    for name in texts:
+        if name in links:
+            first = clusters.setdefault(links[name], links[name])
+            clusters[name] = first
+    units = count_as_one(counts_with, clusters)
+    groups = members_of(units, list(texts)).values()
+    found = [group for group in groups if len({counts_with.get(f, f) for f in group}) > 1]
+    return sorted(map(tuple, found), key=len, reverse=True)
+
+
+def near_duplicate_warning(
+    fixtures: Sequence[Fixture], counts_with: Mapping[str, str]
+) -> str | None:
+    """Name the groups and propose a cluster for each; None if there is no group."""
+    groups = near_duplicates(fixtures, counts_with)
+    if not groups:
+        return None
+    named = {fixture.id: fixture.cluster for fixture in fixtures}
+    shown = "; ".join(_proposal(group, named) for group in groups[:_MOST_SHOWN])
+    more = f"; and {len(groups) - _MOST_SHOWN:,} more groups" if len(groups) > _MOST_SHOWN else ""
+    count = sum(map(len, groups))
+    return (
+        f"{count:,} fixtures have nearly the same input as another and may pass or fail together: "
+        f"{shown}{more}; give each group a `cluster`"
+    )
+
+
+def _proposal(group: Sequence[str], named: Mapping[str, str | None]) -> str:
+    names = ", ".join(f"`{name}`" for name in group[:_MOST_SHOWN])
+    more = f" and {len(group) - _MOST_SHOWN:,} more" if len(group) > _MOST_SHOWN else ""
+    cluster = next((named[name] for name in group if named[name]), group[0])
+    return f"{names}{more} (cluster: {cluster})"
+
+
+def _text(fixture: Fixture) -> str:
+    """The fixture's values in the order of their names, without differences of case and spaces."""
+    values = (value for _, value in sorted(fixture.vars.items()))
+    text = " ".join(v if isinstance(v, str) else canonical(v) for v in values)
+    return " ".join(text[: 2 * _MOST_CHARACTERS].casefold().split())[:_MOST_CHARACTERS]
+
+
+def _links(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each text that is nearly the same as an earlier one, with that one."""
+    from rapidfuzz.fuzz import ratio
+
+    leaders: dict[int, list[str]] = defaultdict(list)
+    for name, text in texts.items():
+        keys = _keys(text)
+        tried = dict.fromkeys(other for key in keys for other in leaders[key])
+        found = next((o for o in tried if ratio(text, texts[o], score_cutoff=ALIKE)), None)
+        if found is not None:
+            yield name, found
+            continue
+        for key in keys:
+            # Of many unlike texts that share a piece, such as a form letter, the first are enough.
+            if len(leaders[key]) < _MOST_LEADERS:
+                leaders[key].append(name)
+
+
+def _keys(text: str) -> list[int]:
+    """The few pieces that the text is known by: of all pairs of words, those that come first in
+    an order that is the same for all texts."""
+    words = _WORD.findall(text)
+    if len(words) < _KEYS:  # writing without spaces
+        words = [text[i : i + 4] for i in range(len(text) - 3)]
+    pairs = {f"{one} {other}" for one, other in pairwise(words)}
+    return heapq.nsmallest(_KEYS, {crc32(pair.encode()) for pair in pairs})
