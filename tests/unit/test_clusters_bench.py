@@ -13,7 +13,7 @@ from benchmarks.clusters import (
     table,
 )
 
-TENS = SUITES[0]
+STEADY, TENS = SUITES[:2]
 
 
 def often(case: Case, runs: int) -> int:
@@ -31,7 +31,7 @@ def test_clusters_keep_the_level() -> None:
 
 
 def test_clusters_find_6_of_20_broken_families() -> None:
-    assert often(Case(TENS, "worse", True), 30) >= 19
+    assert often(Case(STEADY, "worse", True), 30) >= 20
 
 
 def test_an_objective_at_its_target_is_seldom_called_met() -> None:
@@ -52,7 +52,7 @@ def test_the_table_has_a_row_for_each_suite_and_names_what_does_not_hold() -> No
     for case, count in (
         (Case(TENS, "harmless", True), 30),
         (Case(TENS, "at target", True), 30),
-        (Case(TENS, "worse", True), 50),
+        (Case(STEADY, "worse", True), 50),
     ):
         assert broken_promises({**found, case: count}, 100) == [f"{case}: {count} of 100"]
     # Without clusters nothing is promised.
