@@ -131,6 +131,7 @@ async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
     litellm prepares a call in a thread; cancelled there, it would leave a coroutine behind
     that nobody awaits. So it goes on to the wire, which refuses it.
     """
+    call.add_done_callback(_retrieve)
     try:
         return await asyncio.shield(call)
     except asyncio.CancelledError:
@@ -138,9 +139,14 @@ async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
         if exchange.sent:
             call.cancel()
         await asyncio.wait([call])
-        if not call.cancelled():
-            call.exception()
         raise
+
+
+def _retrieve(call: asyncio.Future[Any]) -> None:
+    """Look at the call's error, which asyncio otherwise prints if a second cancellation came before
+    anybody could."""
+    if not call.cancelled():
+        call.exception()
 
 
 def _endpoint(model: str) -> Endpoint:
