@@ -22,7 +22,7 @@ CONTRACT = """\
 contract: 1
 name: {name}
 prompt: {name}.txt
-model: m/{name}
+model: openai/{name}
 fixtures: [{{file: words.csv}}]
 checks: [{{type: contains, value: {value}}}]
 sampling: {{samples: {samples}, mode: {mode}}}

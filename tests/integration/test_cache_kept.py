@@ -122,7 +122,7 @@ def test_a_contract_whose_answers_do_not_fit_is_named_and_the_others_are_kept(
     class Long(Model):
         async def complete(self, request: Request) -> Completion:
             answer = await super().complete(request)
-            return replace(answer, text="ok" * (1 + 200 * (request.model == "m/c0")))
+            return replace(answer, text="ok" * (1 + 200 * (request.model == "openai/c0")))
 
     cache = tmp_path / "cache.jsonl"
     base, head = (revision(*arm, contracts=2) for arm in (("Base", "b"), ("Head", "c")))
