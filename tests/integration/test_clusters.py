@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from git_repository import GitRepository
 from proposals import FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say, some_say
-from samples import GOOD, contract_files
+from samples import GOOD, contract_files, result_of
 
 from gatekeeper.cli import main
 
@@ -92,3 +92,21 @@ def test_validate_counts_clusters_and_proposes_more(tmp_path: Path, capsys: Any)
     said = capsys.readouterr().out
     assert "42 fixtures in 6 clusters" in said
     assert "`a`, `b` (cluster: a)" in said
+
+
+def test_two_runs_are_compared_by_the_clusters_of_their_samples(tmp_path: Path) -> None:
+    repository = GitRepository.create(tmp_path / "words")
+    repository.write_all(base(10))
+    repository.commit("base")
+    repository.branch("pr")
+    repository.commit("head", CHANGE)
+    for ref in ("main", "pr"):
+        asked = ["run", "--repo", str(repository.path), "--ref", ref]
+        assert main([*asked, "--out", str(tmp_path / ref)]) in (0, 1)
+
+    runs = [str(tmp_path / "main"), str(tmp_path / "pr")]
+    main(["diff", *runs, "--repo", str(repository.path), "--out", str(tmp_path / "diff")])
+
+    [contract] = result_of(tmp_path / "diff")["contracts"]
+    assert contract["paired"]["clusters"] == {"total": 4, "broke": 1, "fixed": 0}
+    assert {f["cluster"] for f in contract["fixtures"]} == {f"family {n}" for n in range(4)}

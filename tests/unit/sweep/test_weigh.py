@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -19,10 +20,13 @@ from gatekeeper.sweep.weigh import weigh_sweep
 FIXTURES = tuple(f"f{i:03}" for i in range(60))
 
 
-def weighed(*cells, costs=None, ended=None, fixtures=FIXTURES, samples=1):
+def weighed(*cells, costs=None, ended=None, fixtures=FIXTURES, samples=1, family=0):
     """Each cell is one row of outcomes a setting: True, False or None, by fixture. A cost is that
-    of each call of the setting, or a list of them by fixture."""
+    of each call of the setting, or a list of them by fixture. So many in a row are a `family`."""
     made = contract(*fixtures, samples=samples)
+    if family:
+        related = (replace(f, cluster=f"{n // family}") for n, f in enumerate(made.fixtures))
+        made = replace(made, fixtures=tuple(related))
     tried = [
         Setting({"model": f"m{i}"}, Target(target().prompt, f"m{i}", {}), current=i == 0)
         for i in range(len(cells))
@@ -58,6 +62,13 @@ def test_a_surely_worse_setting_is_not_taken_however_cheap():
     assert found.pairs[0].adjusted < 0.001
     assert found.pairs[0].difference == pytest.approx(0.3 - 0.95)
     assert "every other setting is worse" in found.recommendation.reason
+
+
+def test_related_fixtures_are_compared_by_clusters():
+    found = weighed(passing(1), passing(0.5), family=15)
+    assert (found.inputs, found.clustered) == (4, True)
+    assert found.pairs[0].p_value == 0.5
+    assert found.visible is None
 
 
 def test_the_cheapest_of_those_that_cannot_be_told_apart_is_taken():
