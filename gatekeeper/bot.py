@@ -176,7 +176,8 @@ def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> R
         # The job was run again: what the person meant then says nothing of the head of now.
         return None
     _, work = plan(desk.settings, desk.check, desk.checkout, (contract,) if contract else ())
-    if not (work.jobs or work.removed or (work.policy_loosened and contract == POLICY_NAME)):
+    names = [name for name in work.waivable if kind == "waive" or name != POLICY_NAME]
+    if not names or (contract and contract not in names):
         what = f"{code(contract)} is not" if contract else "No contract is"
         return Reply(f"{what} affected by this change: there is nothing to {kind}.", "confused")
     if (problem := _not_seen(desk)) is not None:

@@ -1,7 +1,6 @@
 """The story of one run: change -> affected -> trials -> samples -> evidence -> verdict.
 
-Read this file first. Nothing is printed or written on the way; the edges are passed in.
-"""
+Read this file first. Nothing is printed or written on the way; the edges are passed in."""
 
 from __future__ import annotations
 
@@ -83,6 +82,13 @@ class Work:
     models: tuple[NamedModel, ...] = ()
 
     @property
+    def waivable(self) -> tuple[str, ...]:
+        """The names that a person can waive: of contracts, and of the policy if it is loosened."""
+        names = [job.contract.name for job in (*self.jobs, *self.untested)]
+        names += [contract.name for contract in self.removed]
+        return (*names, POLICY_NAME) if self.policy_loosened else tuple(names)
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         return tuple(trial for job in self.jobs for trial in job.trials)
 
@@ -153,9 +159,8 @@ def plan_run(
 ) -> Work:
     """The full suite on one revision: every contract against its own objectives.
 
-    `samples` is drawn of every fixture instead of what each contract asks for. `order_seed` is
-    as in `plan_check`. `trusted` are the revisions whose models may be called, the revision itself
-    where None.
+    `samples` is drawn of every fixture instead of what each contract asks for. `order_seed` is as
+    in `plan_check`. `trusted` are the revisions whose models may be called; None: this one.
     """
     suite = every_contract(revision, policy, SHAPES)
     if not suite.contracts:
@@ -311,10 +316,10 @@ def _plan(
     same = [job for job in planned if job.changes_nothing]
     untested = tuple(job for job in same if job.changes_template)
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
-    unfilled = unfilled_notices(job.contract for job in jobs)
-    affected = replace(affected, notices=(*affected.notices, *unfilled))
+    notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
+    affected = replace(affected, notices=notices)
     gone = tuple(contract for contract in wanted if contract.head is None)
-    models = tuple(dict.fromkeys(pair for job in jobs for pair in _models(job)))
+    models = tuple(pair for job in jobs for pair in _models(job))
     hosted = [(place, model) for place, model in models if is_hosted(model)]
     # Reading every contract of base takes a while: only where one may be refused for it.
     problems = model_problems(hosted, allowed_models(policy, trusted)) if hosted else ()

@@ -140,7 +140,7 @@ def _waivers(
 ) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
     """The waivers for the commit, and what to say of others. GitHub is asked only where there
     is something to waive."""
-    if activity.number is None or not (work.jobs or work.removed):
+    if activity.number is None or not work.waivable:
         return (), ()
     from gatekeeper.github.waiver_proof import proven_waivers
     from gatekeeper.github.waivers import unknown_waivers
@@ -153,7 +153,7 @@ def _waivers(
     except (PublishError, UsageError) as error:
         return (), (f"Waivers could not be read: {error}.",)
     affected = work.affected
-    names = [*(contract.name for contract in affected.contracts), *affected.others]
+    names = [*work.waivable, *(contract.name for contract in affected.contracts), *affected.others]
     return waivers, (*notices, *unknown_waivers(waivers, names))
 
 

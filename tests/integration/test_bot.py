@@ -328,3 +328,54 @@ def test_a_comment_without_a_time_waives_nothing(opened: Open, github: FakeGithu
     assert desk.again(github.comment(7, WAIVE, "maintainer"), time="yesterday") == 0
     assert "not a time" in desk.reply
     assert github.runs[0].reruns == []
+
+
+POLICY = ".github/gatekeeper.yml"
+STRICT = "on_loosening: require_waiver\nlimits: {calls: 100}\n"
+WAIVE_POLICY = "/gatekeeper waive gatekeeper-policy: the suite has grown"
+
+
+def test_a_loosened_policy_is_waived_by_a_name_of_its_own(opened: Open) -> None:
+    desk = opened({POLICY: STRICT.replace("100", "200")}, **{POLICY: STRICT})
+    assert desk.judge() == 1
+    assert WAIVE_POLICY.split(":")[0] in desk.own[0]
+
+    for other in ("/gatekeeper accept gatekeeper-policy", "/gatekeeper accept"):
+        desk.say(other)
+        assert desk.reactions[-1] == "confused"
+        assert desk.judge() == 1
+    assert desk.say(WAIVE_POLICY) == 0
+    assert "Waived for" in desk.reply
+    assert desk.judge() == 0
+    (found,) = desk.result()["contracts"]
+    assert (found["name"], found["verdict"]) == ("gatekeeper-policy", "pass")
+    assert found["waiver"]["reason"] == "the suite has grown"
+    assert "is ignored" not in desk.own[0]
+
+
+def test_a_change_that_no_fixture_reaches_can_be_waived(opened: Open) -> None:
+    """It needs no call, and its verdict gates all the same."""
+    unreached = GOOD.rstrip("\n") + "{% if review == 'none' %}Lie.{% endif %}\n"
+    desk = opened({PROMPT: unreached}, **{POLICY: "on_inconclusive: fail\n"})
+    assert desk.judge() == 1
+    assert desk.say(WAIVE) == 0
+    assert "Waived for" in desk.reply
+    assert desk.judge() == 0
+
+
+def test_a_policys_waiver_covers_no_contract_and_a_contracts_no_policy(opened: Open) -> None:
+    loosened = {PROMPT: BROKEN, POLICY: STRICT.replace("100", "200")}
+    desk = opened(loosened, **{POLICY: STRICT})
+    assert desk.say(WAIVE_POLICY) == 0
+    assert desk.judge() == 1
+    verdicts = {c["name"]: c["verdict"] for c in desk.result()["contracts"]}
+    assert verdicts == {"sentiment": "fail", "gatekeeper-policy": "pass"}
+    assert desk.say(WAIVE) == 0
+    assert desk.judge() == 0
+
+
+def test_a_policy_that_is_not_loosened_cannot_be_waived(opened: Open) -> None:
+    desk = opened({PROMPT: BROKEN}, **{POLICY: STRICT})
+    desk.say(WAIVE_POLICY)
+    assert "Waived for" not in desk.reply
+    assert desk.reactions[-1] == "confused"
