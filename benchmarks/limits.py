@@ -80,21 +80,24 @@ class World:
         return math.exp(float(ndtri(self.quantile)) * (before - after))
 
 
-def _worlds(label: str, quantile: float | None, sizes: Sequence[int]) -> list[World]:
-    found = []
-    for n in sizes:
-        found += [World(f"{label}, both arms alike", n, samples, quantile) for samples in (1, 5)]
-        found.append(World(f"{label}, 5 % of calls take 8 times", n, 1, quantile, tail=0.05))
-        found.append(World(f"{label}, head scatters more", n, 1, quantile, 0.3, 0.8))
-        found.append(World(f"{label}, head scatters less", n, 1, quantile, 0.8, 0.3))
-    return found
+def _worlds(label: str, quantile: float | None, inputs: int, more: int) -> list[World]:
+    return [
+        World(f"{label}, both arms alike", inputs, 1, quantile),
+        World(f"{label}, both arms alike", inputs, 5, quantile),
+        World(f"{label}, both arms alike", more, 1, quantile),
+        World(f"{label}, 5 % of calls take 8 times", inputs, 1, quantile, tail=0.05),
+        World(f"{label}, head scatters more", inputs, 1, quantile, 0.3, 0.8),
+        World(f"{label}, head scatters less", inputs, 1, quantile, 0.8, 0.3),
+    ]
 
 
 WORLDS = (
-    *_worlds("mean", None, (20, 60)),
-    *(World("mean, a rise for each input", n, 1, None, by_input=True) for n in (20, 60)),
-    *_worlds("p50", 0.5, (20, 60)),
-    *_worlds("p95", 0.95, (40, 100)),
+    *_worlds("mean", None, 20, 60),
+    World("mean, head scatters less", 60, 1, None, 0.8, 0.3),
+    World("mean, a rise for each input", 20, 1, None, by_input=True),
+    *_worlds("p50", 0.5, 20, 60),
+    *_worlds("p95", 0.95, 40, 100),
+    World("p95, head scatters less", 100, 1, 0.95, 0.8, 0.3),
 )
 
 

@@ -279,7 +279,7 @@ def _may_stop_early(job: Job) -> bool:
     """Fixtures that count by all or any of their samples are compared when all are drawn; a
     single arm is done early where its objectives are."""
     contract = job.contract
-    whole = must_pass_units(contract) or contract.gate.limits
+    whole = must_pass_units(contract) or (job.paired and contract.gate.limits)
     if contract.sampling.mode != "adaptive" or whole:
         return False
     if job.paired:

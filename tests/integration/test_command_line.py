@@ -205,6 +205,7 @@ def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, cap
     [
         ("sampling: {mode: fixed}\n", False),
         ("sampling: {samples: 3, aggregate: all}\n", False),
+        ("sampling: {samples: 3}\ngate: {cost: +20%}\n", False),
         ("sampling: {samples: 3}\n", True),
     ],
 )
