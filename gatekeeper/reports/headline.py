@@ -85,7 +85,7 @@ def title(result: GateResult) -> str:
     if result.kind == "diff":
         return {
             "pass": "No regression",
-            "fail": "A regression",
+            "fail": "A regression" if _has_regressed(result) else "A contract does not hold",
             "inconclusive": "Not enough evidence",
         }[result.verdict]
     if result.verdict == "fail":
@@ -94,6 +94,11 @@ def title(result: GateResult) -> str:
         merge = "the policy lets it merge" if result.exit_code == 0 else "the policy blocks it"
         return f"Not enough evidence: {merge}"
     return "May merge"
+
+
+def _has_regressed(result: GateResult) -> bool:
+    reasons = (reason for contract in result.contracts for reason in contract.reasons)
+    return any((r.code, r.verdict) == ("regression", "fail") for r in reasons)
 
 
 def headline(result: GateResult) -> str:

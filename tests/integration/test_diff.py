@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from git_repository import GitRepository
 from openai_server import OpenAIServer
-from samples import GOOD, csv, result_of
+from samples import GOOD, PROMPT, WORDS, answers, csv, result_of, write_contract
 
 from gatekeeper.cli import main
 
@@ -158,3 +158,22 @@ def test_a_folder_without_samples_and_an_unknown_revision_are_explained(
     assert "there is no samples.jsonl" in capsys.readouterr().err
     assert diff(repository, tmp_path / "out", "main", "nowhere") == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_two_sides_that_pass_nothing_fail_without_a_word_of_a_regression(
+    git_repository, tmp_path, capsys
+):
+    made = git_repository("nothing")
+    other = "Please say {{ word }}.\n"
+    said = answers(PROMPT, dict.fromkeys(WORDS, "no")) | answers(other, dict.fromkeys(WORDS, "no"))
+    write_contract(made, recorded=said)
+    made.commit("bad")
+    made.branch("also-bad")
+    made.commit("as bad", {"prompts/words.txt": other})
+
+    assert diff(made, tmp_path / "out", "main", "also-bad") == 1
+    (contract,) = result_of(tmp_path / "out")["contracts"]
+    reasons = {reason["code"] for reason in contract["reasons"] if reason["verdict"] == "fail"}
+    assert "nothing_passes" in reasons
+    assert "regression" not in reasons
+    assert "A regression" not in capsys.readouterr().out
