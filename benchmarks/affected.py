@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
 
-from git_repository import GitRepository  # noqa: E402
+from support.git_repository import GitRepository  # noqa: E402
 
 from benchmarks.startup import environment  # noqa: E402
 

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from benchmarks.simulated_time import SimulatedLoop
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
-from gatekeeper.sampling import run as runner
-from gatekeeper.sampling.retry import RetryPolicy
+from gatekeeper.sampling import runner as runner
+from gatekeeper.sampling.retries import RetryPolicy
 
 CONCURRENCY = 16
 DISTANCES = (1, 2, 4, 8, 16, 10_000)

@@ -25,10 +25,10 @@ from pathlib import Path
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Completion, Judgement, Outcome, Sample, Trial
-from gatekeeper.evidence.compare import Comparison
-from gatekeeper.evidence.job import Job, levels
-from gatekeeper.evidence.objectives import slo_results
-from gatekeeper.gate import plan_check
+from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.objectives import slo_results
+from gatekeeper.gate.pipeline import plan_check
+from gatekeeper.gate.plan import Job, levels
 from gatekeeper.stats.intervals import wilson
 
 ALPHA = 0.05

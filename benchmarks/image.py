@@ -28,9 +28,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from container_lab import Lab, find_lab  # noqa: E402
-from github_fake import FakeGithub  # noqa: E402
-from pull_request import PullRequest  # noqa: E402
+from support.container_lab import Lab, find_lab  # noqa: E402
+from support.github_server import FakeGithub  # noqa: E402
+from support.pull_request import PullRequest  # noqa: E402
 
 TAG = "localhost/gatekeeper-benchmark:latest"
 ANSWER = "no contract is affected"

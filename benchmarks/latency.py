@@ -18,7 +18,7 @@ import time
 from multiprocessing.connection import Connection
 from statistics import median, quantiles
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers.hosted import HostedClient
 

@@ -23,7 +23,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.decisions.table import markdown_table, write_between_markers
-from gatekeeper.slo.budget import FREEZE_ERROR
+from gatekeeper.stats.error_budget import FREEZE_ERROR
 from gatekeeper.stats.gaffke import proven_side
 from gatekeeper.stats.intervals import UNSEEN, clustered_rate_interval, wilson
 from gatekeeper.stats.rate_boundary import fewest_failures

@@ -25,11 +25,11 @@ from benchmarks.simulated_time import SimulatedLoop
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.evidence.collect import Watches
-from gatekeeper.evidence.job import Job
-from gatekeeper.gate import plan_check
-from gatekeeper.sampling.retry import RetryPolicy
-from gatekeeper.sampling.run import run_trials
+from gatekeeper.gate.monitor import Watches
+from gatekeeper.gate.pipeline import plan_check
+from gatekeeper.gate.plan import Job
+from gatekeeper.sampling.retries import RetryPolicy
+from gatekeeper.sampling.runner import run_trials
 from gatekeeper.stats.intervals import wilson
 
 PERIODS = (2, 3, 4)

@@ -22,8 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browser import chromium  # noqa: E402
-from reported import gate_result, past  # noqa: E402
+from support.browser import chromium  # noqa: E402
+from support.ticket_run import gate_result, past  # noqa: E402
 
 from gatekeeper.reports.html import render_html  # noqa: E402
 

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from git_repository import GitRepository, isolated_environment  # noqa: E402
+from support.git_repository import GitRepository, isolated_environment  # noqa: E402
 
 HEAVY = ("litellm", "openai", "scipy", "numpy", "github", "xllamacpp")
 CONTRACT = """\

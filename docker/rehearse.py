@@ -27,7 +27,7 @@ from typing import Any
 import httpx
 
 import gatekeeper
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient

@@ -8,7 +8,7 @@ import sys
 def main() -> int:
     """Run the command line. Ctrl-C ends it with one line, also while its modules are imported."""
     try:
-        from gatekeeper.cli import main as run_command_line
+        from gatekeeper.cli.main import main as run_command_line
 
         return run_command_line()
     except KeyboardInterrupt:

@@ -15,8 +15,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from gatekeeper.action.events import Nothing, activity_for
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.github.event import Nothing, activity_for
 
 ENVIRONMENT = {"GITHUB_SHA": "c" * 40}
 JUDGED = {

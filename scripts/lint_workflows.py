@@ -27,7 +27,7 @@ JOBS = re.compile(r"^jobs:", re.MULTILINE)
 
 def workflows(root: Path) -> Iterator[tuple[str, str]]:
     """(where it stands, text) of every workflow in the repository."""
-    places = (".github/workflows/*.yml", "docs/**/*.yml", "gatekeeper/starter/*.yml")
+    places = (".github/workflows/*.yml", "docs/**/*.yml", "gatekeeper/cli/starter/*.yml")
     for path in sorted(found for place in places for found in root.glob(place)):
         text = path.read_text(encoding="utf-8")
         if JOBS.search(text):

@@ -21,16 +21,16 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate import Surroundings, measure, plan_check
-from gatekeeper.reports.comment import render_comment
+from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
 from gatekeeper.reports.html import render_html
-from gatekeeper.sampling.retry import RetryPolicy
+from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.sampling.retries import RetryPolicy
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browser import chromium  # noqa: E402
-from reported import gate_result, past  # noqa: E402
+from support.browser import chromium  # noqa: E402
+from support.ticket_run import gate_result, past  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 STYLE = """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.published import published_schema
+from gatekeeper.contract.schemas import published_schema
 from gatekeeper.history.lines import record_schema
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from github_fake import FakeGithub
 from hypothesis import settings
+from support.git_repository import GitRepository
+from support.github_server import FakeGithub
 
 # A busy machine fails no property; the tests that promise a time measure it themselves.
 # `make test` tries the same few examples each time, so that a run that passed passes again.
@@ -33,7 +33,7 @@ def same_order() -> Iterator[None]:
     """Runs in this process have one order, so that a test finds today what it found yesterday.
     What needs several draws its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gatekeeper.gate.new_order_seed", lambda: "0" * 32)
+        patch.setattr("gatekeeper.gate.pipeline.new_order_seed", lambda: "0" * 32)
         yield
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.model import CheckShape
+from gatekeeper.contract.definition import CheckShape
 from gatekeeper.contract.trial import Sample
 
 # Text between these marks is rendered per fixture. `{#` is left out: patterns such as

@@ -18,7 +18,7 @@ from gatekeeper.checks import (
     similarity,
 )
 from gatekeeper.checks.check import Check
-from gatekeeper.contract.model import CheckShape
+from gatekeeper.contract.definition import CheckShape
 
 CHECKS: Mapping[str, Check] = {
     "equals": equals.CHECK,

@@ -15,7 +15,7 @@ from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pattern import TimedPattern
 from gatekeeper.checks.schema_formats import format_checker, require_known_formats
 from gatekeeper.checks.schema_steps import REFERENCES, Steps
-from gatekeeper.contract.positions import parse
+from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError
 
 if TYPE_CHECKING:

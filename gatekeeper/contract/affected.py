@@ -18,16 +18,16 @@ from gatekeeper.contract.contract_files import (
     matching_contracts,
     near_miss_notices,
 )
+from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.digests import contract_digest, target_digest
 from gatekeeper.contract.globs import matching
-from gatekeeper.contract.identity import contract_digest, target_digest
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.model import Contract, Target
-from gatekeeper.contract.overridden import overridden_settings
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.prompt import load_prompt
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.overridden_settings import overridden_settings
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.references import References, Shapes, Sketch, recording_path
-from gatekeeper.contract.sizes import require_few_contracts
+from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.successors import Successors
 from gatekeeper.contract.watched_paths import WatchedPaths
 from gatekeeper.errors import ContractError, Problem, UsageError

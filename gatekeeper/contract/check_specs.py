@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.explain import nearest, schema_problems
-from gatekeeper.contract.model import CheckShape, CheckSpec
-from gatekeeper.contract.positions import Document, KeyPath, parse
+from gatekeeper.contract.definition import CheckShape, CheckSpec
 from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.sizes import MOST_CHECKS
+from gatekeeper.contract.size_limits import MOST_CHECKS
+from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse
 from gatekeeper.errors import ContractError, Problem
 
 COMMON_KEYS = ("type", "name", "severity", "must_pass")

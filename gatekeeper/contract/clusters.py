@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gatekeeper.contract.model import Contract, Fixture
+from gatekeeper.contract.definition import Contract, Fixture
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gatekeeper.contract.globs import matching
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.references import References, Shapes, Sketch
-from gatekeeper.contract.sizes import require_few_contracts
+from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".yaml", ".yml")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.identity import canonical, digest
-from gatekeeper.contract.model import CheckSpec, Fixture, Position
-from gatekeeper.contract.positions import Document, KeyPath, parse_json, parse_yaml
+from gatekeeper.contract.definition import CheckSpec, Fixture, Position
+from gatekeeper.contract.digests import canonical, digest
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_json, parse_yaml
 from gatekeeper.errors import ContractError, Problem
 
 SUFFIXES = (".jsonl", ".json", ".yaml", ".yml", ".csv")

@@ -10,15 +10,7 @@ from typing import Any, TypeVar
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable
 from gatekeeper.contract.clusters import cluster_meaning
-from gatekeeper.contract.explain import nearest, schema_problems
-from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
-from gatekeeper.contract.identity import (
-    digest,
-    file_meaning,
-    fixture_meaning,
-    judging_meaning,
-)
-from gatekeeper.contract.model import (
+from gatekeeper.contract.definition import (
     CheckShape,
     CheckSpec,
     Contract,
@@ -30,17 +22,20 @@ from gatekeeper.contract.model import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.model_params import param_problems
+from gatekeeper.contract.digests import digest, file_meaning, fixture_meaning, judging_meaning
+from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
+from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.modes import mode_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
-from gatekeeper.contract.positions import Document, KeyPath, parse_once
-from gatekeeper.contract.prompt import load_prompt
-from gatekeeper.contract.published import contract_schema
+from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.contract.shape import whole
-from gatekeeper.contract.sizes import Tally
+from gatekeeper.contract.schemas import contract_schema
+from gatekeeper.contract.size_limits import Tally
+from gatekeeper.contract.syntax.schema import whole
+from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
 from gatekeeper.errors import ContractError, Problem
 
 T = TypeVar("T")

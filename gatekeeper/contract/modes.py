@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gatekeeper.contract.positions import Document
+from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import Problem
 
 _PLANNED = ("assist", "auto")

@@ -15,8 +15,8 @@ from itertools import pairwise
 from zlib import crc32
 
 from gatekeeper.contract.clusters import count_as_one, members_of
-from gatekeeper.contract.identity import canonical
-from gatekeeper.contract.model import Fixture
+from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.digests import canonical
 
 FEWEST_CHARACTERS = 30
 """Shorter inputs are alike by chance: one word more or less is all of their meaning."""

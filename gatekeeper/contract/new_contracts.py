@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gatekeeper.contract.affected import Affected, AffectedContract
 from gatekeeper.contract.change import Change
-from gatekeeper.contract.model import Contract
+from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.policy import DEFAULT_SUCCESS_RATE, NewContracts, Policy
 

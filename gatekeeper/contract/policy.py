@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from gatekeeper.contract.change import Change, Revision
-from gatekeeper.contract.explain import schema_problems
-from gatekeeper.contract.positions import parse_yaml
-from gatekeeper.contract.published import policy_schema
 from gatekeeper.contract.read import UnreadableError, read_text
-from gatekeeper.contract.shape import whole
+from gatekeeper.contract.schemas import policy_schema
+from gatekeeper.contract.syntax.schema import whole
+from gatekeeper.contract.syntax.schema_errors import schema_problems
+from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.errors import ContractError, Problem
 
 DEFAULT_SUCCESS_RATE = 0.5

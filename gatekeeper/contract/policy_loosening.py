@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gatekeeper.contract.allowed_models import allowed_models
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.globs import matching
+from gatekeeper.contract.models.allowed import allowed_models
 from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy, load_policy
 from gatekeeper.errors import ContractError
 

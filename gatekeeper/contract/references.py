@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 from gatekeeper.contract.change import Revision, prefetch
 from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, schema_references
+from gatekeeper.contract.definition import CheckShape
 from gatekeeper.contract.fixtures import own_checks, read_rows
-from gatekeeper.contract.model import CheckShape
-from gatekeeper.contract.positions import parse, parse_once
-from gatekeeper.contract.prompt import parse_prompt
-from gatekeeper.contract.prompt_kinds import may_hide_words, may_include, prompt_kind
+from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
+from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.sizes import MOST_APPLIED, MOST_FIXTURE_FILES, MOST_FIXTURES
+from gatekeeper.contract.size_limits import MOST_APPLIED, MOST_FIXTURE_FILES, MOST_FIXTURES
+from gatekeeper.contract.syntax.yaml_positions import parse, parse_once
 from gatekeeper.contract.templates.asked import find_included
 from gatekeeper.errors import ContractError
 

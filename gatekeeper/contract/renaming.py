@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gatekeeper.contract.identity import canonical
-from gatekeeper.contract.model import Fixture
+from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.digests import canonical
 
 Renaming = Mapping[str, str]
 

@@ -15,8 +15,8 @@ from functools import cached_property
 from posixpath import basename
 
 from gatekeeper.contract.change import Change, Entry, FileTooLargeError, Revision, prefetch
+from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.globs import matching
-from gatekeeper.contract.model import Contract
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.references import recording_path
 

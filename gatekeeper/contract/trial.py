@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gatekeeper.contract.model import Message, Severity
+from gatekeeper.contract.definition import Message, Severity
 
 Arm = Literal["base", "head"]
 JudgedBy = Literal["head", "base", "base_settings"]

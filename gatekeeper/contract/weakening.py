@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from gatekeeper.contract.clusters import cluster_loosenings
-from gatekeeper.contract.identity import canonical, check_meaning, file_meaning
-from gatekeeper.contract.model import CheckSpec, Contract, Fixture
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
+from gatekeeper.contract.digests import canonical, check_meaning, file_meaning
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history.lines import LARGEST_FILE, read_past, to_lines
+from gatekeeper.history.record import Record
 from gatekeeper.history.store import Past
-from gatekeeper.record import Record
 
 if TYPE_CHECKING:
     from tenacity.wait import wait_base

@@ -27,8 +27,8 @@ from sqlalchemy.schema import CreateTable
 
 from gatekeeper.errors import MeasurementError
 from gatekeeper.history.lines import read_past, to_lines
+from gatekeeper.history.record import Record
 from gatekeeper.history.store import NOT_BEGUN, Past
-from gatekeeper.record import Record
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history.lines import LARGEST_FILE, read_past, to_lines
+from gatekeeper.history.record import Record
 from gatekeeper.history.store import NOT_BEGUN, Past
-from gatekeeper.record import Record
 
 
 class FileHistory:

@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from gatekeeper.history.record import Record
 from gatekeeper.history.store import Past
-from gatekeeper.record import Record
-from gatekeeper.slo.budget import CLOCK_SKEW
+from gatekeeper.stats.error_budget import CLOCK_SKEW
 
 SCHEMA = 1
 LARGEST_LINE = 4 * 2**20

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.record import Record, Trigger, records_of
-from gatekeeper.result import GateResult
+from gatekeeper.gate.result import GateResult
+from gatekeeper.history.record import Record, Trigger, records_of
 
 NOT_BEGUN = "there is no history yet"
 

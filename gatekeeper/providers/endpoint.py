@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, quote, urlsplit
 
-from gatekeeper.contract.model_names import read_model_name
+from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.errors import UsageError
 from gatekeeper.providers.catalogue import CATALOGUE, Provider
 from gatekeeper.providers.model_faults import asks_a_proxy, known_providers

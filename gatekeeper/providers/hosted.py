@@ -8,8 +8,8 @@ import math
 import os
 from typing import Any
 
-from gatekeeper.contract.model import Message
-from gatekeeper.contract.model_params import HOSTED_PARAMS
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.models.params import HOSTED_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.endings import filtered_prompt, read_ending

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.contract.model_params import LOCAL_PARAMS
+from gatekeeper.contract.models.params import LOCAL_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gatekeeper.contract.explain import nearest
-from gatekeeper.contract.model_faults import ModelFault
-from gatekeeper.contract.model_names import is_hosted, read_model_name
+from gatekeeper.contract.models.faults import ModelFault
+from gatekeeper.contract.models.names import is_hosted, read_model_name
+from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.price_list import mistyped_model
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 

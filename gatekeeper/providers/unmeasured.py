@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.providers.recorded import Answered, answered_in

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.drift import FALSE_ALARMS, NIGHTS_NEEDED, ContractDrift, SureChange
-from gatekeeper.news import News
-from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import code_cell, plain
+from gatekeeper.history.drift import FALSE_ALARMS, NIGHTS_NEEDED, ContractDrift, SureChange
+from gatekeeper.reports import numbers
+from gatekeeper.reports.alert import News
+from gatekeeper.reports.escape import code_cell, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +35,7 @@ def print_drifts(
     from rich.table import Table
     from rich.text import Text
 
-    from gatekeeper.reports.terminal import log_console
+    from gatekeeper.reports.terminal.console import log_console
 
     console = console or log_console()
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
@@ -50,7 +50,7 @@ def print_drifts(
             plain(contract.model),
             f"{contract.nights:,}",
             _day(contract.first),
-            figures.percent(contract.rate),
+            numbers.percent(contract.rate),
             _range(contract),
             _evidence(contract.e_value),
             Text(status_text(contract), _STYLES[contract.standing]),
@@ -73,7 +73,7 @@ def status_text(contract: ContractDrift) -> str:
         return "watch: outside of its usual range"
     if not contract.outside:
         return contract.standing
-    nights = figures.count(len(contract.outside), "night")
+    nights = numbers.count(len(contract.outside), "night")
     last = _day(contract.outside[-1])
     return f"{contract.standing}; {nights} outside of its usual range, last {last}"
 
@@ -91,8 +91,8 @@ def drifted(contract: ContractDrift, change: SureChange) -> str:
     """A sure change in a sentence or two."""
     text = (
         f"{contract.model} answers {change.direction} since {_day(change.since)}: "
-        f"{figures.points(change.size.value)} in pass rate "
-        f"{figures.points_interval(change.size.interval)}".rstrip()
+        f"{numbers.points(change.size.value)} in pass rate "
+        f"{numbers.points_interval(change.size.interval)}".rstrip()
     )
     near = [time for time in contract.new_models if time <= change.sure]
     model = f" Another model answered from {_day(near[-1])} on." if near else ""
@@ -132,8 +132,8 @@ def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
 
 
 def _row(contract: ContractDrift, change: SureChange) -> str:
-    size = f"{figures.points(change.size.value)} {figures.points_interval(change.size.interval)}"
-    new = ", ".join(_day(time) for time in contract.new_models[-3:]) or figures.NONE
+    size = f"{numbers.points(change.size.value)} {numbers.points_interval(change.size.interval)}"
+    new = ", ".join(_day(time) for time in contract.new_models[-3:]) or numbers.NONE
     cells = (
         code_cell(contract.contract, 80),
         code_cell(contract.model, 80),
@@ -183,7 +183,7 @@ def _range(contract: ContractDrift) -> str:
     # A rate of 1 may be a hair less: it is a sum of fixtures' means.
     rates = [round(rate, 9) for rate in contract.series.rates if rate is not None]
     return (
-        f"{figures.percent(min(rates))}, {figures.percent(max(rates))}" if rates else figures.NONE
+        f"{numbers.percent(min(rates))}, {numbers.percent(max(rates))}" if rates else numbers.NONE
     )
 
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper.contract.objectives import label_of, measure_of
-from gatekeeper.evidence.fixture_reasons import broken_for_sure, has_broken
-from gatekeeper.evidence.unit_words import compared_units
-from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import code, prose
-from gatekeeper.reports.order import by_severity, worst_reasons
-from gatekeeper.reports.paired import (
+from gatekeeper.gate.fixture_reasons import broken_for_sure, has_broken
+from gatekeeper.gate.result import (
+    ArmResult,
+    ContractResult,
+    GateResult,
+    PairedResult,
+    Reason,
+    ReasonCode,
+    Verdict,
+)
+from gatekeeper.gate.unit_words import compared_units
+from gatekeeper.reports import numbers
+from gatekeeper.reports.comparison_text import (
     counts,
     difference,
     ended_early,
@@ -22,16 +29,9 @@ from gatekeeper.reports.paired import (
     rates,
     seeable_effect,
 )
-from gatekeeper.reports.resources import rise, sentence
-from gatekeeper.result import (
-    ArmResult,
-    ContractResult,
-    GateResult,
-    PairedResult,
-    Reason,
-    ReasonCode,
-    Verdict,
-)
+from gatekeeper.reports.escape import code, prose
+from gatekeeper.reports.ranking import by_severity, worst_reasons
+from gatekeeper.reports.resource_text import rise, sentence
 
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
 _REASON_LIMIT = 600
@@ -169,7 +169,7 @@ def _seeable(paired: PairedResult) -> str:
     effect = seeable_effect(paired)
     if effect is None:
         return ""
-    return f" This run could only have shown a drop of {figures.size_in_points(effect)} or more."
+    return f" This run could only have shown a drop of {numbers.size_in_points(effect)} or more."
 
 
 def _comparison(contract: ContractResult, paired: PairedResult) -> str:
@@ -196,7 +196,7 @@ def _broken(contract: ContractResult) -> str:
 
 
 def _by_margin(paired: PairedResult) -> str:
-    return f" by {figures.size_in_points(paired.margin)} or more" if paired.margin else ""
+    return f" by {numbers.size_in_points(paired.margin)} or more" if paired.margin else ""
 
 
 def _shares(contract: ContractResult, paired: PairedResult) -> str:
@@ -213,7 +213,7 @@ def _size(paired: PairedResult) -> str:
     """How much, and how exactly that is known."""
     size = f"**{difference(paired)}**"
     if not ended_early(paired):
-        return f"{size} {figures.points_interval(paired.interval)}".rstrip()
+        return f"{size} {numbers.points_interval(paired.interval)}".rstrip()
     too_large = ", likely too large" if is_significant(paired) else ""
     return f"{size} (estimated after an early stop{too_large})"
 
@@ -243,7 +243,7 @@ def _subject(result: GateResult) -> str:
         dearer = rise(result.contracts)
         but = f", but {dearer}" if dearer else ""
         if broken:
-            count = figures.count(broken, "fixture")
+            count = numbers.count(broken, "fixture")
             return f": no significant regression, but {count} broke{but}"
         compared = any(contract.paired for contract in result.contracts)
         return f": no contract got measurably worse{but}" if compared else ""
@@ -304,7 +304,7 @@ def _without_contract(result: GateResult) -> str:
     if result.verdict != "pass":
         if not result.uncovered:
             return "No contract ran: see below."
-        prompts = figures.count(len(result.uncovered), "changed prompt")
+        prompts = numbers.count(len(result.uncovered), "changed prompt")
         verb = "has" if len(result.uncovered) == 1 else "have"
         return f"{prompts} {verb} no contract. **What to do:** {_ACTIONS['uncovered']}"
     none = "No prompt contract is"
@@ -330,7 +330,7 @@ def _action(result: GateResult, contract: ContractResult) -> str:
 def _to_be_sure(contract: ContractResult) -> str:
     """What broke is looked at in a minute; more fixtures come after it."""
     broke = sum(fixture.change == "broke" for fixture in contract.fixtures)
-    look = f"Look at the {figures.count(broke, 'fixture')} that broke, below. " if broke else ""
+    look = f"Look at the {numbers.count(broke, 'fixture')} that broke, below. " if broke else ""
     wanted = fixtures_wanted(contract.paired) if contract.paired else ""
     if wanted:
         return f"{look}Add fixtures to see smaller drops: {wanted}."
@@ -351,7 +351,7 @@ def _thaw(contract: ContractResult) -> str:
     wait = "wait until the budget recovers"
     if ends:
         sooner = "sooner as good runs come, later where more fails"
-        wait = f"wait: the freeze lasts until {figures.moment(max(ends))}, {sooner}"
+        wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
     waive = code(f"/gatekeeper waive {contract.name}: REASON")
     return (
         f"{better[0].upper()}{better[1:]} beyond chance: a change that does may merge now. "

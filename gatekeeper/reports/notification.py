@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gatekeeper.news import News
-from gatekeeper.reports.harmless import clip, visible
+from gatekeeper.reports.alert import News
+from gatekeeper.reports.escape import clip, visible
 
 TITLES = {
     "regression": "a prompt change made things worse",

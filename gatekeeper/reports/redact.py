@@ -34,8 +34,8 @@ from itertools import chain
 from typing import Any, TypeVar, get_args
 
 from gatekeeper.contract.trial import Arm, Request
-from gatekeeper.result import FixtureChange, ReasonCode, Stopped, Verdict
-from gatekeeper.settings import secrets_in
+from gatekeeper.gate.result import FixtureChange, ReasonCode, Stopped, Verdict
+from gatekeeper.reports.secrets import secrets_in
 
 SHORTEST = 8
 """Shorter values occur in ordinary text, and replacing them would garble a report."""

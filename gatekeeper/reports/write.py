@@ -11,25 +11,25 @@ from functools import partial
 from pathlib import Path
 
 from gatekeeper.errors import UsageError, WriteError
-from gatekeeper.reports.badge import render_badge
-from gatekeeper.reports.comment import render_comment
-from gatekeeper.reports.html import render_html
-from gatekeeper.reports.junit import render_junit
-from gatekeeper.reports.machine import render_result
-from gatekeeper.reports.prometheus import render_prometheus
-from gatekeeper.reports.redact import Redactor, environment_redactor
-from gatekeeper.reports.samples import render_samples
-from gatekeeper.reports.sarif import render_sarif
-from gatekeeper.reports.summary import render_summary
-from gatekeeper.reports.tabular import (
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports.formats import Format
+from gatekeeper.reports.formats.badge import render_badge
+from gatekeeper.reports.formats.csv_parquet import (
     FIXTURES,
     SAMPLES,
     render_csv,
     render_parquet,
     require_parquet,
 )
-from gatekeeper.result import GateResult
-from gatekeeper.settings import Format
+from gatekeeper.reports.formats.junit import render_junit
+from gatekeeper.reports.formats.prometheus import render_prometheus
+from gatekeeper.reports.formats.result_json import render_result
+from gatekeeper.reports.formats.samples import render_samples
+from gatekeeper.reports.formats.sarif import render_sarif
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.reports.markdown.summary import render_summary
+from gatekeeper.reports.redact import Redactor, environment_redactor
 
 _Render = Callable[[GateResult], str | bytes]
 _OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed

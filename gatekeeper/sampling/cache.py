@@ -18,7 +18,7 @@ an answer from the past from misleading:
    before it comes to what fails. With the old order, the same answers lead to the same decision.
    An author knows that seed, and can do nothing with it: it counts for exactly these requests,
    whose answers are known and stand, and the order depends on nothing else of the files
-   (sampling/order.py). A pull request with other requests is drawn anew in a new order. So a lucky
+   (sampling/trial_order.py). A pull request with other requests is drawn anew in a new order. So a lucky
    order lasts as long as the lucky answers drawn in it, and no longer.
 
 A run that was cut short leaves the pairs that it has, and the next one goes on behind them: the
@@ -41,7 +41,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gatekeeper.contract.identity import canonical, digest, request_digest
+from gatekeeper.contract.digests import canonical, digest, request_digest
 from gatekeeper.contract.trial import Arm, Completion, JudgedBy, Request, Sample, Trial
 
 VERSION = 3
@@ -259,7 +259,7 @@ def _meaning(request: Request) -> list[Any]:
 
 
 def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
-    """The samples of each judging up to its first gap, as evidence/collect.py takes them."""
+    """The samples of each judging up to its first gap, as gate/monitor.py takes them."""
     planned: dict[tuple[str, JudgedBy], list[Trial]] = defaultdict(list)
     for trial in reversed(trials):
         planned[trial.contract, trial.judged_by].append(trial)

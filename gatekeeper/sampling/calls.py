@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from gatekeeper.contract.identity import request_digest
+from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Outcome, Request, Trial
-from gatekeeper.sampling.meter import Reserve
+from gatekeeper.sampling.limits import Reserve
 
 State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
-from gatekeeper.contract.model import RepairMode, RepairPolicy
+from gatekeeper.contract.definition import RepairMode, RepairPolicy
 
 
 def repair(text: str, policy: RepairPolicy, mode: RepairMode) -> tuple[str, tuple[str, ...]]:

@@ -15,12 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gatekeeper.stats.arguments import (
-    require_count,
-    require_finite,
-    require_inside,
-    require_passed,
-)
+from gatekeeper.stats.arguments import require_count, require_finite, require_inside, require_passed
 from gatekeeper.stats.interval import ConfidenceInterval
 
 if TYPE_CHECKING:

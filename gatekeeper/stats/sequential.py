@@ -29,10 +29,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from gatekeeper.stats.arguments import require_inside
-from gatekeeper.stats.betting import not_worse_capital
-from gatekeeper.stats.not_worse import not_worse
+from gatekeeper.stats.e_process import not_worse_capital
+from gatekeeper.stats.first_round_boundary import Walk, first_crossing, walk_boundary, walk_p_value
+from gatekeeper.stats.noninferiority import not_worse
 from gatekeeper.stats.sign_flip import sign_flip_test
-from gatekeeper.stats.walk import Walk, first_crossing, walk_boundary, walk_p_value
 
 if TYPE_CHECKING:
     import numpy as np

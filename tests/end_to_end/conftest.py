@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from container_lab import LAB, Lab, find_lab
 from end_to_end.github_description import excerpt
 from end_to_end.runner import ROOT, Runner
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from pull_request import answer
+from support.container_lab import LAB, Lab, find_lab
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import answer
 
 PRISM = "npm/node_modules/@stoplight/prism-cli/dist/index.js"
 NAME = "localhost/gatekeeper-end-to-end"

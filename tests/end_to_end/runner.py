@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from container_lab import LAB, Lab
-from git_repository import GitRepository
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from pull_request import PullRequest
+from support.container_lab import LAB, Lab
+from support.git_repository import GitRepository
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import PullRequest
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = "OWNER/gatekeeper@COMMIT"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from end_to_end.runner import KEY, PUBLISHED, ROOT, USER, WORKFLOW, Runner
-from git_repository import GitRepository
-from pull_request import BROKEN, FILES, HARMLESS, PROMPT, PullRequest
+from support.git_repository import GitRepository
+from support.pull_request import BROKEN, FILES, HARMLESS, PROMPT, PullRequest
 
 pytestmark = pytest.mark.container
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import payloads
 import pytest
-from comments import BEFORE, SAID
 from end_to_end.runner import KEY, ROOT, WORKFLOW, Done, Runner
-from git_repository import GitRepository
-from git_server import GitServer
-from github_fake import BOT
-from github_shapes import FakeRun
-from job_remote import Remote, break_prompt
-from pull_request import CONTRACT, PullRequest
+from support import webhook_payloads as payloads
+from support.bot_comments import BEFORE, SAID
+from support.git_repository import GitRepository
+from support.git_server import GitServer
+from support.github_objects import FakeRun
+from support.github_server import BOT
+from support.pull_request import CONTRACT, PullRequest
+from support.pull_request_remote import Remote, break_prompt
 
 pytestmark = pytest.mark.container
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from github_fake import BOT, FakeGithub
+from support.github_server import BOT, FakeGithub
 
+from gatekeeper.action.github.client import GithubApi
+from gatekeeper.action.github.deliver import Judged, publish_comment, publish_status
 from gatekeeper.errors import PublishError
-from gatekeeper.github.api import GithubApi
-from gatekeeper.github.publish import Judged, publish_comment, publish_status
 
 SHA = "a" * 40
 MARK = "<!-- gatekeeper:x -->"

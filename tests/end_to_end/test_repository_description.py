@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from github_fake import BOT, FakeGithub
-from github_shapes import FakeRun
+from support.github_objects import FakeRun
+from support.github_server import BOT, FakeGithub
 
-from gatekeeper.github.repository_api import GithubRepositoryApi
+from gatekeeper.action.github.repository import GithubRepositoryApi
 
 SHA, MERGE = "a" * 40, "b" * 40
 

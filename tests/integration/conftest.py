@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from integration.openai_server import OpenAIServer
-from pull_request import answer
 from support.checked import check_of
+from support.openai_server import OpenAIServer
+from support.pull_request import answer
 from support.ways_in import judged, judged_each_way
 
 __all__ = ["check_of", "judged", "judged_each_way", "model"]

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, GOOD, HARMLESS, PROMPT, PullRequest
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, GOOD, HARMLESS, PROMPT, PullRequest
 
-from gatekeeper import action
+from gatekeeper.action import main as action
 
 Act = Callable[..., int]
 

@@ -20,9 +20,9 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate import Surroundings, measure, plan_check
-from gatekeeper.result import ContractResult, GateResult
-from gatekeeper.sampling.retry import RetryPolicy
+from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.sampling.retries import RetryPolicy
 
 ONCE = RetryPolicy(attempts=1, give_up_after=10**6)
 CONTRACT = """\

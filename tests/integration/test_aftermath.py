@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import payloads
 import pytest
-from comments import Desk
-from github_fake import FakeGithub, Fault
-from integration.openai_server import OpenAIServer
-from message_servers import Webhook
-from pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+from support import webhook_payloads as payloads
+from support.bot_comments import Desk
+from support.github_server import FakeGithub, Fault
+from support.message_servers import Webhook
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 

@@ -13,16 +13,16 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from integration.openai_server import Fault, Reply
-from pull_request import FILES, FIXTURES, HARMLESS, PROMPT, answer
+from support.openai_server import Fault, Reply
+from support.pull_request import FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.ways_in import Judged
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.response_body import MAX_BYTES
-from gatekeeper.sampling.retry import within
+from gatekeeper.sampling.retries import within
 
 REQUEST = Request("openai/gpt-4o-mini", (Message("user", "Hello"),), {}, None, 0)
 

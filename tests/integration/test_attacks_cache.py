@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from openai_server import OpenAIServer
-from samples import GOOD, RECORDING, WORDS, check, csv, result_of
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.recorded_repository import GOOD, RECORDING, WORDS, check, csv, result_of
 
-from gatekeeper.contract.identity import canonical
+from gatekeeper.contract.digests import canonical
 from gatekeeper.contract.trial import Completion
 from gatekeeper.providers.keys import model_access
 from gatekeeper.sampling.cache import Entry, Pair, read, signing_key, written

@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
-from proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, Proposal, some_say
-from pull_request import FILES, PROMPT, answer
-from samples import csv
+from support.proposals import (
+    CONTRACT,
+    FIXTURES,
+    MANY,
+    NO_SLO,
+    OTHER,
+    PROMPT_FILE,
+    Proposal,
+    some_say,
+)
+from support.pull_request import FILES, PROMPT, answer
+from support.recorded_repository import csv
 
 FEW = MANY[:8]
 SURE = NO_SLO + "sampling: {mode: fixed}\n"

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from pull_request import FILES, PROMPT
+from support.pull_request import FILES, PROMPT
 from support.ways_in import Judged
 
 pytestmark = [

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from proposals import (
+from support.proposals import (
     CONTRACT,
     FIXTURES,
     NO_SLO,
@@ -210,7 +210,9 @@ YAML = [
         "{type: python, file: ../check.py}",
         "no check type `python`",
     ),
-    contract("a check by the name of a module", SAYS_OK, "{type: gatekeeper.cli}", "no check type"),
+    contract(
+        "a check by the name of a module", SAYS_OK, "{type: gatekeeper.cli.main}", "no check type"
+    ),
 ]
 
 JSON = [

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from comments import Desk
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from past import line
-from pull_request import CONTRACT, HARMLESS, PROMPT
+from support.bot_comments import Desk
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.past_runs import line
+from support.pull_request import CONTRACT, HARMLESS, PROMPT
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from integration.openai_server import Fault, OpenAIServer
-from pull_request import BROKEN, HARMLESS, PROMPT, answer
-from pull_request import FILES as PULL_REQUEST
+from support.git_repository import GitRepository
+from support.openai_server import Fault, OpenAIServer
+from support.pull_request import BROKEN, HARMLESS, PROMPT, answer
+from support.pull_request import FILES as PULL_REQUEST
 from support.ways_in import KEY, POLICY, Judged
 
 from gatekeeper.providers.catalogue import CATALOGUE
@@ -162,7 +162,7 @@ def test_models_of_the_command_line_need_no_leave(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from gatekeeper.cli import main
+    from gatekeeper.cli.main import main
 
     repository = git_repository("sweep")
     for path, text in {**FILES, POLICY: "models: [groq/*]\n"}.items():

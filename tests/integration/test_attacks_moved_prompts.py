@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proposals import CONTRACT, MANY, NO_SLO, PROMPT_FILE, Proposal, all_say, some_say
-from samples import RECORDING, csv, recording
+from support.proposals import CONTRACT, MANY, NO_SLO, PROMPT_FILE, Proposal, all_say, some_say
+from support.recorded_repository import RECORDING, csv, recording
 
 RULES = "".join(f"Rule {n}: be precise about item {n}.\n" for n in range(12))
 LONG = f"{RULES}Say {{{{ word }}}}.\n"

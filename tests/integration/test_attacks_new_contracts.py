@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from proposals import (
+from support.proposals import (
     CONTRACT,
     FIXTURES,
     MANY,
@@ -16,7 +16,7 @@ from proposals import (
     judge,
     some_say,
 )
-from samples import PROMPT, RECORDING, csv, recording
+from support.recorded_repository import PROMPT, RECORDING, csv, recording
 
 STRICT = """\
 require_contract: true

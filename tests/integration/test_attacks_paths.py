@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from git_repository import GitRepository
-from proposals import CONTRACT, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, reasons
-from samples import PROMPT, check, result_of
+from support.git_repository import GitRepository
+from support.proposals import CONTRACT, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, reasons
+from support.recorded_repository import PROMPT, check, result_of
 
 COPY = "copies/words.txt"
 POINTED_AWAY = NO_SLO.replace("../prompts/words.txt", f"/{COPY}")

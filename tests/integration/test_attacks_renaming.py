@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, Proposal, rows
-from samples import PROMPT
+from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, Proposal, rows
+from support.recorded_repository import PROMPT
 
 JSONL = "contracts/rows.jsonl"
 OTHER_FILE = {CONTRACT: NO_SLO.replace("words.csv", "rows.jsonl"), FIXTURES: None}

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from openai_server import OpenAIServer, Reply, rubbish, unauthorized
-from past import record
-from pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer, Reply, rubbish, unauthorized
+from support.past_runs import record
+from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 from gatekeeper.history.lines import to_lines
 
 KEY = "sk-Pr0j-4f9a1c7e2b8d6053f1aa"
@@ -160,7 +160,7 @@ def test_a_fault_of_the_program_is_told_without_it(made, capsys, monkeypatch):
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError(f"cannot use {KEY}")
 
-    monkeypatch.setattr("gatekeeper.gate.plan_check", fails)
+    monkeypatch.setattr("gatekeeper.gate.pipeline.plan_check", fails)
     assert main(["check", "--base", "main"]) == 3
     said = capsys.readouterr()
     assert "cannot use ***" in said.err

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from pull_request import BROKEN, CONTRACT, FILES, FIXTURES, HARMLESS, PROMPT, answer
+from support.pull_request import BROKEN, CONTRACT, FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.ways_in import Judged
 
-from gatekeeper.contract import sizes
+from gatekeeper.contract import size_limits as sizes
 
 CONTRACT_PATH = "contracts/sentiment.yaml"
 ROWS_PATH = "contracts/sentiment.fixtures.jsonl"

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integration.openai_server import Fault, OpenAIServer, Reply, close_connection, rubbish
-from pull_request import FILES, HARMLESS, PROMPT
-from pull_request import answer as say
+from support.openai_server import Fault, OpenAIServer, Reply, close_connection, rubbish
+from support.pull_request import FILES, HARMLESS, PROMPT
+from support.pull_request import answer as say
 from support.ways_in import Judged
 
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import POLICY_PATH, Policy, judging_policy
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate import plan_check
-from gatekeeper.result import GateResult
-from gatekeeper.session import measure
+from gatekeeper.gate.pipeline import plan_check
+from gatekeeper.gate.result import GateResult
+from gatekeeper.run.session import measure
 
 CONTRACT = """\
 contract: 1

@@ -14,15 +14,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from past import line
-from proposals import CONTRACT, FIXTURES, NO_SLO, OTHER, POLICY, PROMPT_FILE, Proposal, all_say
-from samples import GOOD, RECORDING, check, recording, result_of, write_contract
+from support.git_repository import GitRepository
+from support.past_runs import line
+from support.proposals import (
+    CONTRACT,
+    FIXTURES,
+    NO_SLO,
+    OTHER,
+    POLICY,
+    PROMPT_FILE,
+    Proposal,
+    all_say,
+)
 from support.proposed_change import Content, Link
+from support.recorded_repository import GOOD, RECORDING, check, recording, result_of, write_contract
 from support.ways_in import Judged
 
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 Create = Callable[..., GitRepository]
 LINE = json.loads(recording({"x": "ok"}))

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from openai_server import OpenAIServer, Reply, bad_request
-from pull_request import CONTRACT, FILES, HARMLESS, PROMPT
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer, Reply, bad_request
+from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 PADDING = "All work and no play makes a dull answer. " * 4_000
 CHECKS = "  - {type: contains, value: at the very end}\n"

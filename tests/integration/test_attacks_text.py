@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from github_fake import FakeGithub
-from integration.runner_log import COMMANDS, Command, commands, outputs
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from pull_request import PullRequest
+from support.github_server import FakeGithub
+from support.pull_request import PullRequest
+from support.runner_log import COMMANDS, Command, commands, outputs
 
-from gatekeeper import action
-from gatekeeper.contract.identity import request_digest
-from gatekeeper.contract.prompt import parse_prompt
-from gatekeeper.contract.render import render_messages
+from gatekeeper.action import main as action
+from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.render import render_messages
 
 ATTACKS = {
     "command": "::set-output name=verdict::pass",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, Proposal
-from samples import PROMPT, csv
+from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, Proposal
+from support.recorded_repository import PROMPT, csv
 
 KNOWN = "{% if word.startswith('word') %}" + PROMPT.rstrip("\n") + "{% else %}Lie.{% endif %}\n"
 LISTED = f"{{% if word in {list(MANY)} %}}" + PROMPT.rstrip("\n") + "{% endif %}\n"

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comments import AFTER, Desk
-from github_fake import BOT, FakeGithub, Fault
-from github_shapes import FakeComment, FakeRun
-from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, PROMPT
+from support.bot_comments import AFTER, Desk
+from support.github_objects import FakeComment, FakeRun
+from support.github_server import BOT, FakeGithub, Fault
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, PROMPT
 
-from gatekeeper.github.waivers import WAIVER_MARKER, Place, waiver_line
+from gatekeeper.action.waivers import WAIVER_MARKER, Place, waiver_line
+from gatekeeper.gate.result import Waiver
 from gatekeeper.providers.keys import waiver_keys
-from gatekeeper.result import Waiver
 
 WAIVE = "/gatekeeper waive sentiment: it is meant"
 KEY = "OPENAI_API_KEY"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from git_repository import GitRepository
-from samples import GOOD, check, write_contract
+from support.git_repository import GitRepository
+from support.recorded_repository import GOOD, check, write_contract
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 # What is written over the sound repository at head; what the error must say.
 FAULTS: dict[str, tuple[dict[str, str], list[str]]] = {

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from comments import AFTER, BEFORE, Desk
-from github_fake import BOT, FakeGithub, Fault
-from github_shapes import FakeRun
-from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT
+from support.bot_comments import AFTER, BEFORE, Desk
+from support.github_objects import FakeRun
+from support.github_server import BOT, FakeGithub, Fault
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT
 
-from gatekeeper.github.waivers import Place, waiver_line
+from gatekeeper.action.waivers import Place, waiver_line
+from gatekeeper.gate.result import Waiver
 from gatekeeper.providers.keys import waiver_keys
-from gatekeeper.result import Waiver
 
 WAIVE = "/gatekeeper waive sentiment: the words are meant to be free"
 Open = Callable[..., Desk]
@@ -296,7 +296,7 @@ def test_a_fault_of_our_own_is_told(opened: Open, monkeypatch: pytest.MonkeyPatc
     def fault(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("gatekeeper.bot.judge", fault)
+    monkeypatch.setattr("gatekeeper.action.bot.judge", fault)
     desk = opened()
     assert desk.say("/gatekeeper explain sentiment") == 3
     assert "ZeroDivisionError" in desk.reply

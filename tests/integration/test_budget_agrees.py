@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
 from prometheus_client.parser import text_string_to_metric_families
-from samples import GOOD, WORDS, answers, check, result_of, write_contract
+from support.git_repository import GitRepository
+from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.history.file import FileHistory
-from gatekeeper.record import Count, Record
-from gatekeeper.reports import figures
+from gatekeeper.history.record import Count, Record
+from gatekeeper.reports import numbers
 
 OTHER = "Please say {{ word }}.\n"
 SLO = (
@@ -135,8 +135,8 @@ def test_the_page_ends_its_charts_with_them(budgets, out):
 
 
 def shown(found: Mapping[str, Any]) -> list[str]:
-    share = figures.percent(found["left"] / found["budget"])
-    return [share, figures.number(found["left"]), figures.number(found["budget"])]
+    share = numbers.percent(found["left"] / found["budget"])
+    return [share, numbers.number(found["left"]), numbers.number(found["budget"])]
 
 
 def test_the_comment_has_the_most_pressing(budgets, out):

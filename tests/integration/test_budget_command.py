@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from samples import GOOD, write_contract
+from support.git_repository import GitRepository
+from support.recorded_repository import GOOD, write_contract
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 from gatekeeper.history.file import FileHistory
-from gatekeeper.record import Count, Record
+from gatekeeper.history.record import Count, Record
 
 OWN = "slo: {success_rate: 0.5}\n"
 SLO = "slo: {success_rate: 0.9, latency_p95_ms: 500, cost_per_call_usd: 1}\n"

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chance import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.random_model import (
     BASE,
     HEAD,
     KEYS,
@@ -22,16 +24,14 @@ from chance import (
     measured,
     revision,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from gatekeeper import session
 from gatekeeper.contract.change import Change
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate import plan_check
+from gatekeeper.gate.pipeline import plan_check
 from gatekeeper.providers import cache_file
 from gatekeeper.providers.keys import model_access
+from gatekeeper.run import session
 from gatekeeper.sampling.cache import Entry, read, signing_key
 
 

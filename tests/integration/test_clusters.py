@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from proposals import FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say, some_say
-from samples import GOOD, contract_files, result_of
+from support.git_repository import GitRepository
+from support.proposals import FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say, some_say
+from support.recorded_repository import GOOD, contract_files, result_of
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 
 def rows(size: int) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from samples import GOOD, WORDS, answers, check, result_of, write_contract
+from support.git_repository import GitRepository
+from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 OTHER = "Please say {{ word }}.\n"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from openai_server import OpenAIServer
-from samples import GOOD, PROMPT, WORDS, answers, csv, result_of, write_contract
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.recorded_repository import GOOD, PROMPT, WORDS, answers, csv, result_of, write_contract
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 RECORDED, HOSTED = "recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini"
 MANY = tuple(f"word{number:02}" for number in range(24))

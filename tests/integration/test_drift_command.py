@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from nights import nights
+from support.nightly_records import nights
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 from gatekeeper.history.file import FileHistory
 
 

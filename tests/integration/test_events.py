@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-import payloads
 import pytest
-from comments import Desk
-from git_repository import GitRepository
-from github_fake import FakeGithub, Fault
-from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, CONTRACT, PROMPT
+from support import webhook_payloads as payloads
+from support.bot_comments import Desk
+from support.git_repository import GitRepository
+from support.github_server import FakeGithub, Fault
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, CONTRACT, PROMPT
 
 from gatekeeper.git.data_branch import DataBranch, PushRefusedError
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.checks.judge import prepare
+from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.model import Contract
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.contract.render import render_messages
+from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.providers.local import MODEL, LocalClient
 from gatekeeper.sampling.repair import repair
-from gatekeeper.validation import validate_contracts
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("grounded-answer", "order-extraction", "sentiment")

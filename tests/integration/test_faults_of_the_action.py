@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from comments import Desk
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+from support.bot_comments import Desk
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
 
-from gatekeeper import action
+from gatekeeper.action import main as action
 
 Open = Callable[..., Desk]
 OUT = ".gatekeeper/out"

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from integration.proposals import OTHER, PROMPT_FILE, Proposal, all_say
+from support.git_repository import GitRepository
+from support.proposals import OTHER, PROMPT_FILE, Proposal, all_say
 
 PASS, FAIL = all_say("ok"), all_say("no")
 Judge = Callable[..., subprocess.CompletedProcess[str]]

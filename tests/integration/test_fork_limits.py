@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from integration.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer
 
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import POLICY_PATH, judging_policy
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.forecast import require_within_limits
-from gatekeeper.gate import Work, plan_check
-from gatekeeper.session import measure
+from gatekeeper.gate.estimate import require_within_limits
+from gatekeeper.gate.pipeline import Work, plan_check
+from gatekeeper.run.session import measure
 
 CONTRACT = """\
 contract: 1

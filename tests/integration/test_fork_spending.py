@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import payloads
 import pytest
-from comments import Desk
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from pull_request import CONTRACT, HARMLESS, PROMPT
+from support import webhook_payloads as payloads
+from support.bot_comments import Desk
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import CONTRACT, HARMLESS, PROMPT
 
 POLICY = ".github/gatekeeper.yml"
 CONTRACT_PATH = "contracts/sentiment.yaml"

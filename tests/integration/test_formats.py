@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
 from junitparser import JUnitXml
 from prometheus_client.parser import text_string_to_metric_families
 from pyarrow import parquet
-from samples import WORDS, answers, check, write_contract
+from support.git_repository import GitRepository
+from support.recorded_repository import WORDS, answers, check, write_contract
 
 OTHER = "Please say {{ word }}.\n"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from samples import GOOD, answers, check, csv, result_of, write_contract
+from support.git_repository import GitRepository
+from support.recorded_repository import GOOD, answers, check, csv, result_of, write_contract
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 OTHER = "Please say {{ word }}.\n"
 MANY = tuple(f"word{i}" for i in range(40))
@@ -295,7 +295,7 @@ def test_a_spent_error_budget_freezes_the_prompt(failed, code, repository, tmp_p
 
 
 def _recorded(prompt: str) -> str:
-    from samples import recording
+    from support.recorded_repository import recording
 
     rendered = {prompt.removesuffix("\n").replace("{{ word }}", w): "ok" for w in MANY}
     return recording(rendered)

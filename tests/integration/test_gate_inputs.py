@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from samples import GOOD, WORDS, answers, check, result_of, write_contract
+from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 OTHER = "Please say {{ word }}.\n"
 MANY = tuple(f"word{i}" for i in range(40))

@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from git_server import GitServer
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from job_remote import CHECKOUTS, TOKEN, Remote, break_prompt, causes
-from pull_request import CONTRACT, GOOD, PROMPT, PullRequest, answer
+from support.git_repository import GitRepository
+from support.git_server import GitServer
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import CONTRACT, GOOD, PROMPT, PullRequest, answer
+from support.pull_request_remote import CHECKOUTS, TOKEN, Remote, break_prompt, causes
 
-from gatekeeper import action
-from gatekeeper.checkout import Checkout
+from gatekeeper.action import main as action
+from gatekeeper.action.checkout import Checkout
+from gatekeeper.action.events import CheckMergeGroup
 from gatekeeper.errors import MeasurementError
-from gatekeeper.github.event import CheckMergeGroup
 
 
 @pytest.fixture

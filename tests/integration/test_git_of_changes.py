@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from git_server import GitServer
-from job_remote import CHECKOUTS, TOKEN, Edit, Remote, break_prompt, causes
-from pull_request import BROKEN, CONTRACT, PROMPT
+from support.git_repository import GitRepository
+from support.git_server import GitServer
+from support.pull_request import BROKEN, CONTRACT, PROMPT
+from support.pull_request_remote import CHECKOUTS, TOKEN, Edit, Remote, break_prompt, causes
 
-from gatekeeper.checkout import Checkout
+from gatekeeper.action.checkout import Checkout
+from gatekeeper.action.events import CheckMergeGroup
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError
-from gatekeeper.gate import plan_check
-from gatekeeper.github.event import CheckMergeGroup
-from gatekeeper.session import measure
+from gatekeeper.gate.pipeline import plan_check
+from gatekeeper.run.session import measure
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"
 CONTRACT_PATH = "contracts/sentiment.yaml"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from data_branch_place import NAME, NOVEMBER, OCTOBER, Place, ids, snapshot
-from git_repository import GitRepository
-from past import line, record
+from support.data_branch import NAME, NOVEMBER, OCTOBER, Place, ids, snapshot
+from support.git_repository import GitRepository
+from support.past_runs import line, record
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git import Repository, data_branch
@@ -107,7 +107,7 @@ WRITER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from past import record
+from support.past_runs import record
 from gatekeeper.git import Repository
 from gatekeeper.history.open import open_history
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from git_repository import GitRepository
-from past import record
-from proposals import OTHER, PROMPT_FILE, Proposal, all_say
-from samples import GOOD, check, result_of
+from support.git_repository import GitRepository
+from support.past_runs import record
+from support.proposals import OTHER, PROMPT_FILE, Proposal, all_say
+from support.recorded_repository import GOOD, check, result_of
 
-from gatekeeper.cli import main
-from gatekeeper.commands.history import TRIGGERS
+from gatekeeper.cli.commands.history import TRIGGERS
+from gatekeeper.cli.main import main
+from gatekeeper.gate.result import Waiver
 from gatekeeper.git import Repository
 from gatekeeper.history.lines import to_lines
 from gatekeeper.history.open import open_history
-from gatekeeper.record import Trigger
-from gatekeeper.result import Waiver
+from gatekeeper.history.record import Trigger
 
 NOVEMBER = datetime(2026, 11, 3, 10, 15, tzinfo=UTC)
 WAIVER = Waiver(None, "waive", "octocat", "b" * 40, "", "2026-11-03T09:00:00Z")

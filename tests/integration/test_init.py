@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from git_repository import GitRepository
+from support.git_repository import GitRepository
 
-from gatekeeper.cli import main
-from gatekeeper.starter import PLACES
+from gatekeeper.cli.main import main
+from gatekeeper.cli.starter import PLACES
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 GATE = ".github/workflows/gatekeeper.yml"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from git_server import GitServer
-from job_remote import TOKEN, Remote, break_prompt
-from pull_request import PROMPT
+from support.git_repository import GitRepository
+from support.git_server import GitServer
+from support.pull_request import PROMPT
+from support.pull_request_remote import TOKEN, Remote, break_prompt
 
 MB = 1 << 20
 SIZE = 200

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, all_say
-from samples import contract_files
+from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, all_say
+from support.recorded_repository import contract_files
 
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
-from gatekeeper.result import Waiver
-from gatekeeper.verdict import loosened_policy, waived
+from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.verdict import loosened_policy, waived
 
 POLICY = ".github/gatekeeper.yml"
 BASE = contract_files(NO_SLO, MANY, all_say("ok"))

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from past import line
-from proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
-from samples import contract_files
+from support.past_runs import line
+from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
+from support.recorded_repository import contract_files
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 from gatekeeper.history.lines import to_record
 
 CHECKS = (

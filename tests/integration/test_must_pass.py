@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from proposals import (
+from support.proposals import (
     CONTRACT,
     FIXTURES,
     MANY,
@@ -16,7 +16,7 @@ from proposals import (
     answers,
     only_head_passes,
 )
-from samples import PROMPT, contract_files, csv
+from support.recorded_repository import PROMPT, contract_files, csv
 
 POLICY = ".github/gatekeeper.yml"
 

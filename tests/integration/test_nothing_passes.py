@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, all_say, some_say
-from samples import PROMPT, RECORDING, WORDS, contract_files, csv, recording, result_of
+from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, all_say, some_say
+from support.recorded_repository import (
+    PROMPT,
+    RECORDING,
+    WORDS,
+    contract_files,
+    csv,
+    recording,
+    result_of,
+)
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 EMPTY = {"README.md": "Nothing yet.\n"}
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from message_servers import Webhook
-from pull_request import BROKEN, HARMLESS, PROMPT, PullRequest
+from support.github_server import FakeGithub
+from support.message_servers import Webhook
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, HARMLESS, PROMPT, PullRequest
 
-from gatekeeper import action
+from gatekeeper.action import main as action
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 

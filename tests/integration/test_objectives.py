@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
-from samples import GOOD, WORDS, answers, check, result_of, write_contract
+from support.git_repository import GitRepository
+from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 from gatekeeper.history.file import FileHistory
-from gatekeeper.record import Count, Record
+from gatekeeper.history.record import Count, Record
 
 OTHER = "Please say {{ word }}.\n"
 NAMED = GOOD.replace("{type: regex, pattern: ok}", "{type: regex, pattern: ok, name: says-ok}")

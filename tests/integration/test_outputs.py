@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import payloads
 import pytest
 import yaml
-from comments import Desk
-from github_fake import FakeGithub
-from integration.openai_server import OpenAIServer
-from pull_request import BROKEN, HARMLESS, PROMPT
+from support import webhook_payloads as payloads
+from support.bot_comments import Desk
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, HARMLESS, PROMPT
 
 ROOT = Path(__file__).parents[2]
 ACTION: Mapping[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())

@@ -11,14 +11,22 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import openai_server as faults
 import pytest
-from git_repository import GitRepository
-from openai_server import Fault, OpenAIServer
-from samples import GOOD, RECORDING, WORDS, check, csv, result_of, write_contract
+from support import openai_server as faults
+from support.git_repository import GitRepository
+from support.openai_server import Fault, OpenAIServer
+from support.recorded_repository import (
+    GOOD,
+    RECORDING,
+    WORDS,
+    check,
+    csv,
+    result_of,
+    write_contract,
+)
 
-import gatekeeper.commands.check
-from gatekeeper.cli import main
+import gatekeeper.cli.commands.check
+from gatekeeper.cli.main import main
 
 HEAVY = ("litellm", "openai", "scipy", "numpy", "github", "xllamacpp", "rich", "jsonschema")
 
@@ -80,7 +88,7 @@ def test_a_change_without_prompts_is_answered_without_the_heavy_packages(git_rep
     made.branch("pr")
     made.commit("docs", {"README.md": "hello\n"})
     program = (
-        "import sys; from gatekeeper.cli import main; code = main(sys.argv[1:]);"
+        "import sys; from gatekeeper.cli.main import main; code = main(sys.argv[1:]);"
         f"print(code, [name for name in {HEAVY} if name in sys.modules])"
     )
 
@@ -104,7 +112,7 @@ def test_a_command_that_only_looks_loads_no_heavy_package(command, git_repositor
     made.branch("pr")
     made.commit("change", {"prompts/words.txt": "Please say {{ word }}.\n"})
     program = (
-        "import sys; from gatekeeper.cli import main; code = main(sys.argv[1:]);"
+        "import sys; from gatekeeper.cli.main import main; code = main(sys.argv[1:]);"
         "heavy = ('litellm', 'openai', 'httpx', 'scipy', 'numpy', 'xllamacpp');"
         "print(code, [name for name in heavy if name in sys.modules])"
     )
@@ -132,7 +140,7 @@ def test_a_fault_of_our_own_could_not_measure(hosted, tmp_path, monkeypatch, cap
     def fault(*_: object) -> None:
         raise ZeroDivisionError("unforeseen")
 
-    monkeypatch.setattr(gatekeeper.commands.check, "judging_policy", fault)
+    monkeypatch.setattr(gatekeeper.cli.commands.check, "judging_policy", fault)
 
     assert check(hosted, tmp_path / "out") == 3
     error = capsys.readouterr().err
@@ -144,7 +152,7 @@ def test_ctrl_c_before_the_first_call_could_not_measure(hosted, tmp_path, monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gatekeeper.commands.check, "judging_policy", interrupted)
+    monkeypatch.setattr(gatekeeper.cli.commands.check, "judging_policy", interrupted)
 
     assert check(hosted, tmp_path / "out") == 3
     assert "interrupted" in capsys.readouterr().err

@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any
 
-import openai_server as faults
 import pytest
-from git_repository import GitRepository
-from openai_server import Fault, OpenAIServer
-from samples import GOOD, csv
+from support import openai_server as faults
+from support.git_repository import GitRepository
+from support.openai_server import Fault, OpenAIServer
+from support.recorded_repository import GOOD, csv
 
 from gatekeeper.contract.policy import Policy
-from gatekeeper.gate import Surroundings, measure, plan_check
+from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.result import GateResult
 from gatekeeper.git import Repository
 from gatekeeper.providers import ModelRouter
-from gatekeeper.result import GateResult
-from gatekeeper.sampling.retry import RetryPolicy
+from gatekeeper.sampling.retries import RetryPolicy
 
 WORDS = tuple(f"word{i}" for i in range(40))
 RETRY = RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.01)

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.catalogue import CATALOGUE

@@ -18,8 +18,8 @@ import pytest
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate import Surroundings, measure, plan_check
-from gatekeeper.result import GateResult
+from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.result import GateResult
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
 PROMPTS = ("speech-tag", "text-to-p", "extract-names", "elements", "classify-input-text")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from openai_server import OpenAIServer
-from samples import check, result_of
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.recorded_repository import check, result_of
 
 TAGS = (
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO "

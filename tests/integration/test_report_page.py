@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser import PROGRAM, chromium
-from reported import gate_result, past, run_result
+from support.browser import PROGRAM, chromium
+from support.ticket_run import gate_result, past, run_result
 
 from gatekeeper.contract.trial import Judgement
+from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.html import render_html
-from gatekeeper.result import GateResult
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

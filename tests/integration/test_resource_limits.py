@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from proposals import CONTRACT, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
-from samples import PROMPT, RECORDING, contract_files
+from support.proposals import CONTRACT, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
+from support.recorded_repository import PROMPT, RECORDING, contract_files
 
 POLICY = ".github/gatekeeper.yml"
 

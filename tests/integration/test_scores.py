@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from git_repository import GitRepository
-from integration.openai_server import OpenAIServer
-from samples import check, result_of
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.recorded_repository import check, result_of
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 from gatekeeper.history.file import FileHistory
-from gatekeeper.reports.read_samples import read_run
+from gatekeeper.reports.formats.read_samples import read_run
 
 CONTRACT = """\
 contract: 1

@@ -11,8 +11,8 @@ import pytest
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate import Surroundings, measure, plan_check, plan_run
-from gatekeeper.result import GateResult
+from gatekeeper.gate.pipeline import Surroundings, measure, plan_check, plan_run
+from gatekeeper.gate.result import GateResult
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
 CONTRACT = """\

@@ -11,17 +11,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, Proposal, all_say
-from samples import PROMPT, csv
+from integration.test_stopping import POLICY, Model, check, revision
+from support.proposals import (
+    CONTRACT,
+    FIXTURES,
+    MANY,
+    NO_SLO,
+    OTHER,
+    PROMPT_FILE,
+    Proposal,
+    all_say,
+)
+from support.recorded_repository import PROMPT, csv
 from support.ways_in import Judged
-from test_stopping import POLICY, Model, check, revision
 
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate import Surroundings, measure, plan_check
-from gatekeeper.result import GateResult
-from gatekeeper.slo.budget import Event
+from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.result import GateResult
+from gatekeeper.stats.error_budget import Event
 
 JUDGE = """\
 contract: 1

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import openai_server as faults
 import pytest
-from git_repository import GitRepository
-from openai_server import OpenAIServer
-from samples import GOOD, csv
+from support import openai_server as faults
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.recorded_repository import GOOD, csv
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 MANY = tuple(f"word{number:02}" for number in range(24))
 

@@ -9,7 +9,7 @@ import json
 import shutil
 
 import pytest
-from proposals import (
+from support.proposals import (
     CONTRACT,
     FIXTURES,
     HALF_BREAK,
@@ -26,10 +26,10 @@ from proposals import (
     recorded_with,
     rows,
 )
-from samples import GOOD, PROMPT, RECORDING, answers, csv, recording
 from support.proposed_change import Link
+from support.recorded_repository import GOOD, PROMPT, RECORDING, answers, csv, recording
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 NEW = tuple(f"new{number}" for number in range(40))
 WITH_MORE = NO_SLO.replace("checks:\n", "  - file: more.jsonl\nchecks:\n")

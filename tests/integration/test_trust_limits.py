@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from openai_server import OpenAIServer
-from proposals import (
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.proposals import (
     CONTRACT,
     FIXTURES,
     MANY,
@@ -29,9 +29,18 @@ from proposals import (
     spent_budget,
     spent_lines,
 )
-from samples import GOOD, PROMPT, RECORDING, answers, check, csv, recording, result_of
+from support.recorded_repository import (
+    GOOD,
+    PROMPT,
+    RECORDING,
+    answers,
+    check,
+    csv,
+    recording,
+    result_of,
+)
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 NEW = tuple(f"new{i}" for i in range(10))
 

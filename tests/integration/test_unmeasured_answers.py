@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from proposals import CONTRACT, NO_SLO, OTHER, PROMPT_FILE, Proposal, all_say, some_say
-from pull_request import FILES, PROMPT, answer
-from samples import PROMPT as WORDS
-from samples import RECORDING, recording
+from support.proposals import CONTRACT, NO_SLO, OTHER, PROMPT_FILE, Proposal, all_say, some_say
+from support.pull_request import FILES, PROMPT, answer
+from support.recorded_repository import PROMPT as WORDS
+from support.recorded_repository import RECORDING, recording
 
 
 def told(answered, *words: str) -> list[str]:

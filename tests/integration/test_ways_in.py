@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from git_repository import GitRepository
-from pull_request import BROKEN, FILES, FIXTURES, HARMLESS, PROMPT, answer
+from support.git_repository import GitRepository
 from support.proposed_change import Link, Submodule
+from support.pull_request import BROKEN, FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.ways_in import KEY, Judged
 
 

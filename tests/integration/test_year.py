@@ -14,13 +14,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from outcomes import contract
 from scipy.stats import binom
+from support.outcomes import contract
 
-from gatekeeper.budgets import ContractBudgets, contract_budgets
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
-from gatekeeper.record import Count, Record, events_of
+from gatekeeper.gate.error_budgets import ContractBudgets, contract_budgets
+from gatekeeper.history.record import Count, Record, events_of
 
 pytestmark = pytest.mark.long
 

@@ -12,16 +12,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from nights import night
-from outcomes import contract
 from scipy.stats import binom
+from support.nightly_records import night
+from support.outcomes import contract
 
-from gatekeeper.aftermath import newly_frozen
-from gatekeeper.budgets import contract_budgets
+from gatekeeper.action.alerts import newly_frozen
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
-from gatekeeper.drift import ContractDrift, drifts
-from gatekeeper.record import Record, events_of
+from gatekeeper.gate.error_budgets import contract_budgets
+from gatekeeper.history.drift import ContractDrift, drifts
+from gatekeeper.history.record import Record, events_of
 from gatekeeper.reports.drift import drift_news
 
 pytestmark = pytest.mark.long

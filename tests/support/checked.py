@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from git_repository import GitRepository
+from support.git_repository import GitRepository
 
-from gatekeeper.cli import main
+from gatekeeper.cli.main import main
 
 
 class Checked(NamedTuple):

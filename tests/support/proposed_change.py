@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from git_repository import AUTHOR, EMAIL, FIRST_DATE, GitRepository
+from support.git_repository import AUTHOR, EMAIL, FIRST_DATE, GitRepository
 
 NUMBER = 7
 """Of the pull request."""

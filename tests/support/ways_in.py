@@ -29,14 +29,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from git_repository import GitRepository
-from github_fake import BOT, FakeGithub
-from integration.openai_server import Answer, Fault, OpenAIServer, bad_request
+from support.git_repository import GitRepository
+from support.github_server import BOT, FakeGithub
+from support.openai_server import Answer, Fault, OpenAIServer, bad_request
 from support.proposed_change import NUMBER, Files, ProposedChange, propose
 
-from gatekeeper import action
-from gatekeeper.cli import main
-from gatekeeper.github.repository_api import GithubRepositoryApi
+from gatekeeper.action import main as action
+from gatekeeper.action.github.repository import GithubRepositoryApi
+from gatekeeper.cli.main import main
 
 Way = Literal["check", "pull_request", "fork_stage"]
 WAYS: tuple[Way, ...] = ("check", "pull_request", "fork_stage")

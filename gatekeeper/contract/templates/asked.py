@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from gatekeeper.contract.model import Prompt
+from gatekeeper.contract.definition import Prompt
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.plain import is_plain
 from gatekeeper.errors import ContractError, Problem

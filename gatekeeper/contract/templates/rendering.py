@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import TemplateNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 
-from gatekeeper.contract.model import MessageTemplate, Prompt
+from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.environment import (
     MAX_TEXT,

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from jinja2 import nodes
 
-from gatekeeper.contract.model import Prompt
+from gatekeeper.contract.definition import Prompt
 from gatekeeper.contract.read import locate
 from gatekeeper.contract.templates.environment import environment_for
 

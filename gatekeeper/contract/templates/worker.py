@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple
 from typing import Any
 
-from gatekeeper.contract.model import MessageTemplate, Prompt
+from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.environment import environment_for, included_names
 from gatekeeper.contract.templates.rendering import (

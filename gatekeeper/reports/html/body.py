@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from gatekeeper import __version__
-from gatekeeper.budgets import by_pressure
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Arm, Outcome
-from gatekeeper.reports import figures
-from gatekeeper.reports.decision import as_base_judges, decision_rows, rows_of
-from gatekeeper.reports.glance import at_a_glance
-from gatekeeper.reports.harmless import clip, plain, visible
+from gatekeeper.gate.error_budgets import by_pressure
+from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PastRun
+from gatekeeper.reports import numbers
+from gatekeeper.reports.columns import columns, share_left
+from gatekeeper.reports.comparison_text import decided_by, ended_early
+from gatekeeper.reports.escape import clip, plain, visible
 from gatekeeper.reports.headline import headline, lead, what_happened
 from gatekeeper.reports.html import charts, markup
+from gatekeeper.reports.html.alternative_methods import TOO_SURE, opinion_rows
 from gatekeeper.reports.html.heat import failure_clusters
 from gatekeeper.reports.html.samples import Judging, Packed
-from gatekeeper.reports.opinions import TOO_SURE, opinion_rows
-from gatekeeper.reports.order import by_severity, worst_reasons
-from gatekeeper.reports.page import Page
-from gatekeeper.reports.paired import decided_by, ended_early
+from gatekeeper.reports.markdown.decision import as_base_judges, decision_rows, rows_of
+from gatekeeper.reports.markdown.glance import at_a_glance
+from gatekeeper.reports.markdown.page import Page
+from gatekeeper.reports.markdown.sections import add_notes, add_reasons, footer
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
-from gatekeeper.reports.resources import changed
-from gatekeeper.reports.sections import add_notes, add_reasons, footer
-from gatekeeper.reports.table import columns, share_left
-from gatekeeper.result import ArmResult, ContractResult, GateResult, PastRun
+from gatekeeper.reports.ranking import by_severity, worst_reasons
+from gatekeeper.reports.resource_text import changed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -103,7 +103,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"icon_of": markup.icon, "count": figures.count}
+    made.globals |= {"icon_of": markup.icon, "count": numbers.count}
     return made
 
 
@@ -290,16 +290,16 @@ def _arms(contract: ContractResult) -> list[tuple[str, ArmResult | None]]:
 def _arm(label: str, arm: ArmResult) -> dict[str, str]:
     between = ""
     if arm.interval:
-        between = f"{figures.percent(arm.interval.low)} to {figures.percent(arm.interval.high)}"
+        between = f"{numbers.percent(arm.interval.low)} to {numbers.percent(arm.interval.high)}"
     return {
         "label": label,
         "model": clip(visible(arm.model), 80),
-        "rate": figures.percent(arm.success_rate),
+        "rate": numbers.percent(arm.success_rate),
         "interval": between,
         "samples": f"{arm.passed:,} of {arm.samples:,}",
         "fixtures": f"{arm.fixtures_passed:,} of {arm.fixtures:,}",
-        "latency": figures.milliseconds(arm.latency_p95_ms),
-        "cost": figures.dollars(arm.cost_per_call_usd),
+        "latency": numbers.milliseconds(arm.latency_p95_ms),
+        "cost": numbers.dollars(arm.cost_per_call_usd),
         "failed": f"{arm.failed_calls:,}",
     }
 

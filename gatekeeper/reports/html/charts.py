@@ -16,11 +16,11 @@ from typing import Any
 
 from gatekeeper.contract.objectives import Objective, label_of
 from gatekeeper.contract.trial import Arm, Outcome
-from gatekeeper.evidence.outcomes import latencies, quantile
-from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import clip, visible
-from gatekeeper.result import ArmResult, ContractResult, PastRun
-from gatekeeper.slo.budget import ErrorBudget, error_budget
+from gatekeeper.gate.outcomes import latencies, quantile
+from gatekeeper.gate.result import ArmResult, ContractResult, PastRun
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import clip, visible
+from gatekeeper.stats.error_budget import ErrorBudget, error_budget
 
 MOST_RUNS = 60
 """Runs in a trend; what is older tells little of today."""
@@ -63,14 +63,14 @@ def success_trend(
     if now:
         chart.add(now_is, [*[None] * len(runs), rates[-1]], dots_size=5)
     table = [
-        (when, figures.percent(rate), _between(interval), f"{samples:,}", sha[:10])
+        (when, numbers.percent(rate), _between(interval), f"{samples:,}", sha[:10])
         for when, rate, interval, samples, sha in points
     ]
-    last = f"It was {figures.percent(runs[-1].success_rate)} in the latest run"
-    here = f" and is {figures.percent(head.success_rate)} in {now_is}" if now and head else ""
+    last = f"It was {numbers.percent(runs[-1].success_rate)} in the latest run"
+    here = f" and is {numbers.percent(head.success_rate)} in {now_is}" if now and head else ""
     return _figure(
         "Success rate over runs",
-        f"{figures.count(len(runs), 'run')} of the default branch, with 95 % intervals. "
+        f"{numbers.count(len(runs), 'run')} of the default branch, with 95 % intervals. "
         f"{last}{here}.",
         chart,
         ("Run", "Success rate", "Interval", "Samples", "Commit"),
@@ -105,13 +105,13 @@ def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) ->
     chart = _pygal("Line", range=(lowest, 1), value_formatter=_percent, x_labels=_sparse(points))
     chart.add("budget left", shares)
     table = [
-        (when, figures.percent(share), figures.number(b.left), figures.number(b.budget))
+        (when, numbers.percent(share), numbers.number(b.left), numbers.number(b.budget))
         for (when, b), share in zip(points, shares, strict=True)
     ]
     return _figure(
         f"Error budget left: {clip(visible(label_of(budget.objective)), 80)}",
-        f"After each run, and now: {figures.percent(shares[-1])}, which is "
-        f"{figures.number(budget.left)} of the {figures.number(budget.budget)} failures that the "
+        f"After each run, and now: {numbers.percent(shares[-1])}, which is "
+        f"{numbers.number(budget.left)} of the {numbers.number(budget.budget)} failures that the "
         f"objective allows in {budget.window}.",
         chart,
         ("Run", "Left", "Failures left", "Failures allowed"),
@@ -131,7 +131,7 @@ def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
         show_dots=False,
         range=(0, 1),
         value_formatter=_percent,
-        x_value_formatter=figures.milliseconds,
+        x_value_formatter=numbers.milliseconds,
     )
     for arm in _ARMS:
         values = known.get(arm, [])
@@ -141,13 +141,13 @@ def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
     table = [
         (
             arm,
-            *(figures.milliseconds(quantile(values, share)) for share in _TABLE_SHARES),
+            *(numbers.milliseconds(quantile(values, share)) for share in _TABLE_SHARES),
             f"{len(values):,}",
         )
         for arm, values in known.items()
     ]
     said = ", ".join(
-        f"{arm} {figures.milliseconds(found.latency_p95_ms)}"
+        f"{arm} {numbers.milliseconds(found.latency_p95_ms)}"
         for arm in known
         if (found := arms.get(arm)) is not None
     )
@@ -155,7 +155,7 @@ def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
         "Latency by arm",
         f"Share of calls answered within a time. Latency p95: {said}.",
         chart,
-        ("Arm", *(f"{figures.percent(share)} within" for share in _TABLE_SHARES), "Calls"),
+        ("Arm", *(f"{numbers.percent(share)} within" for share in _TABLE_SHARES), "Calls"),
         table,
     )
 
@@ -203,7 +203,7 @@ def interval_strip(contract: ContractResult) -> str:
         return round(60 + 480 * (share - start) / (1 - start or 1), 1)
 
     said = "; ".join(
-        f"{label} {figures.percent(rate)}, interval {_between(interval)}"
+        f"{label} {numbers.percent(rate)}, interval {_between(interval)}"
         for label, (rate, interval) in known.items()
     )
     parts = []
@@ -216,12 +216,12 @@ def interval_strip(contract: ContractResult) -> str:
         )
     bottom = 22 + 26 * len(known)
     for share in (start, (start + 1) / 2, 1.0):
-        shown = escape(figures.percent(share))
+        shown = escape(numbers.percent(share))
         parts.append(f'<text class="tick" x="{at(share)}" y="{bottom + 12}">{shown}</text>')
     if target is not None:
         x = at(target)
         parts.append(f'<line class="target" x1="{x}" x2="{x}" y1="4" y2="{bottom - 6}"/>')
-        said += f"; objective {figures.percent(target)}"
+        said += f"; objective {numbers.percent(target)}"
     parts.append(f'<line class="scale" x1="60" x2="540" y1="{bottom - 6}" y2="{bottom - 6}"/>')
     return (
         f'<svg class="strip" viewBox="0 0 560 {bottom + 18}" role="img" '
@@ -357,7 +357,7 @@ def _day(run: PastRun) -> str:
 
 
 def _percent(share: float) -> str:
-    return figures.percent(share)
+    return numbers.percent(share)
 
 
 def _whole(value: float) -> str:
@@ -365,10 +365,10 @@ def _whole(value: float) -> str:
 
 
 def _cost(arm: ArmResult | None) -> str:
-    return figures.dollars(arm.cost_per_call_usd if arm else None)
+    return numbers.dollars(arm.cost_per_call_usd if arm else None)
 
 
 def _between(interval: Any) -> str:
     if interval is None:
-        return figures.NONE
-    return f"{figures.percent(interval.low)} to {figures.percent(interval.high)}"
+        return numbers.NONE
+    return f"{numbers.percent(interval.low)} to {numbers.percent(interval.high)}"

@@ -11,10 +11,10 @@ from importlib.resources import files
 from string import Template
 
 from gatekeeper import __version__
-from gatekeeper.reports import figures
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports import numbers
 from gatekeeper.reports.headline import lead, title
-from gatekeeper.reports.page import byte_length
-from gatekeeper.result import GateResult
+from gatekeeper.reports.markdown.page import byte_length
 
 LIMIT = 2_000_000
 """Bytes of the whole file."""
@@ -77,7 +77,7 @@ def render_html(
 def _quiet(result: GateResult) -> str:
     """Where nothing is affected: the verdict, and that no model was called."""
     text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in lead(result))
-    when = escape(f"{figures.moment(result.started)} · gatekeeper {__version__}")
+    when = escape(f"{numbers.moment(result.started)} · gatekeeper {__version__}")
     return (
         f'<main><header class="verdict {result.verdict}"><h1>{escape(title(result))}</h1>'
         f'{text}<p class="quiet">{when}</p></header>'

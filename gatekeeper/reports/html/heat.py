@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from html import escape
 
 from gatekeeper.contract.trial import Outcome
-from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import clip, plain, visible
-from gatekeeper.result import FixtureResult
+from gatekeeper.gate.result import FixtureResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import clip, plain, visible
 
 STEPS = 9
 _NAME_LIMIT = 60
@@ -83,7 +83,7 @@ def failure_clusters(
     if not columns:
         return ""
     cells = {
-        key: Cell(figures.percent(failed / judged), failed / judged, f"{failed:,} of {judged:,}")
+        key: Cell(numbers.percent(failed / judged), failed / judged, f"{failed:,} of {judged:,}")
         for key, (failed, judged) in counts.items()
     }
     caption = "Share of head's samples that fail, by category and check"
@@ -93,8 +93,8 @@ def failure_clusters(
     rest = max(0, len(rows) - _MOST_ROWS), max(0, len(columns) - _MOST_COLUMNS)
     if not any(rest):
         return shown
-    categories = figures.count(rest[0], "category", "categories")
-    left = f"{categories} and {figures.count(rest[1], 'check')} with fewer failures are not shown."
+    categories = numbers.count(rest[0], "category", "categories")
+    left = f"{categories} and {numbers.count(rest[1], 'check')} with fewer failures are not shown."
     return f'{shown}<p class="quiet">{left}</p>'
 
 

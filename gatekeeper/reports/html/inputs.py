@@ -6,7 +6,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping, Sequence
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 
 Messages = Sequence[Message]
 

@@ -27,12 +27,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
-from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import clip, visible
+from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.comparison_text import judged_by_base
+from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html.inputs import distinct_parts
-from gatekeeper.reports.order import by_loss, by_severity
-from gatekeeper.reports.paired import judged_by_base
-from gatekeeper.result import ArmResult, ContractResult, FixtureResult, GateResult
+from gatekeeper.reports.ranking import by_loss, by_severity
 
 TEXT_LIMIT = 20_000
 """Characters of an output or a message; the rest is in samples.jsonl."""
@@ -232,8 +232,8 @@ def _fixture(
         texts.at(fixture.id, _NAME_LIMIT),
         texts.at(fixture.category, _NAME_LIMIT),
         fixture.change,
-        str(fixture.base or figures.NONE),
-        str(fixture.head or figures.NONE),
+        str(fixture.base or numbers.NONE),
+        str(fixture.head or numbers.NONE),
         fixture.base_passed,
         fixture.head_passed,
         texts.at(_notes(fixture)),
@@ -247,7 +247,7 @@ def _fixture(
 def _notes(fixture: FixtureResult) -> str:
     notes = []
     if fixture.p_value is not None:
-        notes.append(f"its own test, adjusted: p {figures.p_value(fixture.p_value)}")
+        notes.append(f"its own test, adjusted: p {numbers.p_value(fixture.p_value)}")
     if fixture.duplicate_of is not None:
         notes.append(f"the same input as {fixture.duplicate_of}")
     if fixture.cluster is not None:
@@ -280,12 +280,12 @@ def _facts(outcome: Outcome) -> str:
     facts = []
     if completion:
         if completion.latency_ms is not None:
-            facts.append(figures.milliseconds(completion.latency_ms))
+            facts.append(numbers.milliseconds(completion.latency_ms))
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
             facts.append(f"{tokens} tokens")
         if completion.cost_usd is not None:
-            facts.append(figures.dollars(completion.cost_usd))
+            facts.append(numbers.dollars(completion.cost_usd))
         if completion.finish_reason not in (None, "stop"):
             facts.append(f"ended with {completion.finish_reason}")
         if completion.replayed:

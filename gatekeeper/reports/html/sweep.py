@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from html import escape
 
 from gatekeeper import __version__
-from gatekeeper.reports import figures
-from gatekeeper.reports.harmless import plain
+from gatekeeper.gate.result import ArmResult
+from gatekeeper.gate.sweep.compare import SweepResult
+from gatekeeper.gate.sweep.grid import said
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import plain
 from gatekeeper.reports.html import markup
 from gatekeeper.reports.html.document import page
 from gatekeeper.reports.html.heat import Cell, heatmap
-from gatekeeper.reports.sweep import (
+from gatekeeper.reports.markdown.sweep import (
     axes_of,
     recommendation,
     settings_table,
     sure_differences,
     visible_drop,
 )
-from gatekeeper.result import ArmResult
-from gatekeeper.sweep.grid import said
-from gatekeeper.sweep.weigh import SweepResult
 
 _DARKEST = 0.66
 
@@ -57,7 +57,7 @@ def sweep_map(result: SweepResult) -> str:
         varied = found.setting.varied
         row = ", ".join(f"{axis} {said(varied[axis])}" for axis in down) or result.contract
         cells[row, f"{across} {said(varied[across])}"] = Cell(
-            figures.percent(found.arm.success_rate),
+            numbers.percent(found.arm.success_rate),
             _below_best(found.arm.success_rate, rates),
             _note(found.arm),
             marked=number == result.recommendation.setting,
@@ -86,6 +86,6 @@ def _below_best(rate: float | None, rates: Sequence[float]) -> float | None:
 
 
 def _note(arm: ArmResult) -> str:
-    interval = figures.percent_interval(arm.interval)
+    interval = numbers.percent_interval(arm.interval)
     cost = arm.cost_per_call_usd
-    return interval if cost is None else f"{interval}, {figures.dollars(cost)} a call"
+    return interval if cost is None else f"{interval}, {numbers.dollars(cost)} a call"

@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 from gatekeeper.checks.check import Check
-from gatekeeper.checks.judge import Judge, prepare
+from gatekeeper.checks.evaluate import Judge, prepare
 from gatekeeper.checks.registry import CHECKS, SHAPES
-from gatekeeper.contract.model import CheckSpec, Contract, Fixture, Prompt, Target
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Prompt, Target
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 from gatekeeper.sampling.repair import STEPS
 

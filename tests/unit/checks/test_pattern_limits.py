@@ -14,12 +14,13 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.checks.conftest import apply_check
-from unit.checks.test_judge import contract, spec
+from unit.checks.test_evaluate import contract, spec
 
-from gatekeeper.checks import judge, pattern, pattern_worker
+from gatekeeper.checks import evaluate as judge
+from gatekeeper.checks import pattern, pattern_worker
 from gatekeeper.checks.check import ParameterError
 from gatekeeper.checks.pattern import TimedPattern, is_simple
-from gatekeeper.contract.model import Fixture
+from gatekeeper.contract.definition import Fixture
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process import Answers
 

@@ -9,7 +9,7 @@ import pytest
 from gatekeeper.checks import schema_steps
 from gatekeeper.checks.check import Files, ParameterError, SampleJudge
 from gatekeeper.checks.json_schema import CHECK
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 
 TWICE = {"$ref": "#"}

@@ -8,7 +8,7 @@ import time
 from typing import ClassVar
 
 import pytest
-from affected import FILES, SHAPES, after, contract, revision
+from support.two_contracts import FILES, SHAPES, after, contract, revision
 
 from gatekeeper.contract.affected import Affected, every_contract, find_affected
 from gatekeeper.contract.change import AffectedBy, Change, Entry, MemoryRevision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from affected import FILES, SHAPES, after, contract, revision
+from support.two_contracts import FILES, SHAPES, after, contract, revision
 
 from gatekeeper.contract.affected import Affected, every_contract, find_affected
 from gatekeeper.contract.change import AffectedBy, Change

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outcomes import contract
+from support.outcomes import contract
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.clusters import count_as_one, members_of
-from gatekeeper.contract.identity import contract_digest
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.model import Contract
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.weakening import loosenings
 from gatekeeper.errors import ContractError

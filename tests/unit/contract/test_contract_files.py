@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from affected import FILES, SHAPES, contract, revision
+from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.affected import every_contract, find_affected
 from gatekeeper.contract.change import Change, MemoryRevision

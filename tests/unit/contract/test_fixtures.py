@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatekeeper.contract.definition import CheckSpec, Fixture
 from gatekeeper.contract.fixtures import fixture_from, identified, read_rows
-from gatekeeper.contract.model import CheckSpec, Fixture
-from gatekeeper.contract.positions import Document, KeyPath
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.identity import judging_meaning
+from gatekeeper.contract.definition import CheckShape, Contract
+from gatekeeper.contract.digests import judging_meaning
 from gatekeeper.contract.load import load_contract, load_text
-from gatekeeper.contract.model import CheckShape, Contract
 from gatekeeper.contract.objectives import Objective
-from gatekeeper.contract.published import contract_schema, policy_schema, published_schema
+from gatekeeper.contract.schemas import contract_schema, policy_schema, published_schema
 from gatekeeper.errors import ContractError
 
 SHAPES = {

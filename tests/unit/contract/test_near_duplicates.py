@@ -6,7 +6,7 @@ import random
 import time
 
 from gatekeeper.contract.clusters import clusters_of, count_as_one
-from gatekeeper.contract.model import Fixture
+from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.near_duplicates import near_duplicate_warning, near_duplicates
 
 LETTER = "I ordered a kettle on 3 May and it has not arrived, please tell me where it is"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.identity import contract_digest
+from gatekeeper.contract.definition import CheckShape, Contract
+from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.model import CheckShape, Contract
 from gatekeeper.contract.objectives import (
     MEASURES,
     Objective,

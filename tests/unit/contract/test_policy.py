@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gatekeeper.contract.change import Entry, MemoryRevision
 from gatekeeper.contract.policy import POLICY_PATH, Allow, Limits, NewContracts, Policy, load_policy
-from gatekeeper.contract.published import policy_schema
-from gatekeeper.contract.shape import conforms
+from gatekeeper.contract.schemas import policy_schema
+from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.errors import ContractError
 
 

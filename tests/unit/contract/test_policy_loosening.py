@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from samples import GOOD, contract_files
+from support.recorded_repository import GOOD, contract_files
 
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import POLICY_PATH

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.prompt import load_prompt
-from gatekeeper.contract.prompt_kinds import TEMPLATE_SUFFIXES, prompt_kind
+from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES, prompt_kind
+from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.references import References, Sketch
 from gatekeeper.errors import ContractError
@@ -115,7 +115,7 @@ def test_a_file_is_looked_into_for_each_thing_it_is_taken_for() -> None:
     """As an include this file names nothing; as fixtures its rows name a schema."""
     rows = "- vars: {x: 1}\n  checks: [{type: json_schema, schema: s.json}]\n"
     files = {"p.txt": "{% include 'rows.yaml' %}", "rows.yaml": rows, "s.json": "{}"}
-    from affected import SHAPES
+    from support.two_contracts import SHAPES
 
     text = "contract: 1\nname: a\nprompt: p.txt\nmodel: m\nfixtures: [{file: rows.yaml}]\n"
     contents = {path: text.encode() for path, text in {**files, "c.yaml": text}.items()}

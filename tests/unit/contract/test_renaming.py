@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.model import Fixture
+from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.renaming import find_renaming, is_renamed, lent_values
 
 NAMES = st.sampled_from("abcd")

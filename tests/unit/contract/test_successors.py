@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from affected import SHAPES, contract, revision
+from support.two_contracts import SHAPES, contract, revision
 
 from gatekeeper.contract import successors
 from gatekeeper.contract.affected import AffectedContract, find_affected

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks import judge
-from gatekeeper.checks.judge import prepare
-from gatekeeper.contract.model import (
+from gatekeeper.checks import evaluate as judge
+from gatekeeper.checks.evaluate import prepare
+from gatekeeper.contract.definition import (
     CheckSpec,
     Contract,
     Fixture,
@@ -25,7 +25,7 @@ from gatekeeper.contract.model import (
     Prompt,
     Target,
 )
-from gatekeeper.contract.render import render_all, render_messages, render_value
+from gatekeeper.contract.prompts.render import render_all, render_messages, render_value
 from gatekeeper.contract.templates import asked, worker
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.plain import MAX_FILTERS, MAX_TAGS, is_plain

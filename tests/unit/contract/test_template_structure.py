@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.model import MessageTemplate, Prompt
+from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.templates.structure import is_same_template
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from affected import FILES, SHAPES, contract, revision
 from hypothesis import given
 from hypothesis import strategies as st
+from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.affected import AffectedContract, find_affected
 from gatekeeper.contract.change import Change, Entry, EntryKind, MemoryRevision

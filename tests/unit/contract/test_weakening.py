@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gatekeeper.contract.model import (
+from gatekeeper.contract.definition import (
     CheckShape,
     CheckSpec,
     Contract,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
+from support.git_repository import GitRepository
 
 from gatekeeper.contract.change import Change, Entry, Revision
 from gatekeeper.errors import MeasurementError, UsageError

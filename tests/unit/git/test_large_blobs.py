@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from git_repository import GitRepository
+from support.git_repository import GitRepository
 
 from gatekeeper.contract.change import FileTooLargeError, prefetch
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.errors import ContractError, MeasurementError
 from gatekeeper.git import Repository, objects, worktree
-from gatekeeper.session import _reader
+from gatekeeper.run.session import _reader
 
 SMALL, LARGE = "a" * 10, "b" * 101
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from git_repository import GitRepository
+from support.git_repository import GitRepository
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git import Repository

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 import sqlalchemy
-from past import STARTED, line, record
-from postgresql_server import MISSING, postgresql_server, programs
+from support.past_runs import STARTED, line, record
+from support.postgresql_server import MISSING, postgresql_server, programs
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history import open as opening
 from gatekeeper.history.open import open_history
+from gatekeeper.history.record import Count
 from gatekeeper.history.store import HistoryStore, Past
-from gatekeeper.record import Count
 
 
 class NoBranches:

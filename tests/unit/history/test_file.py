@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from past import line, record
+from support.past_runs import line, record
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history import file as history_file
 from gatekeeper.history.file import FileHistory
+from gatekeeper.history.record import Record
 from gatekeeper.history.store import Past
-from gatekeeper.record import Record
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from past import STARTED, line, record
+from support.past_runs import STARTED, line, record
 
+from gatekeeper.gate.result import Waiver
 from gatekeeper.history import lines
 from gatekeeper.history.lines import read_past, record_schema, to_lines, to_record
-from gatekeeper.record import Count, Record
-from gatekeeper.result import Waiver
+from gatekeeper.history.record import Count, Record
 from gatekeeper.stats.interval import ConfidenceInterval
 
 PUBLISHED = json.loads((Path(__file__).parents[3] / "docs" / "record.v1.json").read_text("utf-8"))

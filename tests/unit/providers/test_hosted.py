@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.openai_server import (
+from support.openai_server import (
     Fault,
     OpenAIServer,
     Reply,
@@ -20,7 +20,7 @@ from integration.openai_server import (
     unauthorized,
 )
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import hosted

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import local

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from affected import FILES, SHAPES, contract, revision
+from support.two_contracts import FILES, SHAPES, contract, revision
 
+from gatekeeper.contract.definition import Position
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.model import Position
-from gatekeeper.contract.model_faults import find_faults, named_model, with_recordings
+from gatekeeper.contract.models.faults import find_faults, named_model, with_recordings
 from gatekeeper.errors import Problem
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.model_faults import find_model_fault

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers import price_list as module
 from gatekeeper.providers.price_list import mistyped_model, price_entry, price_list

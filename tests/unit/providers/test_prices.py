@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers.prices import expected_cost, worst_cost
 from gatekeeper.providers.quiet_litellm import load_litellm

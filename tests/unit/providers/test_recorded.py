@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.identity import request_digest
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.providers.recorded import ReplayClient

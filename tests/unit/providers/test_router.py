@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import ModelRouter, hosted, local

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.change import Entry, MemoryRevision
-from gatekeeper.contract.identity import request_digest
-from gatekeeper.contract.model import Message
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.providers.unmeasured import unmeasured_notices
 

@@ -13,13 +13,7 @@ import pytest
 
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.response_body import MAX_BYTES
-from gatekeeper.providers.wire import (
-    Exchange,
-    Wire,
-    WireRefused,
-    current_exchange,
-    own_time_ms,
-)
+from gatekeeper.providers.wire import Exchange, Wire, WireRefused, current_exchange, own_time_ms
 
 KEY = "sk-own-0123456789abcdef"
 OTHER = "gsk-other-0123456789abcdef"

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from unit.reports import examples
+from support import results as examples
 
 from gatekeeper.contract.trial import JudgedBy
-from gatekeeper.reports.comment import render_comment
+from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
 from gatekeeper.reports.html import render_html
-from gatekeeper.reports.screen import show_result
-from gatekeeper.result import ContractResult, GateResult, UnderBase
+from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.reports.terminal.screen import show_result
 
 
 def _found_by_base(judged_by: JudgedBy = "base") -> ContractResult:

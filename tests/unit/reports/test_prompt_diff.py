@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.reports.examples import BASE_PROMPT, HEAD_PROMPT
+from support.results import BASE_PROMPT, HEAD_PROMPT
 
 from gatekeeper.reports.prompt_diff import diff_prompts, split_sections
 

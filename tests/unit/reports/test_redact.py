@@ -14,15 +14,15 @@ from urllib.parse import quote, quote_plus, unquote
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from unit.reports.examples import failing_contract
-from unit.reports.examples import result as result_of
+from support.results import failing_contract
+from support.results import result as result_of
 
-from gatekeeper.reports.harmless import block, code, html_code, prose, xml_text
-from gatekeeper.reports.junit import render_junit
-from gatekeeper.reports.machine import render_result
+from gatekeeper.gate.result import Reason
+from gatekeeper.reports.escape import block, code, html_code, prose, xml_text
+from gatekeeper.reports.formats.junit import render_junit
+from gatekeeper.reports.formats.result_json import render_result
+from gatekeeper.reports.formats.samples import render_samples
 from gatekeeper.reports.redact import _OWN_WORDS, Redactor, redactor
-from gatekeeper.reports.samples import render_samples
-from gatekeeper.result import Reason
 
 SECRET = 'sk-Pr/0j+ab"c d\\e_f&<g>:é'
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"

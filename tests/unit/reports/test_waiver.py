@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import jsonschema
-from unit.reports import examples
+from support import results as examples
 
-from gatekeeper.reports.comment import render_comment
-from gatekeeper.reports.junit import render_junit
-from gatekeeper.reports.machine import result_document, result_schema
-from gatekeeper.result import GateResult, Waiver
-from gatekeeper.verdict import waived
+from gatekeeper.gate.result import GateResult, Waiver
+from gatekeeper.gate.verdict import waived
+from gatekeeper.reports.formats.junit import render_junit
+from gatekeeper.reports.formats.result_json import result_document, result_schema
+from gatekeeper.reports.markdown.comment import render_comment
 
 WAIVER = Waiver(None, "waive", "octocat", "9" * 40, "it is *meant* @team", "2026-01-02T03:04:05Z")
 

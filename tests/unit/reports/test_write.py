@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from unit.reports import examples
+from support import results as examples
 
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.reports import write
+from gatekeeper.reports.formats import Format
 from gatekeeper.reports.write import forget_reports, require_formats, write_reports
-from gatekeeper.settings import Format
 
 NAMES = sorted(write._FORMATS)
 ASKED = {

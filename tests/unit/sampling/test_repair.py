@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.model import RepairPolicy
-from gatekeeper.contract.published import contract_schema
+from gatekeeper.contract.definition import RepairPolicy
+from gatekeeper.contract.schemas import contract_schema
 from gatekeeper.sampling.repair import STEPS, repair
 
 PIECES = (

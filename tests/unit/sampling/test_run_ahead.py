@@ -5,14 +5,23 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fake_client import FakeClient, FakeTime, FakeWatch, content, fixtures, heads, run, trial
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.fake_client import (
+    FakeClient,
+    FakeTime,
+    FakeWatch,
+    content,
+    fixtures,
+    heads,
+    run,
+    trial,
+)
 
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed
-from gatekeeper.sampling.run import CALLS_AHEAD
+from gatekeeper.sampling.runner import CALLS_AHEAD
 
 AT_ONCE = 2
 WINDOW = AT_ONCE * CALLS_AHEAD

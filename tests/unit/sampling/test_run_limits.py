@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fake_client import (
+from support.fake_client import (
     UNLIMITED,
     FakeClient,
     FakeTime,
@@ -21,7 +21,7 @@ from fake_client import (
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.run import Run, run_trials
+from gatekeeper.sampling.runner import Run, run_trials
 
 
 def test_no_call_is_started_beyond_the_limit() -> None:
@@ -143,7 +143,7 @@ def test_a_stop_that_comes_too_late_changes_nothing() -> None:
 def test_a_client_that_ignores_its_cancellation_is_left_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gatekeeper.sampling.run._CANCEL_SECONDS", 0.01)
+    monkeypatch.setattr("gatekeeper.sampling.runner._CANCEL_SECONDS", 0.01)
     release = asyncio.Event()
 
     async def stubborn(_: Request) -> Completion:

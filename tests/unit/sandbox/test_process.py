@@ -24,11 +24,11 @@ LIMITS = Limits(memory=300_000_000, cpu=1, wall=20)
 
 @pytest.fixture(scope="module")
 def asked() -> Iterator[LimitedProcess]:
-    """A child that imports the services beside this file."""
-    made = LimitedProcess("services:misbehave", limits=LIMITS)
+    """A child that imports the services of tests/support."""
+    made = LimitedProcess("sandbox_services:misbehave", limits=LIMITS)
     homes = process._homes
     with pytest.MonkeyPatch.context() as patch:
-        here = str(Path(__file__).parent)
+        here = str(Path(__file__).parents[2] / "support")
         patch.setattr(process, "_homes", lambda packages: [*homes(packages), here])
         yield made
     made.close()
@@ -158,7 +158,7 @@ def _interrupt(_: Any) -> None:
 
 
 def test_closing_twice_does_no_harm() -> None:
-    made = LimitedProcess("services:misbehave")
+    made = LimitedProcess("sandbox_services:misbehave")
     made.close()
     made.close()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from reference_values import cases, ends
+from support.reference_values import cases, ends
 
 from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa, pearson, spearman
 from gatekeeper.stats.estimate import Estimate

@@ -6,7 +6,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_values import cases, ends
+from support.reference_values import cases, ends
 
 from gatekeeper.stats.calibration import Threshold, best_threshold, roc_auc
 from gatekeeper.stats.estimate import Estimate

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_values import cases
+from support.reference_values import cases
 
 from gatekeeper.stats.durkalski import durkalski
 from gatekeeper.stats.mcnemar import mcnemar_chi_square

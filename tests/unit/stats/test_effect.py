@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_values import cases
+from support.reference_values import cases
 
 from gatekeeper.stats.effect import cohen_d_paired, cohen_h, paired_t_test
 

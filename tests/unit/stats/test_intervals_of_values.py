@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_values import cases, ends
+from support.reference_values import cases, ends
 
 from gatekeeper.stats.intervals import paired_difference_interval, quantile_bounds
 

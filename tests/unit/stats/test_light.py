@@ -12,7 +12,7 @@ def test_importing_the_statistics_loads_neither_scipy_nor_numpy():
         "import gatekeeper.stats.agreement, gatekeeper.stats.calibration, gatekeeper.stats.drift; "
         "import gatekeeper.stats.fisher, gatekeeper.stats.intervals, "
         "gatekeeper.stats.mcnemar, gatekeeper.stats.multiple, gatekeeper.stats.power, "
-        "gatekeeper.slo.budget, gatekeeper.slo.objectives; "
+        "gatekeeper.stats.error_budget, gatekeeper.stats.objective; "
         "from gatekeeper.stats.mcnemar import mcnemar_exact; mcnemar_exact(9, 2); "
         "sys.exit(bool({'scipy', 'numpy'} & set(sys.modules)))"
     )

@@ -4,16 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sequential_designs import LEVELS, ROUNDS, drawn, plan, run, table
+from support.sequential_designs import LEVELS, ROUNDS, drawn, plan, run, table
 
-from gatekeeper.stats.betting import not_worse_capital
-from gatekeeper.stats.not_worse import not_worse
-from gatekeeper.stats.sequential import (
-    BETTING_SHARE,
-    Evaluation,
-    SequentialTest,
-    looks,
-)
+from gatekeeper.stats.e_process import not_worse_capital
+from gatekeeper.stats.noninferiority import not_worse
+from gatekeeper.stats.sequential import BETTING_SHARE, Evaluation, SequentialTest, looks
 from gatekeeper.stats.sign_flip import sign_flip_test
 
 # --- one answer, however it is asked ------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sequential_designs import LEVELS, ROUNDS, every_sign, plan
+from support.sequential_designs import LEVELS, ROUNDS, every_sign, plan
 
 from gatekeeper.stats.sign_flip import sign_flip_test
 

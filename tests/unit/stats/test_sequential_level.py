@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sequential_designs import LEVELS, ROUNDS, drawn, every_sign, plan, run, table
+from support.sequential_designs import LEVELS, ROUNDS, drawn, every_sign, plan, run, table
 
 from gatekeeper.stats import sequential
 from gatekeeper.stats.sign_flip import sign_flip_test

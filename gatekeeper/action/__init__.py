@@ -1,0 +1,1 @@
+"""The GitHub Action and its bot: `main.py` is the entry."""

@@ -1,0 +1,319 @@
+"""From an activity to its result: which revisions, whose policy, which waivers, what is kept.
+
+What the event and the bot share. Nothing is told to anybody here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from gatekeeper.action.events import (
+    CheckMergeGroup,
+    CheckPullRequest,
+    FindPullRequest,
+    Nothing,
+    RunFull,
+    RunPush,
+)
+from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
+from gatekeeper.errors import PublishError, UsageError
+
+if TYPE_CHECKING:
+    from gatekeeper.action.checkout import Checkout
+    from gatekeeper.action.github.repository import PullRequestState, RepositoryApi
+    from gatekeeper.action.inputs import Settings
+    from gatekeeper.action.waivers import Place
+    from gatekeeper.contract.change import Change
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.gate.pipeline import Work
+    from gatekeeper.gate.result import GateResult, Waiver
+    from gatekeeper.history.record import Trigger
+    from gatekeeper.history.store import HistoryStore
+
+_FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NO_COMMIT = "0" * 40
+
+Judged = CheckPullRequest | CheckMergeGroup
+Run = RunPush | RunFull
+
+
+def result_of(
+    settings: Settings, activity: Judged | Run, checkout: Checkout, api: RepositoryApi
+) -> GateResult:
+    """Do what the activity asks for. Raises GatekeeperError."""
+    if isinstance(activity, RunPush):
+        return _push(settings, activity, checkout, api)
+    if isinstance(activity, RunFull):
+        return _full(settings, activity, checkout, api)
+    return judge(settings, activity, checkout, api)
+
+
+# Pull requests and merge groups
+
+
+def judge(
+    settings: Settings,
+    activity: Judged,
+    checkout: Checkout,
+    api: RepositoryApi,
+    names: Sequence[str] = (),
+) -> GateResult:
+    """Head against base, or of it the contracts of those names, with the waivers that count."""
+    # Heavy: reached only once the event is known to be usable.
+    from gatekeeper.run.session import measure
+
+    change, work = plan(settings, activity, checkout, names)
+    if work.trials:
+        _refuse_own_history(_location(settings, work.policy), change)
+    waivers, notices = _waivers(settings, activity, work, api)
+    trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
+    result = measure(
+        work,
+        (change.base, change.head),
+        # Most pull requests touch no prompt, and need not load what reads a history.
+        history=history_of(settings, work.policy, checkout) if work.trials else None,
+        cache=cache_of(settings),
+        waivers=waivers,
+        notices=notices,
+        trusted=trusted,
+    )
+    _give_to_owner(settings, cache_of(settings))
+    # People know the pull request's own commit, not the merge that GitHub made of it.
+    return replace(result, head_sha=activity.head_sha)
+
+
+def suite_of_head(
+    settings: Settings, activity: CheckPullRequest, checkout: Checkout, names: Sequence[str] = ()
+) -> GateResult:
+    """The full suite on a pull request's head, under the policy of its base."""
+    from gatekeeper.gate.pipeline import plan_run
+    from gatekeeper.run.session import measure
+
+    change = checkout.change(activity)
+    policy, notices = judging_policy(change)
+    _refuse_own_history(_location(settings, policy), change)
+    result = measure(
+        plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base)),
+        (change.base, change.head),
+        history=history_of(settings, policy, checkout),
+        notices=notices,
+        trusted=activity.same_repository,
+    )
+    return replace(result, head_sha=activity.head_sha)
+
+
+def plan(
+    settings: Settings, activity: Judged, checkout: Checkout, names: Sequence[str] = ()
+) -> tuple[Change, Work]:
+    """What judging would take; no model is called."""
+    from gatekeeper.gate.pipeline import plan_check
+
+    change = checkout.change(activity)
+    policy, notices = judging_policy(change)
+    return change, plan_check(change, policy, names or settings.contracts, notices)
+
+
+def _refuse_own_history(location: str, change: Change) -> None:
+    """The workspace may hold the files of the head. Raises UsageError where the past runs, or a
+    link that leads to others, would be the pull request's own: they could refill its budget."""
+    if ":" in location or location == NO_HISTORY:
+        return
+    path = PurePosixPath(location)
+    for name in map(str, (path, *path.parents)):
+        found = change.head.entries.get(name)
+        known = {revision.entries.get(name) for revision in (change.base, change.policy_revision)}
+        if found not in known:
+            raise UsageError(
+                f"history {location}: the change brings {name} itself, and nobody writes their own "
+                "past; take it out of the change"
+            )
+
+
+def _waivers(
+    settings: Settings, activity: Judged, work: Work, api: RepositoryApi
+) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
+    """The waivers for the commit, and what to say of others. GitHub is asked only where there
+    is something to waive."""
+    if activity.number is None or not work.waivable:
+        return (), ()
+    from gatekeeper.action.waiver_signature import proven_waivers
+    from gatekeeper.action.waivers import unknown_waivers
+
+    # The commit of a merge group is not the one that people saw and waived.
+    head = None if isinstance(activity, CheckMergeGroup) else activity.head_sha
+    try:
+        place = waiver_place(settings, activity.number)
+        waivers, notices = proven_waivers(api, place, head, work.policy.waiver_permission)
+    except (PublishError, UsageError) as error:
+        return (), (f"Waivers could not be read: {error}.",)
+    affected = work.affected
+    names = [*work.waivable, *(contract.name for contract in affected.contracts), *affected.others]
+    return waivers, (*notices, *unknown_waivers(waivers, names))
+
+
+def waiver_place(settings: Settings, number: int) -> Place:
+    """Return the pull request with the keys that sign its waivers. Raises UsageError."""
+    from gatekeeper.action.waivers import Place
+    from gatekeeper.providers.keys import waiver_keys
+
+    return Place(settings.repository, number, waiver_keys(os.environ))
+
+
+def found_pull_request(activity: FindPullRequest, api: RepositoryApi) -> CheckPullRequest | Nothing:
+    """The pull request of a first stage, if it still is what that stage saw.
+
+    Where several are open from one branch, the one with the lowest number.
+    """
+    states = api.open_pull_requests(activity.head_repository, activity.head_branch)
+    current = sorted(
+        (state for state in states if state.head_sha == activity.head_sha),
+        key=lambda state: state.number,
+    )
+    if not current:
+        text = f"no open pull request has {activity.head_sha[:12]} as its head any more"
+        return Nothing(text, exit_code=0)
+    return to_check(current[0], current[0].base_sha)
+
+
+def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
+    """The pull request as it stands, to be judged against that tip of its base branch."""
+    return CheckPullRequest(
+        number=state.number,
+        base_sha=base_sha,
+        head_sha=state.head_sha,
+        merge_sha=state.merge_sha,
+        same_repository=state.head_repository == state.base_repository,
+    )
+
+
+# The default branch, and whatever somebody asks for
+
+
+def _push(
+    settings: Settings, activity: RunPush, checkout: Checkout, api: RepositoryApi
+) -> GateResult:
+    from gatekeeper.gate.pipeline import plan_push, plan_run
+    from gatekeeper.run.session import measure
+
+    revision = checkout.revision(activity.after)
+    policy = load_policy(revision)
+    change = checkout.pushed(activity.before or _NO_COMMIT, activity.after)
+    work = (
+        plan_push(change, policy, settings.contracts)
+        if change
+        else plan_run(revision, policy, settings.contracts)
+    )
+    history = history_of(settings, policy, checkout)
+    result = measure(work, (revision,), history=history)
+    if history and result.contracts:
+        result = _with_merged_waivers(settings, policy, result, activity.after, api)
+    return _kept(settings, policy, history, result, "push")
+
+
+def _full(
+    settings: Settings, activity: RunFull, checkout: Checkout, api: RepositoryApi
+) -> GateResult:
+    revision = checkout.revision(_commit(activity, api))
+    policy = load_policy(checkout.revision(activity.sha))
+    names = activity.contracts or settings.contracts
+
+    from gatekeeper.gate.pipeline import plan_run
+    from gatekeeper.run.session import measure
+
+    work = plan_run(revision, policy, names, activity.samples)
+    history = history_of(settings, policy, checkout)
+    result = measure(work, (revision,), history=history)
+    return _kept(settings, policy, history, result, activity.keep) if activity.keep else result
+
+
+def _commit(activity: RunFull, api: RepositoryApi) -> str:
+    if activity.ref is None:
+        return activity.sha
+    return activity.ref if _FULL_NAME.fullmatch(activity.ref) else api.commit_sha(activity.ref)
+
+
+def history_of(settings: Settings, policy: Policy, checkout: Checkout) -> HistoryStore | None:
+    """Past runs, where the workflow says they are, or else the policy; None where it says `off`.
+    Nothing is read yet. Raises UsageError for what is no location."""
+    location = _location(settings, policy)
+    if location == NO_HISTORY:
+        return None
+    from gatekeeper.history.open import open_history
+
+    return open_history(location, checkout, settings.workspace)
+
+
+def _location(settings: Settings, policy: Policy) -> str:
+    return settings.history or policy.history
+
+
+def cache_of(settings: Settings) -> Path | None:
+    """The file of what was measured already, where the workflow names one. The checkout may hold
+    a link in the place of its folder that leads out of the workspace."""
+    if settings.cache is None:
+        return None
+    workspace = settings.workspace.resolve()
+    path = workspace / settings.cache
+    if not path.parent.resolve().is_relative_to(workspace):
+        raise UsageError(
+            f"input cache: {settings.cache} leads out of the workspace; choose another"
+        )
+    return path
+
+
+def _give_to_owner(settings: Settings, path: Path | None) -> None:
+    """Files of root's in the workspace break the next job on a runner that is kept."""
+    owner = settings.workspace.stat()
+    if path is None or os.geteuid() != 0 or owner.st_uid == 0:
+        return
+    folders = [f for f in path.parents if settings.workspace.resolve() in f.parents]
+    for made in (path, *folders):
+        with suppress(OSError):
+            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def _kept(
+    settings: Settings,
+    policy: Policy,
+    history: HistoryStore | None,
+    result: GateResult,
+    trigger: Trigger,
+) -> GateResult:
+    """The result, its counts added to the history."""
+    if history is None or not result.contracts:
+        return result
+    from gatekeeper.history.store import remember
+
+    result = remember(history, result, trigger)
+    location = _location(settings, policy)
+    if ":" not in location:
+        _give_to_owner(settings, settings.workspace / location)
+    return result
+
+
+def _with_merged_waivers(
+    settings: Settings, policy: Policy, result: GateResult, sha: str, api: RepositoryApi
+) -> GateResult:
+    """Each contract with what was waived of it when it was merged: for the record alone."""
+    from gatekeeper.action.waiver_signature import proven_waivers
+
+    waivers: list[Waiver] = []
+    try:
+        for merged in api.merged_as(sha):
+            place = waiver_place(settings, merged.number)
+            wanted = policy.waiver_permission
+            waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
+    except (PublishError, UsageError) as error:
+        notice = f"What was waived before the merge is not known: {error}."
+        return replace(result, notices=(*result.notices, notice))
+    contracts = tuple(
+        replace(c, waiver=next((w for w in waivers if w.contract in (c.name, None)), None))
+        for c in result.contracts
+    )
+    return replace(result, contracts=contracts)

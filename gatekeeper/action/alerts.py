@@ -1,0 +1,95 @@
+"""What a run on the default branch means beyond itself: budgets it spent, models that drifted.
+
+Read from the history once the run is in it. Nothing here changes the run's verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gatekeeper.action.activities import Judged, Run, history_of
+from gatekeeper.action.events import RunFull, RunPush
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.reports.alert import News
+
+if TYPE_CHECKING:
+    from gatekeeper.action.checkout import Checkout
+    from gatekeeper.action.inputs import Settings
+    from gatekeeper.contract.definition import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.gate.result import GateResult
+    from gatekeeper.history.drift import ContractDrift
+    from gatekeeper.history.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """`known` is what was news on an earlier night and still holds: to be read, not to be sent
+    again. `drifts` is None where nobody asked: every run but the nightly one."""
+
+    news: tuple[News, ...] = ()
+    known: tuple[News, ...] = ()
+    drifts: tuple[ContractDrift, ...] | None = None
+
+
+def look_back(
+    settings: Settings, activity: Judged | Run, checkout: Checkout, result: GateResult
+) -> Aftermath:
+    """What the history says, now that it holds this run. Raises GatekeeperError."""
+    nightly = isinstance(activity, RunFull) and activity.keep == "schedule"
+    if not (nightly or isinstance(activity, RunPush)) or not result.contracts:
+        return Aftermath()
+    revision = checkout.revision(result.head_sha)
+    policy = load_policy(revision)
+    history = history_of(settings, policy, checkout)
+    if history is None:
+        return Aftermath()
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.load import load_contract
+
+    records = history.read().records
+    # No others: what this run did not touch may be broken.
+    contracts = [load_contract(revision, found.path, SHAPES) for found in result.contracts]
+    news = newly_frozen(contracts, records, result, policy)
+    if not nightly:
+        return Aftermath(news)
+    from gatekeeper.history.drift import drifts
+    from gatekeeper.reports.drift import drift_news
+
+    # Of those that are still there: the past of a removed one stays as it ended.
+    drifting = drifts(records, [contract.name for contract in contracts])
+    new = [d for d in drifting if d.change and d.change.sure >= result.started]
+    old = [d for d in drifting if d not in new]
+    return Aftermath((*news, *drift_news(new)), drift_news(old), drifting)
+
+
+def newly_frozen(
+    contracts: Sequence[Contract], records: Sequence[Record], result: GateResult, policy: Policy
+) -> tuple[News, ...]:
+    """The contracts that are frozen since this run or since the last one that looked back: good
+    samples that left the window in between freeze, too. A freeze that goes on is no news."""
+    from gatekeeper.gate.error_budgets import contract_budgets
+    from gatekeeper.history.record import events_of
+
+    earlier = [record for record in records if record.time < result.started]
+    before, after = events_of(earlier), events_of(records)
+    found = []
+    for contract in contracts:
+        now = contract_budgets(contract, after, policy, result.started)
+        looks = [r.time for r in earlier if r.contract == contract.name and r.trigger != "manual"]
+        last = max(looks, default=result.started)
+        then = events_of(record for record in earlier if record.time <= last)
+        known = all(
+            contract_budgets(contract, spending, policy, at).frozen
+            for spending, at in ((then, last), (before, result.started))
+        )
+        if now.frozen and not known:
+            thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
+            text = (
+                "its error budget is overspent by more than chance explains: until "
+                f"{thaw:%Y-%m-%d %H:%M} UTC only changes that make it better may merge."
+            )
+            found.append(News("freeze", contract.name, text))
+    return tuple(found)

@@ -1,0 +1,311 @@
+"""Commands in comments: who may give them, what they do, and the one reply to each.
+
+Everything a person may do here is bound to the pull request's head at that moment, and to the
+role that the policy at the tip of the base branch asks for. Nothing of the head is executed.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from gatekeeper.action.activities import judge, plan, suite_of_head, to_check, waiver_place
+from gatekeeper.action.bot_commands import USAGE, Command, NotUnderstood
+from gatekeeper.action.checkout import Checkout
+from gatekeeper.action.events import CheckPullRequest, Respond
+from gatekeeper.action.github.deliver import COMMENT_LIMIT, cut
+from gatekeeper.action.github.repository import (
+    PullRequestState,
+    Reaction,
+    RepositoryApi,
+    WorkflowRun,
+    enough,
+)
+from gatekeeper.action.inputs import Settings
+from gatekeeper.action.publish import answer_to, clean, deliver, out_folder, say
+from gatekeeper.action.waiver_signature import checked_before, is_of_a_pull_request
+from gatekeeper.action.waivers import waiver_line
+from gatekeeper.contract.policy import Policy, load_policy
+from gatekeeper.contract.policy_loosening import POLICY_NAME
+from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
+from gatekeeper.gate.result import GateResult, Waiver, WaiverKind
+from gatekeeper.reports.escape import block, code, prose
+from gatekeeper.reports.markdown.comment import marker
+from gatekeeper.reports.markdown.explanation import render_explanation
+
+_UNSIGNED = (
+    "The record is not signed, because this job has no key to sign with: a gate that has one does "
+    "not believe it. Give both jobs the same secret `GATEKEEPER_WAIVER_KEY`."
+)
+_CUT = "\n\n… cut here: the rest is in this run's summary and artifact.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command is answered with, as harmless text. `then` is done once the reply stands,
+    and its answer is added to it. `record` is the hidden line of a waiver."""
+
+    text: str
+    reaction: Reaction = "rocket"
+    exit_code: int = 0
+    record: str | None = None
+    then: Callable[[], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command is carried out with: the pull request as it stands now, as whose change
+    it is judged, and where its commits come from."""
+
+    settings: Settings
+    api: RepositoryApi
+    asked: Respond
+    state: PullRequestState
+    check: CheckPullRequest
+    checkout: Checkout
+
+
+def respond(settings: Settings, asked: Respond, api: RepositoryApi) -> int:
+    """Answer the comment. Returns the exit code: 0 where all that was to be done was done."""
+    try:
+        reply = _reply(settings, asked, api)
+    except GatekeeperError as error:
+        # What is the person's own mistake is told to them, and no fault of the job.
+        exit_code = 0 if isinstance(error, AuthorError) else error.exit_code
+        reply = Reply(block(clean(str(error), settings), limit=20_000), "confused", exit_code)
+    except Exception as error:
+        say(clean("".join(traceback.format_exception(error)), settings))
+        fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
+        reply = Reply(prose(fault), "confused", 3)
+    if reply is None:
+        return 0
+    return _send(reply, settings, asked, api)
+
+
+def _reply(settings: Settings, asked: Respond, api: RepositoryApi) -> Reply | None:
+    """The reply; None where the command was carried out before."""
+    state = api.pull_request(asked.number)
+    tip = api.commit_sha(f"heads/{state.base_ref}")
+    with Checkout(settings) as checkout:
+        wanted = _policy(checkout, tip).waiver_permission
+        role = api.role(asked.author)
+        if not enough(role, wanted):
+            return _refusal(asked, role, wanted)
+        _react(api, asked, "eyes")
+        if not state.is_open:
+            return Reply("This pull request is closed: there is nothing to judge.", "confused")
+        if isinstance(asked.asked, NotUnderstood):
+            return _help(asked.asked)
+        check = to_check(state, tip)
+        return _carry_out(asked.asked, Desk(settings, api, asked, state, check, checkout))
+
+
+def _policy(checkout: Checkout, tip: str) -> Policy:
+    try:
+        return load_policy(checkout.revision(tip))
+    except ContractError:
+        # As when a pull request is judged: a base policy that cannot be read leaves the defaults.
+        return Policy()
+
+
+def _refusal(asked: Respond, role: str, wanted: str) -> Reply:
+    return Reply(
+        f"{prose('@' + asked.author)} has the role {code(role)} here. This repository's policy "
+        f"takes commands from the role {code(wanted)} upwards (`waivers.permission`). "
+        "Nothing was done.",
+        "-1",
+    )
+
+
+def _help(asked: NotUnderstood) -> Reply:
+    return Reply(f"Not understood: {asked.why}.\n\n{block(USAGE)}", "confused")
+
+
+def _carry_out(command: Command, desk: Desk) -> Reply | None:
+    match command.name:
+        case "rerun":
+            return Reply("Running again.", then=lambda: _run_again(desk))
+        case "run":
+            return _judged(desk, _one(desk, command.contract or ""))
+        case "full":
+            return _judged(desk, suite_of_head(desk.settings, desk.check, desk.checkout))
+        case "explain":
+            name = command.contract or ""
+            result = judge(desk.settings, desk.check, desk.checkout, desk.api, (name,))
+            _deliver(desk, result)
+            return Reply(clean(render_explanation(result, name), desk.settings))
+        case "waive" | "accept":
+            return _waive(desk, command.name, command.contract, command.reason)
+        case never:
+            assert_never(never)
+
+
+# Judging here and now
+
+
+def _one(desk: Desk, name: str) -> GateResult:
+    """One contract: base against head where the change affects it, else on head alone."""
+    _, work = plan(desk.settings, desk.check, desk.checkout, (name,))
+    if work.jobs or work.removed:
+        return judge(desk.settings, desk.check, desk.checkout, desk.api, (name,))
+    return suite_of_head(desk.settings, desk.check, desk.checkout, (name,))
+
+
+def _judged(desk: Desk, result: GateResult) -> Reply:
+    return Reply(_deliver(desk, result).removeprefix(marker(desk.settings.id)).lstrip("\n"))
+
+
+def _deliver(desk: Desk, result: GateResult) -> str:
+    """Reports, outputs and summary as for any run; the comment's text."""
+    answer = answer_to(result, out_folder(desk.settings), desk.settings)
+    deliver(answer, desk.settings, desk.asked, desk.api)
+    return answer.comment
+
+
+# Waivers
+
+
+def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> Reply | None:
+    asked, state = desk.asked, desk.state
+    if desk.api.find_comment(asked.number, _reply_marker(desk.settings, asked)):
+        # The job was run again: what the person meant then says nothing of the head of now.
+        return None
+    _, work = plan(desk.settings, desk.check, desk.checkout, (contract,) if contract else ())
+    names = [name for name in work.waivable if kind == "waive" or name != POLICY_NAME]
+    if not names or (contract and contract not in names):
+        what = f"{code(contract)} is not" if contract else "No contract is"
+        return Reply(f"{what} affected by this change: there is nothing to {kind}.", "confused")
+    if (problem := _not_seen(desk)) is not None:
+        return Reply(problem, "confused")
+    place = waiver_place(desk.settings, asked.number)
+    waiver = Waiver(contract, kind, asked.author, state.head_sha, reason, asked.time)
+    of = code(contract) if contract else "every contract that this change affects"
+    text = (
+        f"Waived for {code(state.head_sha[:10])}: {of} does not hold up this commit. "
+        f"Reason: {prose(reason)}."
+        if kind == "waive"
+        else f"Accepted for {code(state.head_sha[:10])}: what {of} finds worse is the intended "
+        "new state. Objectives still count."
+    )
+    text += " The next push, or an edit of your comment, makes this void."
+    if not place.keys:
+        text += f" {_UNSIGNED}"
+    return Reply(
+        text,
+        record=waiver_line(waiver, asked.comment_id, place),
+        then=lambda: _run_again(desk),
+    )
+
+
+def _not_seen(desk: Desk) -> str | None:
+    """Why the person cannot have meant the head of now; None where nothing says so.
+
+    A push between the comment and this moment would otherwise be waived unseen. GitHub starts
+    a run for every push, and both times are its own.
+    """
+    said = _time(desk.asked.time)
+    sha = code(desk.state.head_sha[:10])
+    again = "Say it again once you have seen what the gate makes of it."
+    checked = checked_before(desk.api.workflow_runs(desk.state.head_sha), said)
+    if checked is None:
+        return f"No workflow has run for {sha} yet. {again}"
+    if not checked:
+        return f"{sha} was pushed, or its checks started, after your comment. {again}"
+    return None
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"comment.created_at is {text!r}, not a time") from None
+
+
+# The required check is the exit code of the gate's job, so only that job can lift it
+
+
+def _run_again(desk: Desk) -> str:
+    """Have the gate's latest run for the head run again, or say what to click."""
+    click = "Open the pull request's checks, choose the gate's run and click **Re-run failed jobs**"
+    try:
+        run = _gate_run(desk)
+    except PublishError as error:
+        return f"{click}: {prose(str(error))}."
+    if run is None:
+        return f"{click}: no run of the gate is known for {code(desk.state.head_sha[:10])}."
+    address = f"{desk.settings.server_url}/{desk.settings.repository}/actions/runs/{run.id}"
+    if run.conclusion is None:
+        return f"[The gate's run]({address}) is under way; say `/gatekeeper rerun` if it ends red."
+    try:
+        desk.api.rerun(run)
+    except PublishError as error:
+        return (
+            f"Open [the gate's run]({address}), click **Re-run failed jobs**: {prose(str(error))}."
+        )
+    return f"[The gate's run]({address}) runs again."
+
+
+def _gate_run(desk: Desk) -> WorkflowRun | None:
+    """The run that the gate's own status points to; without one, the latest of the only
+    workflow that runs on this pull request."""
+    sha, context = desk.state.head_sha, desk.settings.status_context
+    if context:
+        with suppress(PublishError):
+            found = desk.api.run_of_status(sha, context)
+            if found is not None:
+                return desk.api.workflow_run(found)
+    runs = [run for run in desk.api.workflow_runs(sha) if is_of_a_pull_request(run)]
+    return runs[0] if len({run.path for run in runs}) == 1 else None
+
+
+# Telling
+
+
+def _send(reply: Reply, settings: Settings, asked: Respond, api: RepositoryApi) -> int:
+    """One comment a command. What a waiver asks for happens only once the record stands."""
+    first = _reply_marker(settings, asked)
+    lines = [reply.record, first] if reply.record else [first]
+    text = clean(reply.text, settings)
+    if isinstance(asked.asked, Command) and asked.asked.more:
+        text += "\n\nOnly the first command of a comment is carried out."
+    try:
+        comment = api.find_comment(asked.number, first)
+        body = _body(lines, text)
+        if comment is None:
+            comment = api.create_comment(asked.number, first, body)
+        else:
+            comment = api.update_comment(comment, body)
+        if reply.then:
+            done = clean(reply.then(), settings)
+            api.update_comment(comment, _body(lines, f"{text}\n\n{done}"))
+    except PublishError as error:
+        say(f"The reply could not be posted: {clean(str(error), settings)}")
+        say(text)
+        _react(api, asked, "confused")
+        return error.exit_code
+    _react(api, asked, reply.reaction)
+    say(f"Replied: {comment.url}")
+    return reply.exit_code
+
+
+def _body(lines: list[str], text: str) -> str:
+    head = "\n".join(lines)
+    return f"{head}\n{cut(text, COMMENT_LIMIT - len(head) - 1, _CUT)}"
+
+
+def _reply_marker(settings: Settings, asked: Respond) -> str:
+    safe = re.sub(r"[^A-Za-z0-9_.]+", "-", settings.id)
+    return f"<!-- gatekeeper-reply:{safe}:{asked.comment_id} -->"
+
+
+def _react(api: RepositoryApi, asked: Respond, reaction: Reaction) -> None:
+    """A reaction that cannot be put is no reason to stop."""
+    try:
+        api.react(asked.number, asked.comment_id, reaction)
+    except PublishError as error:
+        say(str(error))

@@ -1,0 +1,177 @@
+"""From what the event asks for to revisions, wherever their commits have to be brought from.
+
+| in the workspace | what is fetched |
+| --- | --- |
+| a checkout of the merge commit, depth 1 | the merge's first parent, which is the base |
+| another checkout of the repository | the merge commit and its first parent |
+| a stale merge commit, or none | base and head, and history until they part |
+| no repository, or one that cannot deliver | all of it, into a folder that is deleted afterwards |
+
+The job's token opens the remote, for git's own processes and while they run. It is written
+nowhere, and neither is anything else in the workspace.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
+from gatekeeper.action.inputs import Settings
+from gatekeeper.contract.change import Change, Revision
+from gatekeeper.errors import GatekeeperError, MeasurementError
+from gatekeeper.git import NoRepositoryError, Repository
+from gatekeeper.git.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from gatekeeper.git.data_branch import DataBranch
+
+T = TypeVar("T")
+
+_DEFAULT_BRANCH = ("HEAD",)
+
+
+class Checkout:
+    """The repository of the job. Use it in a `with` statement: revisions are read while it is
+    open. Raises MeasurementError and UsageError, with advice, where a commit is not to be had."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._secret = _credentials(settings)
+        self._open = ExitStack()
+        self._workspace: Repository | None = None
+        self._own: Repository | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._open.close()
+
+    def change(self, activity: CheckPullRequest | CheckMergeGroup) -> Change:
+        """What the pull request or merge group brings."""
+        if isinstance(activity, CheckMergeGroup):
+            return self._found(lambda repository: _between(repository, activity))
+        return self._found(lambda repository: _pull_request_change(repository, activity))
+
+    def revision(self, sha: str) -> Revision:
+        """One commit."""
+
+        def find(repository: Repository) -> Revision:
+            repository.fetch_commit(sha, refs=_DEFAULT_BRANCH)
+            return repository.revision(sha)
+
+        return self._found(find)
+
+    def pushed(self, before: str, after: str) -> Change | None:
+        """What a push brings; None where nothing tells what was there before: the branch is new
+        (`before` is all zeros), or what it pointed to was pushed away and is gone."""
+        head = self.revision(after)
+        if not before.strip("0"):
+            return None
+
+        def find(repository: Repository) -> Change:
+            for sha in (after, before):
+                repository.fetch_commit(sha, refs=_DEFAULT_BRANCH)
+            return repository.between(before, head.sha)
+
+        try:
+            return self._found(find)
+        except MeasurementError:
+            return None
+
+    def data_branch(self, name: str) -> DataBranch:
+        """The branch of the remote that keeps data; nothing is fetched before it is opened."""
+        return self._found(lambda repository: repository.data_branch(name))
+
+    def _found(self, find: Callable[[Repository], T]) -> T:
+        """What the workspace has or can fetch; else what a repository of our own can."""
+        if self._own is not None:
+            return find(self._own)
+        try:
+            return find(self._in_workspace())
+        except NoRepositoryError:
+            return find(self._of_our_own())
+        except MeasurementError as error:
+            try:
+                return find(self._of_our_own())
+            except GatekeeperError:
+                # What it lacks it lacks for all that comes after; the workspace may have that.
+                self._own = None
+                # The workspace is also what the author can do something about.
+                raise error from None
+
+    def _in_workspace(self) -> Repository:
+        if self._workspace is None:
+            opened = Repository.open(self._settings.workspace, self._secret)
+            self._workspace = self._open.enter_context(opened)
+        return self._workspace
+
+    def _of_our_own(self) -> Repository:
+        if self._own is None:
+            folder = self._open.enter_context(temporary_folder())
+            address = f"{self._settings.server_url}/{self._settings.repository}"
+            created = Repository.create(folder, address, self._secret)
+            self._own = self._open.enter_context(created)
+        return self._own
+
+
+def _between(repository: Repository, group: CheckMergeGroup) -> Change:
+    for sha in (group.head_sha, group.base_sha):
+        repository.fetch_commit(sha, refs=_DEFAULT_BRANCH)
+    return repository.between(group.base_sha, group.head_sha)
+
+
+def _pull_request_change(repository: Repository, activity: CheckPullRequest) -> Change:
+    return _merge_change(repository, activity) or _grown_change(repository, activity)
+
+
+def _merge_change(repository: Repository, activity: CheckPullRequest) -> Change | None:
+    """The change by the merge commit, which needs no history; None where that is of no use."""
+    if activity.merge_sha is None:
+        return None
+    refs = _refs(activity)
+    try:
+        # Both generations at once: its parents are wanted next.
+        repository.fetch_commit(activity.merge_sha, depth=2, refs=refs)
+    except MeasurementError:
+        return None
+    parents = repository.parents(activity.merge_sha)
+    if len(parents) != 2 or parents[1] != activity.head_sha:
+        return None
+    repository.fetch_commit(parents[0], refs=refs)
+    return repository.pull_request_change(activity.merge_sha)
+
+
+def _grown_change(repository: Repository, activity: CheckPullRequest) -> Change:
+    """The change since head parted from base, with as much history as that takes."""
+    tips = (activity.base_sha, activity.head_sha)
+    refs = _refs(activity)
+    for sha in tips:
+        repository.fetch_commit(sha, refs=refs)
+    repository.grow(tips, refs)
+    return repository.change(*tips)
+
+
+def _refs(activity: CheckPullRequest) -> tuple[str, ...]:
+    """What leads to the commits where a server gives no commit by its name."""
+    number = activity.number
+    return (f"refs/pull/{number}/merge", f"refs/pull/{number}/head", *_DEFAULT_BRANCH)
+
+
+def _credentials(settings: Settings) -> tuple[tuple[str, str], ...]:
+    if not settings.token:
+        return ()
+    token = base64.b64encode(f"x-access-token:{settings.token}".encode()).decode()
+    name = f"http.{settings.server_url}/.extraheader"
+    # The first, empty value takes back what actions/checkout has put into the repository's own
+    # configuration: GitHub refuses a request with two Authorization headers.
+    return ((name, ""), (name, f"AUTHORIZATION: basic {token}"))

@@ -1,0 +1,333 @@
+"""From what GitHub says has happened to what the gate should do. Pure: reads values, asks nobody.
+
+| event | activity | base | head |
+| --- | --- | --- | --- |
+| `pull_request` | CheckPullRequest | first parent of the merge | the merge, GITHUB_SHA |
+| `pull_request_target` | CheckPullRequest | first parent of the merge | merge_commit_sha |
+| the two above, action `closed` | Nothing, green | | |
+| `merge_group` | CheckMergeGroup | merge_group.base_sha | merge_group.head_sha |
+| `merge_group`, action `destroyed` | Nothing, green | | |
+| `workflow_run`, completed, of a fork or of Dependabot | FindPullRequest | | its head_sha |
+| `workflow_run`, any other | Nothing, green | | |
+| `push` to the default branch | RunPush | before; none of a new branch | after |
+| `push` of anything else | Nothing, green | | |
+| `schedule` | RunFull, kept in the history | | GITHUB_SHA |
+| `workflow_dispatch` | RunFull, kept if of the default branch | | input `ref`, else GITHUB_SHA |
+| `issue_comment`, created on a pull request, with a command | Respond | | |
+| `issue_comment`, any other | Nothing, green and quiet | | |
+| any other | Nothing, with the reason, red | | |
+
+Every action of a pull request but `closed` is checked, `edited` and `labeled` too: each run
+of a workflow replaces the required check of the same commit, so a run that looked at nothing
+and ended green would lift the verdict of the run before. An event the gate cannot judge is
+red for the same reason. What is green with nothing judged reports to no pull request: it is
+a push's commit, or the default branch's tip.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gatekeeper.action.bot_commands import Command, NotUnderstood, read_command
+from gatekeeper.errors import UsageError
+
+MAX_SAMPLES = 1000
+"""What a contract may ask for, too."""
+
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPullRequest:
+    """Judge a pull request.
+
+    `base_sha` is the tip of the branch merged into as the event knew it and may be out of
+    date. `merge_sha` is the commit that merges the two; GitHub makes it in the background, so
+    its second parent must be compared with `head_sha`. `same_repository` is False for forks:
+    their runs get no secrets.
+    """
+
+    number: int
+    base_sha: str
+    head_sha: str
+    merge_sha: str | None
+    same_repository: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckMergeGroup:
+    """Judge a group of a merge queue. `number` is the pull request it was made for."""
+
+    base_sha: str
+    head_sha: str
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindPullRequest:
+    """Judge the pull request that a first stage without secrets has seen.
+
+    It is looked up at GitHub by these three: whatever the first stage left behind, an artifact
+    or a number, was in the hands of the pull request's author.
+    """
+
+    head_repository: str
+    head_branch: str
+    head_sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPush:
+    """Run what a push to the default branch has changed. `before` is None for a new branch."""
+
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFull:
+    """Run the full suite, or the named contracts, on one revision.
+
+    `sha` is the commit that the workflow runs on, and its policy counts. `ref` is another
+    commit, branch or tag to run, as somebody with the right to start workflows typed it.
+    `samples` replaces what the contracts ask for, `pull_request` is shown the result too,
+    `keep` says that it belongs into the history, and as what: a run of the default branch.
+    """
+
+    sha: str
+    ref: str | None = None
+    contracts: tuple[str, ...] = ()
+    samples: int | None = None
+    pull_request: int | None = None
+    keep: Literal["schedule", "manual"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """Answer a comment on a pull request. `time` is when it was written."""
+
+    number: int
+    comment_id: int
+    author: str
+    time: str
+    asked: Command | NotUnderstood
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """There is nothing to judge. `exit_code` is what the job ends with; an empty explanation
+    is not told."""
+
+    explanation: str
+    exit_code: int = 2
+
+
+Activity = (
+    CheckPullRequest | CheckMergeGroup | FindPullRequest | RunPush | RunFull | Respond | Nothing
+)
+
+_WRONG_PAYLOAD = "is GITHUB_EVENT_PATH the payload of this event?"
+_JUDGED_EVENTS = "pull_request, merge_group, push, schedule or workflow_dispatch"
+_NO_COMMIT = re.compile("0+")
+_QUEUE_BRANCH = re.compile(r"(?:refs/heads/)?gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40,64}")
+_DEPENDABOT = "dependabot[bot]"
+
+
+def activity_for(name: str, payload: Mapping[str, Any], environ: Mapping[str, str]) -> Activity:
+    """What to do for the event. Raises UsageError for a payload that is not of this event."""
+    if name in ("pull_request", "pull_request_target"):
+        return _pull_request(name, payload, environ)
+    if name == "merge_group":
+        return _merge_group(payload)
+    if name == "workflow_run":
+        return _workflow_run(payload)
+    if name == "push":
+        return _push(payload)
+    if name == "schedule":
+        return RunFull(_sha(environ.get("GITHUB_SHA"), "GITHUB_SHA"), keep="schedule")
+    if name == "workflow_dispatch":
+        return _dispatch(payload, _sha(environ.get("GITHUB_SHA"), "GITHUB_SHA"))
+    if name == "issue_comment":
+        return _comment(payload)
+    advice = f"run it on {_JUDGED_EVENTS}"
+    return Nothing(f"the event {name!r} gives the gate nothing to judge: {advice}")
+
+
+def _pull_request(name: str, payload: Mapping[str, Any], environ: Mapping[str, str]) -> Activity:
+    number = _whole(payload, "pull_request.number")
+    if payload.get("action") == "closed":
+        return Nothing(f"pull request {number} is closed", exit_code=0)
+    head_repository = _at(payload, "pull_request.head.repo.full_name", needed=False)
+    base_repository = _at(payload, "pull_request.base.repo.full_name", needed=False)
+    return CheckPullRequest(
+        number=number,
+        base_sha=_sha(_at(payload, "pull_request.base.sha"), "pull_request.base.sha"),
+        head_sha=_sha(_at(payload, "pull_request.head.sha"), "pull_request.head.sha"),
+        # Only for pull_request is GITHUB_SHA the merge commit.
+        merge_sha=_full_name(
+            environ.get("GITHUB_SHA")
+            if name == "pull_request"
+            else _at(payload, "pull_request.merge_commit_sha", needed=False)
+        ),
+        # A fork that has been deleted has no repository any more.
+        same_repository=head_repository is not None and head_repository == base_repository,
+    )
+
+
+def _full_name(value: Any) -> str | None:
+    return value if isinstance(value, str) and _SHA.fullmatch(value) else None
+
+
+def _merge_group(payload: Mapping[str, Any]) -> Activity:
+    if payload.get("action") == "destroyed":
+        return Nothing("the merge group is gone", exit_code=0)
+    return CheckMergeGroup(
+        base_sha=_sha(_at(payload, "merge_group.base_sha"), "merge_group.base_sha"),
+        head_sha=_sha(_at(payload, "merge_group.head_sha"), "merge_group.head_sha"),
+        number=_queued(_at(payload, "merge_group.head_ref", needed=False)),
+    )
+
+
+def _queued(branch: Any) -> int | None:
+    """The pull request of a merge queue's branch, a name that nobody but GitHub can give."""
+    found = _QUEUE_BRANCH.fullmatch(branch) if isinstance(branch, str) else None
+    return int(found[1]) if found else None
+
+
+def _workflow_run(payload: Mapping[str, Any]) -> Activity:
+    run = "workflow_run"
+    if payload.get("action") != "completed":
+        return Nothing("the first stage has not ended yet", exit_code=0)
+    event = _at(payload, f"{run}.event")
+    if event != "pull_request":
+        return Nothing(f"the first stage ran on {event}, not on pull_request", exit_code=0)
+    conclusion = _at(payload, f"{run}.conclusion", needed=False)
+    if conclusion not in ("success", "failure"):
+        return Nothing(f"the first stage ended as {conclusion}: it saw nothing", exit_code=0)
+    repository = _at(payload, f"{run}.head_repository.full_name", needed=False)
+    branch = _at(payload, f"{run}.head_branch", needed=False)
+    if not isinstance(repository, str) or not isinstance(branch, str):
+        return Nothing("the fork that the first stage ran for is gone", exit_code=0)
+    own = repository == _at(payload, "repository.full_name")
+    if own and _at(payload, f"{run}.actor.login", needed=False) != _DEPENDABOT:
+        return Nothing("the first stage had the secrets and has judged", exit_code=0)
+    return FindPullRequest(
+        repository, branch, _sha(_at(payload, f"{run}.head_sha"), f"{run}.head_sha")
+    )
+
+
+def _push(payload: Mapping[str, Any]) -> Activity:
+    ref = _at(payload, "ref")
+    default = f"refs/heads/{_at(payload, 'repository.default_branch')}"
+    if ref != default:
+        text = f"{ref} is not the default branch: its pull request is judged, not each push"
+        return Nothing(text, exit_code=0)
+    before, after = _at(payload, "before"), _at(payload, "after")
+    if _is_no_commit(after):
+        return Nothing("the branch was deleted", exit_code=0)
+    known = None if _is_no_commit(before) else _sha(before, "before")
+    return RunPush(known, _sha(after, "after"))
+
+
+def _is_no_commit(value: Any) -> bool:
+    return isinstance(value, str) and _NO_COMMIT.fullmatch(value) is not None
+
+
+def _dispatch(payload: Mapping[str, Any], sha: str) -> Activity:
+    ref = _dispatched_ref(_typed(payload, "ref")) or None
+    default = f"refs/heads/{_at(payload, 'repository.default_branch', needed=False)}"
+    own = ref is None and _at(payload, "ref", needed=False) == default
+    return RunFull(
+        sha=sha,
+        ref=ref,
+        contracts=tuple(name for name in re.split(r"[\s,]+", _typed(payload, "contracts")) if name),
+        samples=_dispatched_number(payload, "samples", MAX_SAMPLES),
+        pull_request=_dispatched_number(payload, "pull-request"),
+        keep="manual" if own else None,
+    )
+
+
+def _typed(payload: Mapping[str, Any], name: str) -> str:
+    """An input as text. `inputs` is null where the workflow declares none."""
+    value = _at(payload, f"inputs.{name}", needed=False)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}"
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _dispatched_ref(text: str) -> str:
+    # https://git-scm.com/docs/git-check-ref-format
+    if (
+        text.startswith(("-", "/"))
+        or len(text) > 255
+        or re.search(r"[\s\x00-\x1f~^:?*\[\\]|\.\.", text)
+    ):
+        raise UsageError(f"input ref: {text[:80]!r} cannot be the name of a branch, tag or commit")
+    return text
+
+
+def _dispatched_number(
+    payload: Mapping[str, Any], name: str, most: int | None = None
+) -> int | None:
+    text = _typed(payload, name)
+    if not text:
+        return None
+    # No more digits than GitHub numbers anything with: int() is slow on very many.
+    number = int(text) if re.fullmatch("[0-9]{1,12}", text) else 0
+    if number < 1 or (most is not None and number > most):
+        upto = f"1 to {most:,}" if most else "1 or more"
+        raise UsageError(f"input {name}: {text[:80]!r} is no whole number of {upto}")
+    return number
+
+
+def _comment(payload: Mapping[str, Any]) -> Activity:
+    quiet = Nothing("", exit_code=0)
+    if (
+        payload.get("action") != "created"
+        or _at(payload, "issue.pull_request", needed=False) is None
+    ):
+        return quiet
+    body = _at(payload, "comment.body", needed=False)
+    author = _at(payload, "comment.user.login", needed=False)
+    asked = read_command(body) if isinstance(body, str) else None
+    # Bots and apps repeat what others wrote. The user of a deleted account is null.
+    by_person = (
+        _at(payload, "comment.user.type", needed=False) == "User"
+        and _at(payload, "comment.performed_via_github_app", needed=False) is None
+    )
+    if asked is None or not by_person or not isinstance(author, str):
+        return quiet
+    return Respond(
+        number=_whole(payload, "issue.number"),
+        comment_id=_whole(payload, "comment.id"),
+        author=author,
+        time=str(_at(payload, "comment.created_at")),
+        asked=asked,
+    )
+
+
+def _whole(payload: Mapping[str, Any], path: str) -> int:
+    number = _at(payload, path)
+    if not isinstance(number, int):
+        raise UsageError(f"{path} is {number!r}; {_WRONG_PAYLOAD}")
+    return number
+
+
+def _at(payload: Mapping[str, Any], path: str, *, needed: bool = True) -> Any:
+    value: Any = payload
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    if value is None and needed:
+        raise UsageError(f"the event has no {path}; {_WRONG_PAYLOAD}")
+    return value
+
+
+def _sha(value: Any, what: str) -> str:
+    # A name of a branch would be taken for an option or a path by git: only commits go there.
+    name = _full_name(value)
+    if name is None:
+        raise UsageError(f"{what} is {value!r}, not a full commit name; {_WRONG_PAYLOAD}")
+    return name

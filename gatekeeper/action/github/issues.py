@@ -1,0 +1,117 @@
+"""The one issue about drift: opened, kept up to date, and closed when it is over.
+
+People close it to say that they know: it is then left closed until something else drifts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from gatekeeper.action.github.client import GithubApi
+
+if TYPE_CHECKING:
+    from github.Issue import Issue as GithubIssue
+
+State = Literal["open", "closed"]
+_PERMISSION = "issues: write"
+LIMIT = 65_536
+"""Of an issue's text, as of a comment's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """An issue of the gate's own, as it stands."""
+
+    number: int
+    state: State
+    title: str
+    body: str
+    url: str
+
+
+class IssueApi(Protocol):
+    """What the issue needs of GitHub. Every method raises PublishError with advice."""
+
+    def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
+        """The latest issue of the gate's own that carries the marker; an open one unless `closed`
+        ones are looked through too."""
+        ...
+
+    def create_issue(self, marker: str, title: str, body: str) -> Issue:
+        """Open an issue, once, even where an answer of GitHub is lost."""
+        ...
+
+    def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:
+        """Change an issue."""
+        ...
+
+
+class GithubIssueApi(GithubApi):
+    """IssueApi by PyGithub."""
+
+    def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
+        return self._retry(
+            "look for the issue", _PERMISSION, lambda: self._search_issue(marker, closed=closed)
+        )
+
+    def create_issue(self, marker: str, title: str, body: str) -> Issue:
+        tried = False
+
+        def create() -> Issue:
+            nonlocal tried
+            # A POST whose answer was lost may have been carried out.
+            if tried and (found := self._search_issue(marker, closed=False)):
+                return found
+            tried = True
+            return _issue(self._repo().create_issue(title, body=body))
+
+        return self._retry("open the issue", _PERMISSION, create)
+
+    def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:
+        def edit() -> Issue:
+            found = self._repo().get_issue(issue.number)
+            found.edit(title=title, body=body, state=state)
+            return Issue(issue.number, state, title, body, issue.url)
+
+        return self._retry("update the issue", _PERMISSION, edit)
+
+    def _search_issue(self, marker: str, *, closed: bool) -> Issue | None:
+        state = "all" if closed else "open"
+        for issue in self._repo().get_issues(state=state, sort="created", direction="desc"):
+            if marker in (issue.body or "") and self._is_own_account(issue.user):
+                return _issue(issue)
+        return None
+
+
+def publish_drift(
+    api: IssueApi, marker: str, changes: Sequence[str], title: str, body: str
+) -> tuple[Issue | None, str]:
+    """Bring the issue up to date; returns it and a line for the log.
+
+    `changes` are the names of the changes that are sure, `marker` finds the issue again. Raises
+    PublishError.
+    """
+    known = f"<!-- drift: {' '.join(sorted(changes))} -->"
+    text = f"{marker}\n{known}\n{body}"[:LIMIT]
+    # A repository may have thousands of closed ones: they matter where there is something to tell.
+    found = api.find_issue(marker, closed=bool(changes))
+    if not changes:
+        if found is None:
+            return None, ""
+        return api.update_issue(found, title, text, "closed"), "the issue about drift is closed"
+    if found is None:
+        return api.create_issue(marker, title, text), "an issue about drift is opened"
+    if found.state == "open":
+        if (found.title, found.body) == (title, text):
+            return found, ""
+        return api.update_issue(found, title, text, "open"), "the issue about drift is updated"
+    if all(change in found.body for change in changes):
+        return found, "somebody closed the issue about this drift: it stays closed"
+    return api.create_issue(marker, title, text), "an issue about drift is opened"
+
+
+def _issue(issue: GithubIssue) -> Issue:
+    state: State = "closed" if issue.state == "closed" else "open"
+    return Issue(issue.number, state, issue.title, issue.body or "", issue.html_url)

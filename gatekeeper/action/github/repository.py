@@ -1,0 +1,296 @@
+"""What else the gate asks of GitHub: pull requests, who may what, reactions, workflow runs.
+
+The same client and the same rules for trying again as in `api`; every call here may be made
+twice without harm.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import quote
+
+from gatekeeper.action.bot_commands import PREFIX
+from gatekeeper.action.github.client import GithubApi, PullRequestApi
+
+if TYPE_CHECKING:
+    from github.IssueComment import IssueComment
+    from github.PullRequest import PullRequest
+
+Reaction = Literal["eyes", "rocket", "confused", "-1"]
+
+ROLES = ("none", "read", "triage", "write", "maintain", "admin")
+"""What a person may do in a repository, each with all that the ones before it may.
+https://docs.github.com/en/organizations/managing-user-access-to-your-organizations-repositories"""
+
+_RUN_ADDRESS = re.compile(r"/actions/runs/(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestState:
+    """A pull request as it stands. `head_repository` is None where the fork is gone."""
+
+    number: int
+    is_open: bool
+    base_ref: str
+    base_sha: str
+    head_sha: str
+    merge_sha: str | None
+    base_repository: str
+    head_repository: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Anybody's comment on a pull request. `author` is None where the account is gone.
+
+    `own` says that the gate's account wrote it, `by_person` that no bot and no app did. Both are
+    looked into only if the body gives a reason to. `touched` says that something of the comment
+    changed after `created`, which need not be its text.
+    """
+
+    id: int
+    author: str | None
+    body: str
+    own: bool
+    by_person: bool
+    created: datetime
+    touched: bool
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowRun:
+    """One run of a workflow. `path` is the workflow's file, `conclusion` None until it ends."""
+
+    id: int
+    path: str
+    event: str
+    created: datetime
+    conclusion: str | None
+    url: str
+
+
+class RepositoryApi(PullRequestApi, Protocol):
+    """What events and commands need of GitHub. Every method raises PublishError with advice."""
+
+    def pull_request(self, number: int) -> PullRequestState:
+        """The pull request as of now."""
+        ...
+
+    def open_pull_requests(self, repository: str, branch: str) -> tuple[PullRequestState, ...]:
+        """The open ones from that branch of that repository, which may be a fork."""
+        ...
+
+    def merged_as(self, sha: str) -> tuple[PullRequestState, ...]:
+        """The pull requests whose merging made the commit."""
+        ...
+
+    def commit_sha(self, ref: str) -> str:
+        """The full name of the commit that a branch, tag or commit name stands for."""
+        ...
+
+    def role(self, login: str) -> str:
+        """What a person may do here: one of ROLES."""
+        ...
+
+    def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
+        """All comments. Whether one is the gate's own is looked into where it has the marker."""
+        ...
+
+    def is_edited(self, remark: Remark) -> bool:
+        """Whether anybody edited the comment's text since it was posted."""
+        ...
+
+    def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
+        """Put a reaction on a comment."""
+        ...
+
+    def workflow_runs(self, sha: str) -> tuple[WorkflowRun, ...]:
+        """The runs whose head is the commit, the latest first."""
+        ...
+
+    def run_of_status(self, sha: str, context: str) -> int | None:
+        """The workflow run that the gate's own latest status of that name points to."""
+        ...
+
+    def workflow_run(self, run: int) -> WorkflowRun:
+        """One run as of now."""
+        ...
+
+    def rerun(self, run: WorkflowRun) -> None:
+        """Have the run's failed jobs run again, or all of them where none failed."""
+        ...
+
+
+class GithubRepositoryApi(GithubApi):
+    """RepositoryApi by PyGithub."""
+
+    def pull_request(self, number: int) -> PullRequestState:
+        return self._retry(
+            "read the pull request",
+            "pull-requests: read",
+            lambda: _state(self._repo().get_pull(number)),
+        )
+
+    def open_pull_requests(self, repository: str, branch: str) -> tuple[PullRequestState, ...]:
+        owner = repository.partition("/")[0]
+
+        def read() -> tuple[PullRequestState, ...]:
+            found = self._repo().get_pulls(state="open", head=f"{owner}:{branch}")
+            states = (_state(pull) for pull in found)
+            # GitHub ignores a filter that it cannot make sense of.
+            return tuple(s for s in states if s.is_open and s.head_repository == repository)
+
+        return self._retry("look for the pull request", "pull-requests: read", read)
+
+    def merged_as(self, sha: str) -> tuple[PullRequestState, ...]:
+        def read() -> tuple[PullRequestState, ...]:
+            states = (_state(pull) for pull in self._repo().get_commit(sha).get_pulls())
+            return tuple(s for s in states if not s.is_open and s.merge_sha == sha)
+
+        return self._retry("look for the merged pull request", "pull-requests: read", read)
+
+    def commit_sha(self, ref: str) -> str:
+        def read() -> str:
+            # PyGithub's own lazy commit would give back the name that it was asked by.
+            address = f"{self._repo().url}/commits/{quote(ref, safe='')}"
+            _, answer = self._github().requester.requestJsonAndCheck("GET", address)
+            return str(answer["sha"])
+
+        return self._retry(f"find the commit {ref}", "contents: read", read)
+
+    def role(self, login: str) -> str:
+        from github import GithubException
+
+        def read() -> str:
+            try:
+                address = f"{self._repo().url}/collaborators/{quote(login)}/permission"
+                _, answer = self._github().requester.requestJsonAndCheck("GET", address)
+            except GithubException as refused:
+                if refused.status == 404:
+                    return "none"
+                raise
+            # An organisation's own role has a name of its own, and stands on one of these.
+            named = [str(answer.get("role_name")), str(answer.get("permission"))]
+            return next((role for role in named if role in ROLES), "none")
+
+        return self._retry(f"ask what {login} may do here", "contents: read", read)
+
+    def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
+        def read() -> tuple[Remark, ...]:
+            comments = self._repo().get_issue(number).get_comments()
+            return tuple(self._remark(comment, marker) for comment in comments)
+
+        return self._retry("read the comments", "pull-requests: read", read)
+
+    def _remark(self, comment: IssueComment, marker: str) -> Remark:
+        body = comment.body or ""
+        return Remark(
+            id=comment.id,
+            author=getattr(comment.user, "login", None),
+            body=body,
+            own=marker in body and self._is_own(comment),
+            by_person=PREFIX in body and _is_by_person(comment),
+            created=comment.created_at,
+            touched=comment.updated_at != comment.created_at,
+            node=comment.node_id,
+        )
+
+    def is_edited(self, remark: Remark) -> bool:
+        if not remark.touched:
+            return False
+
+        def read() -> bool:
+            query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt } } }"
+            _, answer = self._github().requester.graphql_query(query, {"id": remark.node})
+            node = answer["data"]["node"]
+            if not isinstance(node, dict):
+                raise LookupError("node")
+            return node["lastEditedAt"] is not None
+
+        # Reactions and hiding may touch a comment as well, so REST's times alone do not tell.
+        return self._retry("ask whether a comment was edited", "pull-requests: read", read)
+
+    def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
+        def create() -> None:
+            self._repo().get_issue(number).get_comment(comment_id).create_reaction(reaction)
+
+        self._retry("react to the comment", "pull-requests: write", create)
+
+    def workflow_runs(self, sha: str) -> tuple[WorkflowRun, ...]:
+        def read() -> tuple[WorkflowRun, ...]:
+            found = [_run(run) for run in self._repo().get_workflow_runs(head_sha=sha)]
+            return tuple(sorted(found, key=lambda run: run.created, reverse=True))
+
+        return self._retry("read the workflow runs", "actions: read", read)
+
+    def run_of_status(self, sha: str, context: str) -> int | None:
+        from github.CommitStatus import CommitStatus
+        from github.PaginatedList import PaginatedList
+
+        def read() -> int | None:
+            # PyGithub asks by an address that GitHub no longer describes.
+            address = f"{self._repo().url}/commits/{sha}/statuses"
+            for status in PaginatedList(CommitStatus, self._github().requester, address, None):
+                if status.context == context and self._is_own_account(status.creator):
+                    found = _RUN_ADDRESS.search(status.target_url or "")
+                    return int(found[1]) if found else None
+            return None
+
+        return self._retry("read the commit statuses", "statuses: read", read)
+
+    def workflow_run(self, run: int) -> WorkflowRun:
+        return self._retry(
+            "read the workflow run",
+            "actions: read",
+            lambda: _run(self._repo().get_workflow_run(run)),
+        )
+
+    def rerun(self, run: WorkflowRun) -> None:
+        what = "rerun" if run.conclusion == "success" else "rerun-failed-jobs"
+        asked = False
+
+        def ask() -> None:
+            nonlocal asked
+            # A lost answer may have been carried out: a run that is under way needs no more.
+            if asked and self._repo().get_workflow_run(run.id).conclusion is None:
+                return
+            asked = True
+            address = f"{self._repo().url}/actions/runs/{run.id}/{what}"
+            self._github().requester.requestJsonAndCheck("POST", address)
+
+        self._retry("run the gate's job again", "actions: write", ask)
+
+
+def _state(pull: PullRequest) -> PullRequestState:
+    head = getattr(pull.head.repo, "full_name", None)
+    return PullRequestState(
+        number=pull.number,
+        is_open=pull.state == "open",
+        base_ref=pull.base.ref,
+        base_sha=pull.base.sha,
+        head_sha=pull.head.sha,
+        merge_sha=pull.merge_commit_sha,
+        base_repository=pull.base.repo.full_name,
+        head_repository=head,
+    )
+
+
+def _is_by_person(comment: IssueComment) -> bool:
+    """Bots and apps repeat what others wrote, so nothing of theirs is a person's word."""
+    # PyGithub's types know neither accounts that are gone nor comments without an app.
+    kind = getattr(comment.user, "type", None)
+    app: object = comment.performed_via_github_app
+    return kind == "User" and app is None
+
+
+def _run(run: Any) -> WorkflowRun:
+    return WorkflowRun(run.id, run.path, run.event, run.created_at, run.conclusion, run.html_url)
+
+
+def enough(role: str, wanted: str) -> bool:
+    """Whether a role may do what another one may."""
+    return role in ROLES and ROLES.index(role) >= ROLES.index(wanted)

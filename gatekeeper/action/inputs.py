@@ -1,0 +1,197 @@
+"""The action's inputs and environment as one frozen value. Reads no file and no network.
+
+GitHub passes an input `status-context` as the variable `INPUT_STATUS-CONTEXT` (dashes stay)
+and an absent one as an empty string. Everything else is what every workflow step gets:
+https://docs.github.com/en/actions/reference/workflows-and-actions/variables
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from gatekeeper.errors import UsageError
+from gatekeeper.reports.formats import Format
+from gatekeeper.reports.secrets import secrets_in
+
+CommentMode = Literal["always", "changes", "failures", "off"]
+NEWS = ("regression", "freeze", "drift")
+"""What can be told to a chat or a mailbox."""
+
+DEFAULT_OUT = ".gatekeeper/out"
+DEFAULT_STATUS_CONTEXT = "gatekeeper/verdict"
+MAX_CONTEXT = 255
+"""GitHub's limit for the name of a commit status."""
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the workflow asked for, and where the runner wants the answers.
+
+    `secrets` are values that must not appear in anything written: the token and every
+    variable whose name says that it is one.
+    """
+
+    event_name: str
+    event_path: Path
+    workspace: Path
+    repository: str
+    token: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    contracts: tuple[str, ...] = ()
+    comment: CommentMode = "changes"
+    out: Path = Path(DEFAULT_OUT)
+    id: str = "gatekeeper"
+    status_context: str = DEFAULT_STATUS_CONTEXT
+    history: str = field(default="", repr=False)
+    cache: Path | None = None
+    formats: tuple[Format, ...] = ()
+    notify: tuple[str, ...] = field(default=(), repr=False)
+    notify_on: tuple[str, ...] = NEWS
+    notify_template: str | None = None
+    api_url: str = "https://api.github.com"
+    server_url: str = "https://github.com"
+    run_url: str | None = None
+    output_file: Path | None = None
+    summary_file: Path | None = None
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Settings from the variables of a workflow step. Raises UsageError naming what is wrong."""
+    token = _input(environ, "token") or environ.get("GITHUB_TOKEN", "")
+    server_url = environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    repository = _needed(environ, "GITHUB_REPOSITORY")
+    return Settings(
+        event_name=_needed(environ, "GITHUB_EVENT_NAME"),
+        event_path=Path(_needed(environ, "GITHUB_EVENT_PATH")),
+        workspace=Path(_needed(environ, "GITHUB_WORKSPACE")),
+        repository=repository,
+        token=token,
+        secrets=secrets_in(environ, token),
+        contracts=_names(_input(environ, "contracts")),
+        comment=_comment_mode(_input(environ, "comment")),
+        out=_inside_workspace("out", _input(environ, "out") or DEFAULT_OUT),
+        id=_id(_input(environ, "id")),
+        status_context=_status_context(environ),
+        history=_history(_input(environ, "history")),
+        cache=_file(environ, "cache"),
+        formats=_formats(_input(environ, "formats")),
+        notify=_addresses(environ),
+        notify_on=_notify_on(_input(environ, "notify-on")),
+        notify_template=_input(environ, "notify-template") or None,
+        api_url=(environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
+        server_url=server_url,
+        run_url=_run_url(server_url, repository, environ.get("GITHUB_RUN_ID")),
+        output_file=_path(environ.get("GITHUB_OUTPUT")),
+        summary_file=_path(environ.get("GITHUB_STEP_SUMMARY")),
+    )
+
+
+def _input(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(f"INPUT_{name.upper()}", "").strip()
+
+
+def _needed(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name, "")
+    if not value:
+        raise UsageError(
+            f"{name} is not set: `gatekeeper action` runs as a step of a GitHub workflow; "
+            "use `gatekeeper check` anywhere else"
+        )
+    return value
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in re.split(r"[\s,]+", text) if name))
+
+
+def _comment_mode(text: str) -> CommentMode:
+    modes = get_args(CommentMode)
+    # YAML 1.1 reads a bare `off` as false, and that is what arrives here.
+    mode = {"": "changes", "false": "off"}.get(text.lower(), text.lower())
+    if mode not in modes:
+        raise UsageError(f"input comment: {text!r} is none of {', '.join(modes)}; set one of them")
+    return cast(CommentMode, mode)
+
+
+def _inside_workspace(name: str, text: str) -> Path:
+    """A path below the workspace: later steps of the job see nothing else of the container."""
+    path = Path(text)
+    if path.is_absolute() or ".." in path.parts:
+        raise UsageError(
+            f"input {name}: {text!r} leads out of the workspace; give a path relative to it"
+        )
+    return path
+
+
+def _id(text: str) -> str:
+    if text and not _ID.fullmatch(text):
+        raise UsageError(
+            f"input id: {text!r} is not usable; take up to 50 letters, digits, "
+            "dots, dashes and underscores"
+        )
+    return text or "gatekeeper"
+
+
+def _status_context(environ: Mapping[str, str]) -> str:
+    # Absent means the default, empty means: no status. Only `environ` tells them apart.
+    context = environ.get("INPUT_STATUS-CONTEXT", DEFAULT_STATUS_CONTEXT).strip()
+    if len(context) > MAX_CONTEXT or not context.isprintable():
+        raise UsageError(
+            f"input status-context: GitHub takes {MAX_CONTEXT} printable characters; shorten it"
+        )
+    if context and context == environ.get("GITHUB_JOB"):
+        raise UsageError(
+            f"input status-context: {context!r} is also the job's name, so that a branch rule "
+            "could not tell the two apart; choose another name"
+        )
+    return context
+
+
+def _history(text: str) -> str:
+    """A location, `off`, or nothing, which leaves it to the policy. A path is one below the
+    workspace."""
+    if text.lower() in ("off", "false"):  # YAML 1.1 reads a bare `off` as false
+        return "off"
+    return text if ":" in text or not text else str(_inside_workspace("history", text))
+
+
+def _file(environ: Mapping[str, str], name: str) -> Path | None:
+    text = _input(environ, name)
+    return _inside_workspace(name, text) if text else None
+
+
+def _formats(text: str) -> tuple[Format, ...]:
+    names = _names(text.lower())
+    unknown = [name for name in names if name not in get_args(Format)]
+    if unknown:
+        known = ", ".join(get_args(Format))
+        raise UsageError(f"input formats: {unknown[0]!r} is none of {known}; set some of them")
+    return cast(tuple[Format, ...], names)
+
+
+def _addresses(environ: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_input(environ, "notify").split()))
+
+
+def _notify_on(text: str) -> tuple[str, ...]:
+    kinds = _names(text.lower())
+    unknown = [kind for kind in kinds if kind not in NEWS]
+    if unknown:
+        raise UsageError(
+            f"input notify-on: {unknown[0]!r} is none of {', '.join(NEWS)}; set one or more of them"
+        )
+    return kinds or NEWS
+
+
+def _run_url(server_url: str, repository: str, run_id: str | None) -> str | None:
+    return f"{server_url}/{repository}/actions/runs/{run_id}" if run_id else None
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None

@@ -1,0 +1,155 @@
+"""The container's entry: inputs and event from the environment, the answer to GitHub.
+
+Runs the same gate as the command line. The exit code is the verdict and nothing else:
+what cannot be delivered is a warning in the log.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.action.activities import Judged, Run, found_pull_request, result_of
+from gatekeeper.action.alerts import look_back
+from gatekeeper.action.checkout import Checkout
+from gatekeeper.action.events import (
+    Activity,
+    FindPullRequest,
+    Nothing,
+    Respond,
+    RunFull,
+    activity_for,
+)
+from gatekeeper.action.github.deliver import Annotation, post_or_update
+from gatekeeper.action.github.repository import GithubRepositoryApi, RepositoryApi
+from gatekeeper.action.inputs import Settings, read_settings
+from gatekeeper.action.publish import (
+    Answer,
+    answer_to,
+    answer_to_error,
+    clean,
+    deliver,
+    notify,
+    out_folder,
+    problems,
+    say,
+    say_annotations,
+    tell_drift,
+    with_news,
+)
+from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_of_the_machine
+from gatekeeper.reports.escape import code
+from gatekeeper.reports.markdown.comment import marker
+from gatekeeper.reports.write import forget_reports, require_formats
+
+
+def main() -> int:
+    """Judge what the event asks for. Returns the exit code."""
+    # Most runs import modules, answer and end: collecting garbage is then a fifth of their time.
+    # `session.measure` turns it on again.
+    gc.disable()
+    try:
+        settings = read_settings(os.environ)
+        payload = _read_event(settings.event_path)
+        activity = activity_for(settings.event_name, payload, os.environ)
+    except GatekeeperError as error:
+        say_annotations(problems(error))
+        return error.exit_code
+    api = GithubRepositoryApi(settings.token, settings.repository, settings.api_url)
+    if isinstance(activity, Respond):
+        from gatekeeper.action.bot import respond
+
+        return respond(settings, activity, api)
+    return act(settings, activity, api)
+
+
+def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
+    """Judge and answer. An error of any kind is told where the verdict would have been."""
+    try:
+        if isinstance(activity, FindPullRequest):
+            activity = found_pull_request(activity, api)
+        if isinstance(activity, Nothing):
+            if activity.explanation:
+                say(clean(activity.explanation, settings))
+            return activity.exit_code
+        assert not isinstance(activity, FindPullRequest | Respond)  # noqa: S101
+        answer = _judge(settings, activity, api)
+    except GatekeeperError as error:
+        answer = answer_to_error(error, str(error), settings)
+    except Exception as error:
+        # An unforeseen fault is neither a pass nor a fail of the prompt.
+        machine = fault_of_the_machine(error)
+        if machine:
+            return _told(answer_to_error(machine, str(machine), settings), settings, activity, api)
+        say(clean("".join(traceback.format_exception(error)), settings))
+        fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
+        answer = answer_to_error(error, fault, settings)
+    return _told(answer, settings, activity, api)
+
+
+def _told(answer: Answer, settings: Settings, activity: Activity, api: RepositoryApi) -> int:
+    """Tell everybody who is to know. Returns the exit code."""
+    exit_code = deliver(answer, settings, activity, api)
+    if answer.drifts is not None:
+        tell_drift(answer.drifts, settings)
+    notify(answer, settings)
+    if isinstance(activity, RunFull) and activity.pull_request is not None:
+        _show_on(activity, activity.pull_request, answer, settings, api)
+    return exit_code
+
+
+def _show_on(
+    activity: RunFull, number: int, answer: Answer, settings: Settings, api: RepositoryApi
+) -> None:
+    """The result of a run that somebody started, as a comment of its own on a pull request."""
+    sticky = marker(settings.id)
+    own = sticky.replace("gatekeeper:", "gatekeeper-run:", 1)
+    try:
+        text = f"{_started_by_hand(activity)}\n\n{answer.comment.removeprefix(sticky).lstrip()}"
+        comment = post_or_update(api, number, own, text)
+    except PublishError as error:
+        say_annotations([Annotation("warning", "Gatekeeper", clean(str(error), settings))])
+    else:
+        say(f"shown on pull request {number}: {comment.url}")
+
+
+def _started_by_hand(activity: RunFull) -> str:
+    """What the comment is of: it stands beside the gate's own, which judges the pull request."""
+    what = [f"{len(activity.contracts)} contracts" if activity.contracts else "the full suite"]
+    what.append(f"on {code(activity.ref or activity.sha[:12], 80)}")
+    if activity.samples is not None:
+        what.append(f"with {activity.samples:,} samples of each fixture")
+    return f"> Run by hand: {' '.join(what)}. It decides nothing about merging."
+
+
+def _read_event(path: Path) -> Mapping[str, Any]:
+    try:
+        payload = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"GITHUB_EVENT_PATH: {path} cannot be read as JSON ({error})") from error
+    if not isinstance(payload, dict):
+        raise UsageError(f"GITHUB_EVENT_PATH: {path} holds no JSON object")
+    return payload
+
+
+def _judge(settings: Settings, activity: Judged | Run, api: RepositoryApi) -> Answer:
+    out = out_folder(settings)
+    require_formats(settings.formats)
+    # A runner that is kept has the reports of an earlier job, whose answer is not this one's.
+    forget_reports(out, f"input out: {settings.out}")
+    with Checkout(settings) as checkout:
+        result = result_of(settings, activity, checkout, api)
+        after = look_back(settings, activity, checkout, result)
+    answer = answer_to(with_news(result, (*after.news, *after.known)), out, settings)
+    return replace(answer, news=(*answer.news, *after.news), drifts=after.drifts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

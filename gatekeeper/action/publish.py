@@ -1,0 +1,349 @@
+"""What is told to GitHub, from a result or an error, and the telling itself.
+
+Every text is made harmless and free of secrets here; `github` only carries it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
+from gatekeeper.action.github.client import PullRequestApi
+from gatekeeper.action.github.deliver import (
+    Annotation,
+    Judged,
+    Level,
+    annotation_commands,
+    comment_body,
+    publish_comment,
+    publish_status,
+    warning_command,
+    write_outputs,
+    write_summary,
+)
+from gatekeeper.action.inputs import Settings
+from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports.alert import News, news_of, wanted
+from gatekeeper.reports.annotations import places
+from gatekeeper.reports.escape import block, log_text, visible
+from gatekeeper.reports.headline import title
+from gatekeeper.reports.markdown.comment import marker, render_comment
+from gatekeeper.reports.markdown.summary import render_summary
+from gatekeeper.reports.redact import redactor
+from gatekeeper.reports.terminal.console import log_console, print_result
+from gatekeeper.reports.write import write_files, write_reports
+
+if TYPE_CHECKING:
+    from gatekeeper.history.drift import ContractDrift
+
+COULD_NOT_MEASURE = 3
+
+_LEVELS: Mapping[str, Level] = {"fail": "error", "error": "error", "inconclusive": "warning"}
+_ERROR_TITLES = {2: "Cannot be judged", COULD_NOT_MEASURE: "Could not measure"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is told to GitHub, as harmless text without secrets.
+
+    `newsworthy` is False where no prompt was touched. `outputs` are those of action.yml.
+    """
+
+    verdict: str
+    exit_code: int
+    title: str
+    comment: str
+    summary: str
+    newsworthy: bool
+    annotations: tuple[Annotation, ...]
+    outputs: Mapping[str, str]
+    news: tuple[News, ...] = ()
+    drifts: tuple[ContractDrift, ...] | None = None
+    commit: str | None = None
+
+
+# From a result or an error to the answer
+
+
+def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
+    """Write the reports to `out` and say the verdict in the log; the rest is the answer.
+
+    If the reports cannot be written, the answer says so, and ends in exit code 3 unless the
+    result blocks anyway.
+    """
+    # Before any text is cut to length, which could leave half a secret that nobody finds.
+    result = redactor(settings.secrets).value(result)
+    unwritten = _write(result, out, settings)
+    if unwritten:
+        notice = clean(f"The reports are missing: {unwritten}", settings)
+        result = replace(result, notices=(*result.notices, notice))
+    said = result.contracts or result.uncovered or result.notices
+    newsworthy = bool(said or result.verdict != "pass")
+    say(clean(_log(result, newsworthy), settings))
+    folder = settings.out.as_posix()
+    files = {
+        "out": folder,
+        "result-path": f"{folder}/result.json",
+        "comment-file": f"{folder}/comment.md",
+        "report-path": f"{folder}/report.html",
+        "junit-path": f"{folder}/junit.xml",
+    }
+    exit_code = result.exit_code or (unwritten.exit_code if unwritten else 0)
+    return Answer(
+        verdict=result.verdict,
+        exit_code=exit_code,
+        title=f"Reports missing. {title(result)}" if unwritten else title(result),
+        comment=clean(render_comment(result, marker_id=settings.id), settings),
+        summary=clean(render_summary(result), settings),
+        newsworthy=newsworthy,
+        annotations=(
+            *((_on_the_run(clean(str(unwritten), settings)),) if unwritten else ()),
+            *_findings(result, settings),
+        ),
+        outputs={
+            "verdict": result.verdict,
+            "exit-code": str(exit_code),
+            **({} if unwritten else files),
+            "calls": str(result.calls.made),
+            "cost-usd": "" if result.cost_usd is None else f"{result.cost_usd:.6f}",
+        },
+        news=news_of(result),
+        commit=result.head_sha,
+    )
+
+
+def _write(result: GateResult, out: Path, settings: Settings) -> WriteError | None:
+    """Write the reports, the comment as it is posted; return why that failed."""
+    comment = clean(render_comment(result, marker_id=settings.id), settings)
+    sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
+    redact = redactor(settings.secrets)
+    try:
+        write_reports(result, out, settings.formats, redact=redact, comment=sent)
+    except WriteError as error:
+        return error
+    _give_to_owner(settings)
+    return None
+
+
+def _log(result: GateResult, newsworthy: bool) -> str:
+    if not newsworthy:
+        return f"{title(result)}: no contract is affected by this change"
+    text = io.StringIO()
+    print_result(result, None, log_console(text))
+    return text.getvalue()
+
+
+def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
+    """`text` says what went wrong; it is told where the verdict would have been."""
+    exit_code = error.exit_code if isinstance(error, GatekeeperError) else COULD_NOT_MEASURE
+    said = clean(text, settings)
+    heading = _ERROR_TITLES.get(exit_code, "Could not measure")
+    answer = f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n"
+    comment = f"{marker(settings.id)}\n{answer}"
+    # A failure to write the file must not hide the error that is told here.
+    with suppress(WriteError, UsageError):
+        redact = redactor(settings.secrets)
+        write_files({"comment.md": comment}, out_folder(settings), redact=redact)
+        _give_to_owner(settings)
+    found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(said),)
+    return Answer(
+        verdict="error",
+        exit_code=exit_code,
+        title=f"{heading}: {said.splitlines()[0] if said else ''}",
+        comment=comment,
+        summary=answer,
+        newsworthy=True,
+        annotations=redactor(settings.secrets).value(found),
+        outputs={
+            "verdict": "error",
+            "exit-code": str(exit_code),
+            "out": settings.out.as_posix(),
+            "comment-file": f"{settings.out.as_posix()}/comment.md",
+        },
+    )
+
+
+def _findings(result: GateResult, settings: Settings) -> tuple[Annotation, ...]:
+    """What does not pass, on the prompt lines that changed; the worst first."""
+    return tuple(
+        Annotation(
+            level=_LEVELS[place.contract.verdict],
+            title=visible(f"{place.contract.name}: {place.contract.verdict}"),
+            message=clean(place.message, settings),
+            path=place.path,
+            line=place.line,
+        )
+        for place in places(result.contracts)
+    )
+
+
+def problems(error: GatekeeperError) -> tuple[Annotation, ...]:
+    """One annotation for each problem, where it is."""
+    if not isinstance(error, ContractError):
+        return (_on_the_run(str(error)),)
+    return tuple(
+        Annotation("error", "Contract", visible(str(problem)), problem.path, problem.line)
+        for problem in error.problems
+    )
+
+
+def _on_the_run(text: str) -> Annotation:
+    return Annotation("error", "Gatekeeper", visible(text))
+
+
+# From the answer to GitHub
+
+
+def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullRequestApi) -> int:
+    """Tell everybody. What cannot be delivered is a warning in the log.
+
+    Returns the exit code: the answer's, but 3 for a pass whose outputs could not be written. A
+    later step would take the missing outputs for whatever it likes.
+    """
+    say_annotations(answer.annotations)
+    outputs = dict(redactor(settings.secrets).value(answer.outputs))
+    if isinstance(activity, CheckPullRequest):
+        outputs["comment-url"] = _post_comment(answer, settings, activity, api)
+    if isinstance(activity, CheckPullRequest | CheckMergeGroup) and settings.status_context:
+        try:
+            publish_status(
+                api,
+                activity.head_sha,
+                answer.exit_code,
+                answer.title,
+                context=settings.status_context,
+                target_url=settings.run_url,
+            )
+        except PublishError as error:
+            advice = "Set the input `status-context` to nothing to do without it"
+            _say_warning(f"{error}. {advice}", settings)
+    try:
+        write_summary(settings.summary_file, answer.summary)
+    except WriteError as error:
+        _say_warning(f"the job's summary is missing: {error}", settings)
+    try:
+        write_outputs(settings.output_file, outputs)
+    except WriteError as error:
+        say_annotations([_on_the_run(clean(f"The outputs are missing: {error}", settings))])
+        return answer.exit_code or error.exit_code
+    return answer.exit_code
+
+
+def _post_comment(
+    answer: Answer, settings: Settings, activity: CheckPullRequest, api: PullRequestApi
+) -> str:
+    judged = Judged(activity.number, activity.head_sha, answer.verdict, answer.newsworthy)
+    try:
+        comment, said = publish_comment(
+            api, judged, answer.comment, mode=settings.comment, marker=marker(settings.id)
+        )
+    except PublishError as error:
+        _say_warning(f"{error}. The comment is in the output `comment-file`", settings)
+        return ""
+    say(said)
+    return comment.url if comment else ""
+
+
+def with_news(result: GateResult, news: Sequence[News]) -> GateResult:
+    """The result with what else is to be known said in its notices."""
+    return replace(result, notices=(*result.notices, *(f"{n.contract}: {n.text}" for n in news)))
+
+
+def tell_drift(drifts: Sequence[ContractDrift], settings: Settings) -> None:
+    """Keep the one issue about drift up to date. What cannot be delivered is a warning."""
+    from gatekeeper.action.github.issues import GithubIssueApi, publish_drift
+    from gatekeeper.reports.drift import issue_body, issue_title
+
+    changes = [contract.change.id for contract in drifts if contract.change]
+    api = GithubIssueApi(settings.token, settings.repository, settings.api_url)
+    own = marker(settings.id).replace("gatekeeper:", "gatekeeper-drift:", 1)
+    title, body = issue_title(drifts), issue_body(drifts, settings.run_url)
+    try:
+        issue, said = publish_drift(
+            api, own, changes, clean(title, settings), clean(body, settings)
+        )
+    except PublishError as error:
+        _say_warning(f"{error}. What drifted is in the job's summary", settings)
+        return
+    if issue and said:
+        say(f"{said}: {issue.url}")
+
+
+def notify(answer: Answer, settings: Settings) -> None:
+    """Tell chats and mailboxes, where the workflow names some and there is news for them."""
+    news = wanted(answer.news, settings.notify_on)
+    if not news or not settings.notify:
+        return
+    # Here and not above: few workflows have it, and what it loads takes a while.
+    from gatekeeper.action.notify import send
+    from gatekeeper.reports.notification import notification_body, notification_title
+
+    body, wrong = notification_body(
+        news, commit=answer.commit, url=settings.run_url, template=settings.notify_template
+    )
+    title = notification_title(news, settings.repository)
+    unsent = send(settings.notify, clean(title, settings), clean(body, settings))
+    for text in (*([wrong] if wrong else []), *unsent):
+        _say_warning(text, settings)
+
+
+def say(text: str) -> None:
+    """Lines for the log, none of which is a command to the runner."""
+    _print(log_text(text))
+
+
+def say_annotations(annotations: Sequence[Annotation]) -> None:
+    """The findings as commands to the runner."""
+    for line in annotation_commands(annotations):
+        _print(line)
+
+
+def _say_warning(text: str, settings: Settings) -> None:
+    _print(warning_command(visible(clean(text, settings))))
+
+
+def _print(line: str) -> None:
+    """A log that takes nothing must not keep the verdict from the pull request. `cli` says so at
+    the end, when it finds standard output full or gone."""
+    with suppress(OSError):
+        print(line, flush=True)  # noqa: T201
+
+
+# Files and secrets
+
+
+def out_folder(settings: Settings) -> Path:
+    """The folder for the reports. The checkout may hold a link in its place that leads out."""
+    workspace = settings.workspace.resolve()
+    out = (workspace / settings.out).resolve()
+    if not out.is_relative_to(workspace) or out == workspace:
+        raise UsageError(f"input out: {settings.out} leads out of the workspace; choose another")
+    return out
+
+
+def clean(text: str, settings: Settings) -> str:
+    """Log masking does not reach comments and files: known secrets are taken out here."""
+    return redactor(settings.secrets).text(text)
+
+
+def _give_to_owner(settings: Settings) -> None:
+    """Files of root's in the workspace break the next job on a runner that is kept."""
+    try:
+        owner = settings.workspace.stat()
+    except OSError:
+        return
+    if os.geteuid() != 0 or owner.st_uid == 0:
+        return
+    folders = [settings.workspace / part for part in settings.out.parents if part.parts]
+    ignored = [folder / ".gitignore" for folder in folders]
+    out = settings.workspace / settings.out
+    for path in (*folders, *ignored, out, *out.rglob("*")):
+        with suppress(OSError):
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)

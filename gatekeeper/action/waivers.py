@@ -1,0 +1,166 @@
+"""Waivers as the gate's own comments carry them: a hidden first line with its signatures. Pure.
+
+Any workflow of a repository comments as the same account, so the account alone proves nothing.
+A record therefore counts only if
+
+- it is the first line of a comment by the gate's own account,
+- a key that this run knows signed it, for this repository, pull request, commit and command,
+- the command stands on the same pull request, by the same person and in the same words.
+
+`waiver_proof` asks GitHub for what is left: the person's role now, and whether the command was
+edited. Who deletes or edits the command takes the waiver back.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gatekeeper.action.bot_commands import Command, read_command
+from gatekeeper.action.github.repository import Remark
+from gatekeeper.gate.result import Waiver
+
+WAIVER_MARKER = "<!-- gatekeeper-waiver "
+
+_LINE = re.compile(rf"{re.escape(WAIVER_MARKER)}(\{{.*\}}) -->")
+_SIGNED = {"contract", "kind", "author", "sha", "reason", "time", "comment"}
+_SIGNATURE = re.compile("[0-9a-f]{64}")
+_MOST_SIGNATURES = 32
+_UNSAFE = re.compile("[-<>&]")
+_AGAIN = "Repeat the command"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The pull request that a waiver is for, and the keys that sign there.
+
+    Without keys nothing can be signed or verified; `waiver_proof` then asks GitHub for more.
+    """
+
+    repository: str
+    number: int
+    keys: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record for the commit, with the comment that gave the command."""
+
+    waiver: Waiver
+    command: Remark
+
+
+def waiver_line(waiver: Waiver, comment_id: int, place: Place) -> str:
+    """Return the hidden line that records a waiver given by the command in that comment."""
+    record = {**asdict(waiver), "comment": comment_id}
+    record["signatures"] = [_signature(record, place, key) for key in place.keys]
+    text = json.dumps(record, separators=(",", ":"))
+    # Two dashes would end the HTML comment, whoever wrote them into the reason.
+    safe = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return f"{WAIVER_MARKER}{safe} -->"
+
+
+def read_waivers(
+    remarks: Sequence[Remark], sha: str, place: Place
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Return the records that may count for the commit, and what to say of the others."""
+    by_id = {remark.id: remark for remark in remarks}
+    candidates: list[Candidate] = []
+    notices: list[str] = []
+    for remark in remarks:
+        record = _record(remark.body)
+        if record is None:
+            continue
+        if not remark.own:
+            notices.append(f"A waiver in a comment of @{remark.author} is ignored: it is forged.")
+            continue
+        signed = _is_signed(record, place)
+        command = by_id.get(record["comment"])
+        waiver = Waiver(**{name: record[name] for name in _SIGNED - {"comment"}})
+        if command is None or not _is_the_command(command, waiver):
+            notices.append(f"{named(waiver)} is ignored: nobody's comment asks for it.")
+        elif not signed:
+            notices.append(f"{named(waiver)} is ignored: {_unsigned(record)}")
+        elif waiver.sha != sha:
+            notices.append(f"{named(waiver)} was for {waiver.sha[:10]} and is void by now.")
+        else:
+            candidates.append(Candidate(waiver, command))
+    return tuple(candidates), tuple(dict.fromkeys(notices))
+
+
+def unknown_waivers(waivers: Sequence[Waiver], names: Sequence[str]) -> tuple[str, ...]:
+    """What to say of waivers for contracts that there are none of."""
+    return tuple(
+        f"{named(waiver)} is ignored: no contract has that name."
+        for waiver in waivers
+        if waiver.contract is not None and waiver.contract not in names
+    )
+
+
+def named(waiver: Waiver) -> str:
+    """Return how a notice calls the waiver."""
+    of = f" of {waiver.contract}" if waiver.contract else ""
+    return f"The waiver{of} by @{waiver.author}"
+
+
+def _record(body: str) -> dict[str, Any] | None:
+    found = _LINE.fullmatch(body.split("\n", 1)[0].rstrip("\r"))
+    if found is None:
+        return None
+    try:
+        record = json.loads(found[1])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or record.keys() - {"signatures"} != _SIGNED:
+        return None
+    # Records of version 1.0 have no signatures.
+    signatures = record.setdefault("signatures", [])
+    texts = [record[name] for name in ("author", "sha", "reason", "time")]
+    sound = (
+        all(isinstance(text, str) for text in texts)
+        and (record["contract"] is None or isinstance(record["contract"], str))
+        and record["kind"] in ("waive", "accept")
+        and type(record["comment"]) is int
+        and isinstance(signatures, list)
+        and len(signatures) <= _MOST_SIGNATURES
+        and all(isinstance(s, str) and _SIGNATURE.fullmatch(s) for s in signatures)
+    )
+    return record if sound else None
+
+
+def _signature(record: dict[str, Any], place: Place, key: bytes) -> str:
+    signed = {name: record[name] for name in _SIGNED}
+    signed |= {"repository": place.repository, "pull_request": place.number}
+    text = json.dumps(signed, sort_keys=True, separators=(",", ":"))
+    return hmac.digest(key, text.encode(), "sha256").hex()
+
+
+def _is_signed(record: dict[str, Any], place: Place) -> bool:
+    """Whether one key of this run signed the record. One is enough: the job that judges may have
+    keys that the bot's job has not. Without a key there is nothing to verify with."""
+    wanted = [_signature(record, place, key) for key in place.keys]
+    found = record["signatures"]
+    return not wanted or any(hmac.compare_digest(a, b) for a in wanted for b in found)
+
+
+def _unsigned(record: dict[str, Any]) -> str:
+    how = "no key of this run signed it" if record["signatures"] else "it is not signed"
+    return (
+        f"{how}. {_AGAIN}; if that does not help, give the bot's job and the gate's job the same "
+        "secret GATEKEEPER_WAIVER_KEY"
+    )
+
+
+def _is_the_command(remark: Remark, waiver: Waiver) -> bool:
+    asked = read_command(remark.body)
+    return (
+        isinstance(asked, Command)
+        and remark.by_person
+        and remark.author == waiver.author
+        and (asked.name, asked.contract, asked.reason)
+        == (waiver.kind, waiver.contract, waiver.reason)
+    )

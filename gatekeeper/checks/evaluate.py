@@ -1,0 +1,239 @@
+"""Makes every check of a contract ready for every fixture, then judges samples with them.
+
+All that a contract can have wrong in its checks is found by `prepare`, with every problem at
+once; after that, judging a sample raises nothing on any output.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gatekeeper.checks.check import TEMPLATE_MARKS, Check, Files, ParameterError, SampleJudge
+from gatekeeper.checks.output import shorten
+from gatekeeper.checks.pattern import compile_seconds
+from gatekeeper.checks.registry import CHECKS
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Position, Severity
+from gatekeeper.contract.prompts.render import render_value
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.trial import Judgement, Sample
+from gatekeeper.errors import ContractError, Problem
+
+# A longer template is not parsed for a better message alone.
+_PARSED_HERE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCheck:
+    """One check of one fixture, ready to judge."""
+
+    name: str
+    severity: Severity
+    judge: SampleJudge
+
+    def apply(self, sample: Sample) -> Judgement:
+        finding = self.judge(sample)
+        return Judgement(self.name, finding.passed, finding.message, self.severity, finding.score)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The checks of a contract, ready for each of its fixtures."""
+
+    checks: Mapping[str, tuple[PreparedCheck, ...]]
+
+    def judge(self, sample: Sample) -> tuple[Judgement, ...]:
+        """What each check says of a sample; nothing at all where its call failed.
+
+        Raises KeyError for a fixture that the contract does not have: no judgement must
+        never be taken for a pass.
+        """
+        checks = self.checks[sample.trial.fixture]
+        if sample.completion is None:
+            return ()
+        return tuple(check.apply(sample) for check in checks)
+
+
+def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Judge:
+    """Ready every check for every fixture. Raises ContractError with every problem found."""
+    bench = _Bench(contract.path, checks)
+    by_fixture = {
+        fixture.id: bench.ready((*contract.checks, *fixture.checks), fixture)
+        for fixture in contract.fixtures
+    }
+    problems = bench.problems()
+    if problems:
+        raise ContractError(problems)
+    return Judge(by_fixture)
+
+
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    """What is wrong with one check, wherever it is used."""
+
+    spec: CheckSpec
+    what: str
+    fix: str
+
+    def problem(self, fixtures: Sequence[Fixture], contract_path: str) -> Problem:
+        at = self.spec.position or Position(contract_path)
+        used = f" (for {_listed(fixtures)})" if fixtures else ""
+        field = f"check `{self.spec.name}`"
+        return Problem(at.path, f"{self.what}{used}", self.fix, at.line, at.column, field)
+
+
+class _Bench:
+    """Where checks are made ready. What does not depend on the fixture is done once."""
+
+    def __init__(self, contract_path: str, checks: Mapping[str, Check]) -> None:
+        self._contract_path = contract_path
+        self._checks = checks
+        self._budget = Budget()
+        self._done: dict[int, PreparedCheck | None] = {}
+        self._complaints: dict[tuple[int, str, str], tuple[_Complaint, list[Fixture]]] = {}
+
+    def ready(self, specs: Iterable[CheckSpec], fixture: Fixture) -> tuple[PreparedCheck, ...]:
+        prepared = [self._ready_one(spec, fixture) for spec in specs]
+        return tuple(check for check in prepared if check is not None)
+
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(
+            complaint.problem(fixtures, self._contract_path)
+            for complaint, fixtures in self._complaints.values()
+        )
+
+    def _ready_one(self, spec: CheckSpec, fixture: Fixture) -> PreparedCheck | None:
+        check = self._checks.get(spec.type)
+        if check is None:
+            known = ", ".join(self._checks)
+            self._complain(spec, f"there is no check `{spec.type}`", f"use one of {known}", None)
+            return None
+        if _has_template(_templates(spec, check)):
+            return self._attempt(spec, check, fixture)
+        if id(spec) not in self._done:
+            self._done[id(spec)] = self._attempt(spec, check, None)
+        return self._done[id(spec)]
+
+    def _attempt(
+        self, spec: CheckSpec, check: Check, fixture: Fixture | None
+    ) -> PreparedCheck | None:
+        try:
+            params = (
+                spec.params if fixture is None else _rendered(spec, check, fixture, self._budget)
+            )
+            _require_shape(params, check)
+            written_in = spec.position.path if spec.position else self._contract_path
+            judge = self._prepared(check, params, Files(spec.files, written_in))
+        except ParameterError as error:
+            self._complain(spec, error.what, error.fix, fixture)
+        except ContractError as error:
+            for problem in error.problems:
+                self._complain(spec, problem.what, problem.fix, fixture)
+        else:
+            return PreparedCheck(spec.name, spec.severity, judge)
+        return None
+
+    def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleJudge:
+        """Charge the time: a pattern or schema of each fixture's own takes some, and a contract
+        may have many."""
+        exceeded = self._budget.exceeded()
+        if exceeded:
+            raise ParameterError(
+                f"making the checks ready takes {exceeded}", "write simpler checks"
+            )
+        before = time.process_time() + compile_seconds()
+        try:
+            return check.prepare(params, files)
+        finally:
+            after = time.process_time() + compile_seconds()
+            self._budget.spend(seconds=after - before)
+
+    def _complain(self, spec: CheckSpec, what: str, fix: str, fixture: Fixture | None) -> None:
+        key = (id(spec), what, fix)
+        _, fixtures = self._complaints.setdefault(key, (_Complaint(spec, what, fix), []))
+        if fixture is not None:
+            fixtures.append(fixture)
+
+
+def _templates(spec: CheckSpec, check: Check) -> Mapping[str, Any]:
+    """The parameters that may hold templates: all but the paths of files."""
+    return {
+        name: value
+        for name, value in spec.params.items()
+        if not (name in check.paths and isinstance(value, str))
+    }
+
+
+def _has_template(value: Any) -> bool:
+    return any(mark in text for text in _texts(value) for mark in TEMPLATE_MARKS)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _rendered(spec: CheckSpec, check: Check, fixture: Fixture, budget: Budget) -> Mapping[str, Any]:
+    templates = _templates(spec, check)
+    if fixture.expected is None and any(map(_refers_to_expected, _texts(templates))):
+        raise ParameterError(
+            "uses `expected`, and the fixture has none",
+            "give the fixture an `expected`, or move the check to the fixtures that have one",
+        )
+    rendered = {
+        name: render_value(value, fixture, spec.position, budget) if _has_template(value) else value
+        for name, value in templates.items()
+    }
+    return {**spec.params, **rendered}
+
+
+@lru_cache(maxsize=2048)
+def _refers_to_expected(text: str) -> bool:
+    from jinja2 import Environment, TemplateSyntaxError, meta
+
+    if "expected" not in text or len(text) > _PARSED_HERE:
+        return False
+    try:
+        # Parsed only; rendering, in its sandbox, is the business of contract/prompts/render.py.
+        tree = Environment(autoescape=True).parse(text)
+        return "expected" in meta.find_undeclared_variables(tree)
+    except (TemplateSyntaxError, RecursionError):
+        return False
+
+
+def _require_shape(params: Mapping[str, Any], check: Check) -> None:
+    """Rendered values are held to the schema too: the loader saw only their templates."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    error = best_match(Draft202012Validator(check.parameters).iter_errors(params))
+    if error is None:
+        return
+    message = shorten(error.message, 200)
+    properties = check.parameters["properties"]
+    if not error.absolute_path:
+        raise ParameterError(message, f"its parameters are {', '.join(properties) or 'none'}")
+    description = properties[error.absolute_path[0]]["description"]
+    at = error.json_path.removeprefix("$.")
+    raise ParameterError(
+        f"{at}: {message}",
+        f"write {description[0].lower()}{description[1:].rstrip('.')}",
+    )
+
+
+def _listed(fixtures: Sequence[Fixture]) -> str:
+    """The first fixture with its place, and how many more there are."""
+    first = fixtures[0]
+    place = first.position
+    at = f" at {place.path}:{place.line}" if place and place.line else ""
+    more = f" and {len(fixtures) - 1} more" if len(fixtures) > 1 else ""
+    return f"fixture `{first.id}`{at}{more}"

@@ -1,0 +1,1 @@
+"""The terminal: `main.py` runs a command, `commands/` has one file for each."""

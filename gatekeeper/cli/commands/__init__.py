@@ -1,0 +1,42 @@
+"""What `gatekeeper` can be told to do, one command per file.
+
+Each file has `add(parser)`, which says what the command takes, and a function of the command's
+name, which does it and returns the exit code; its docstring is the command's help. Nothing heavy
+is imported before the function runs: `gatekeeper --help` loads all of these files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from gatekeeper.cli.commands import (
+    action,
+    affected,
+    budget,
+    check,
+    diff,
+    drift,
+    history,
+    init,
+    run,
+    sweep,
+    validate,
+)
+
+Command = Callable[[argparse.Namespace], int]
+
+COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] = (
+    (check.check, check.add),
+    (run.run, run.add),
+    (affected.affected, affected.add),
+    (budget.budget, budget.add),
+    (history.history, history.add),
+    (drift.drift, drift.add),
+    (diff.diff, diff.add),
+    (sweep.sweep, sweep.add),
+    (validate.validate, validate.add),
+    (init.init, init.add),
+    (action.action, action.add),
+)
+"""Each command and what adds its arguments, in the order of `gatekeeper --help`."""

@@ -1,0 +1,40 @@
+"""`gatekeeper affected`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+
+from gatekeeper.cli.arguments import add_arms, change_of
+from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.uncommitted import uncommitted
+from gatekeeper.contract.policy import judging_policy
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arms(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def affected(arguments: argparse.Namespace) -> int:
+    """What a check would run and why. Calls no model."""
+    from gatekeeper.gate.estimate import forecast
+    from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.providers.prices import expected_cost, worst_cost
+    from gatekeeper.reports.terminal.console import print_forecast
+
+    with Repository.open(arguments.repo) as repository:
+        change = change_of(repository, arguments)
+        policy, _ = judging_policy(change)
+        names = arguments.contract
+        found = forecast(change, policy, names, expected_cost, worst_cost, find_model_fault)
+        notices = uncommitted(repository, arguments, policy)
+    found = replace(found, notices=(*found.notices, *notices))
+    with readers_may_leave():
+        if arguments.json:
+            print(json.dumps(found.document(), indent=2))  # noqa: T201
+        else:
+            print_forecast(found)
+    return 0

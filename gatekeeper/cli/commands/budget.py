@@ -1,0 +1,47 @@
+"""`gatekeeper budget`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+
+from gatekeeper.cli.arguments import add_contract, add_past, past_of
+from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ref", default="HEAD", help="the revision whose objectives count (default: HEAD)"
+    )
+    add_past(parser)
+    add_contract(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def budget(arguments: argparse.Namespace) -> int:
+    """What is left of each error budget, how fast it burns and when it ends. Calls no model."""
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract, named
+    from gatekeeper.gate.error_budgets import contract_budgets
+    from gatekeeper.history.record import events_of
+    from gatekeeper.reports.error_budgets import budget_document, print_budgets
+    from gatekeeper.reports.redact import environment_redactor
+
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref)
+        policy = load_policy(revision)
+        suite = named(every_contract(revision, policy, SHAPES), arguments.contract)
+        past = past_of(arguments, repository, policy).read()
+    notices = environment_redactor().value(past.notices)
+    now = datetime.now(UTC)
+    spending = events_of(past.records)
+    found = [contract_budgets(c.head, spending, policy, now) for c in suite if c.head]
+    with readers_may_leave():
+        if arguments.json:
+            print(json.dumps(budget_document(found, notices, now), indent=2))  # noqa: T201
+        else:
+            print_budgets(found, notices)
+    return 0

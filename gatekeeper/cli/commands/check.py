@@ -1,0 +1,48 @@
+"""`gatekeeper check`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gatekeeper.cli.arguments import add_arms, add_run, change_of, history_of
+from gatekeeper.cli.output import report
+from gatekeeper.cli.uncommitted import uncommitted
+from gatekeeper.contract.policy import judging_policy
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arms(parser)
+    add_run(parser)
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FILE",
+        help="what was measured already, jsonl: reused and added to; signed with your API keys",
+    )
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """The pull-request gate."""
+    from gatekeeper.gate.pipeline import plan_check
+    from gatekeeper.reports.write import forget_reports, require_formats
+    from gatekeeper.run.session import measure
+
+    require_formats(arguments.format)
+    forget_reports(arguments.out)
+    with Repository.open(arguments.repo) as repository:
+        change = change_of(repository, arguments)
+        policy, notices = judging_policy(change)
+        notices = (*notices, *uncommitted(repository, arguments, policy))
+        work = plan_check(change, policy, arguments.contract, notices, arguments.order_seed)
+        history = history_of(arguments, repository)
+        revisions = (change.base, change.head)
+        result = measure(
+            work,
+            revisions,
+            history=history,
+            replay=arguments.replay,
+            cache=arguments.cache,
+        )
+    return report(result, arguments.out, arguments.format)

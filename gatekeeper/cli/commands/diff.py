@@ -1,0 +1,103 @@
+"""`gatekeeper diff`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.cli.arguments import add_contract, add_out, add_replay
+from gatekeeper.cli.output import report
+from gatekeeper.contract.policy import Allow, Policy, load_policy
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.diff import Side
+    from gatekeeper.gate.result import GateResult
+
+DEFAULT_OUT = Path(".gatekeeper/diff")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    for name, says in (("earlier", "what it was"), ("later", "what it became")):
+        parser.add_argument(
+            name,
+            metavar=name.upper(),
+            help=f"{says}: a revision, or the folder or file of an earlier run's reports",
+        )
+    add_contract(parser)
+    add_out(parser, DEFAULT_OUT)
+    add_replay(parser)
+
+
+def diff(arguments: argparse.Namespace) -> int:
+    """What got better or worse between two revisions, or two runs.
+
+    Two revisions are measured side by side, of the contracts that differ. A run is taken from its
+    reports; a revision that is compared with one is measured now.
+    """
+    from gatekeeper.gate.diff import compare_sides
+    from gatekeeper.reports.write import forget_reports
+
+    forget_reports(arguments.out)
+    sides = [_saved(arguments.earlier), _saved(arguments.later)]
+    if not any(sides):
+        return report(_revisions(arguments), arguments.out)
+    names = arguments.contract or _contracts_of(sides)
+    earlier, later = (
+        side or _measured(ref, names, arguments)
+        for side, ref in zip(sides, (arguments.earlier, arguments.later), strict=True)
+    )
+    return report(compare_sides(earlier, later, arguments.contract), arguments.out)
+
+
+def _saved(name: str) -> Side | None:
+    """The run whose reports are at that path; None where it is no path of a run."""
+    from gatekeeper.gate.diff import Side
+    from gatekeeper.reports.formats.read_samples import find_samples, read_run
+
+    path = find_samples(Path(name))
+    if path is None:
+        if Path(name).suffix in (".json", ".jsonl") or Path(name).is_dir():
+            raise UsageError(f"{name}: there is no samples.jsonl; name a folder of reports")
+        return None
+    run = read_run(path)
+    return Side(name, run.outcomes, run.sha, run.prompts)
+
+
+def _contracts_of(sides: Sequence[Side | None]) -> list[str]:
+    found = [o.sample.trial.contract for side in sides if side for o in side.outcomes]
+    return list(dict.fromkeys(found))
+
+
+def _revisions(arguments: argparse.Namespace) -> GateResult:
+    """Both measured now, side by side. No policy stands in the way: nothing is merged here."""
+    from gatekeeper.gate.pipeline import plan_check
+    from gatekeeper.run.session import measure
+
+    with Repository.open(arguments.repo) as repository:
+        change = repository.between(arguments.earlier, arguments.later)
+        work = plan_check(change, _neutral(load_policy(change.head)), arguments.contract)
+        result = measure(work, (change.base, change.head), replay=arguments.replay)
+    return replace(result, kind="diff", uncovered=())
+
+
+def _neutral(policy: Policy) -> Policy:
+    return replace(policy, allow=Allow(True, True), require_contract=False, freeze=False)
+
+
+def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> Side:
+    """A revision's contracts of those names, measured now."""
+    from gatekeeper.gate.diff import Side
+    from gatekeeper.gate.pipeline import plan_run
+    from gatekeeper.run.session import measure
+
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(ref)
+        work = plan_run(revision, load_policy(revision), names)
+        result = measure(work, (revision,), replay=arguments.replay)
+    prompts = {c.name: c.head.prompt_path for c in result.contracts if c.head}
+    return Side(ref, result.outcomes, revision.sha, prompts)

@@ -1,0 +1,41 @@
+"""`gatekeeper drift`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from gatekeeper.cli.arguments import add_contract, add_past, past_of
+from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_past(parser)
+    add_contract(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def drift(arguments: argparse.Namespace) -> int:
+    """Which models changed although nobody touched the prompt. Calls no model.
+
+    The exit code is 1 where a change is sure and 0 where none is.
+    """
+    from gatekeeper.history.drift import drifts
+    from gatekeeper.reports.drift import drift_document, print_drifts
+    from gatekeeper.reports.redact import environment_redactor
+
+    with Repository.open(arguments.repo) as repository:
+        policy = load_policy(repository.revision("HEAD"))
+        past = environment_redactor().value(past_of(arguments, repository, policy).read())
+    found = drifts(past.records, arguments.contract)
+    known = {contract.contract for contract in found}
+    unknown = [f"{name}: no run in the history" for name in arguments.contract if name not in known]
+    notices = [*past.notices, *unknown]
+    with readers_may_leave():
+        if arguments.json:
+            print(json.dumps(drift_document(found, notices), indent=2))  # noqa: T201
+        else:
+            print_drifts(found, notices)
+    return 1 if any(contract.change for contract in found) else 0

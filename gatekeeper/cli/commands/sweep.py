@@ -1,0 +1,143 @@
+"""`gatekeeper sweep`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.cli.arguments import add_out, add_replay
+from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import ContractError, UsageError, WriteError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.definition import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.gate.sweep.compare import SweepResult
+    from gatekeeper.gate.sweep.grid import Axis, Setting
+
+DEFAULT_OUT = Path(".gatekeeper/sweep")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--contract", required=True, metavar="NAME", help="the contract to try")
+    parser.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE,…",
+        help="values of a parameter, such as temperature=0,0.7; may be given again",
+    )
+    parser.add_argument("--model", metavar="MODEL,…", help="models to try")
+    parser.add_argument("--prompt", metavar="PATH,…", help="prompt files to try in its place")
+    parser.add_argument(
+        "--samples", type=int, metavar="N", help="of each fixture (default: the contract's)"
+    )
+    parser.add_argument("--ref", help="the revision (default: the work tree as it stands)")
+    add_out(parser, DEFAULT_OUT)
+    add_replay(parser)
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """One contract under many models, parameters and prompts: which serves it best?
+
+    Every two settings are compared on the same fixtures. Judges nothing: the exit code is 0
+    where a setting can be recommended and 3 where too little could be measured.
+    """
+    from gatekeeper.gate.sweep.grid import settings_of
+    from gatekeeper.run.session import sweep as measure
+
+    axes = _axes(arguments)
+    if arguments.samples is not None and arguments.samples < 1:
+        raise UsageError(f"--samples {arguments.samples}: at least 1 is needed")
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
+        policy = load_policy(revision)
+        contract = _contract(revision, policy, arguments.contract, arguments.samples)
+        settings = settings_of(contract, axes, revision)
+        if arguments.replay is None:
+            _require_sound_models(contract, settings, revision)
+        result = measure(contract, settings, policy, revision, replay=arguments.replay)
+    return _report(result, arguments.out)
+
+
+def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
+    from gatekeeper.gate.sweep.grid import Axis, read_axis
+
+    named = [
+        Axis(name, tuple(part.strip() for part in text.split(",") if part.strip()))
+        for name, text in (("model", arguments.model), ("prompt", arguments.prompt))
+        if text is not None
+    ]
+    empty = next((axis.name for axis in named if not axis.values), None)
+    if empty:
+        raise UsageError(f"--{empty}: give at least one value")
+    return [*named, *map(read_axis, arguments.param)]
+
+
+def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract
+    from gatekeeper.contract.affected import named as narrowed
+
+    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
+    contract = found.head
+    assert contract is not None  # noqa: S101  (every contract of a revision is there)
+    sampling = contract.sampling
+    return replace(
+        contract,
+        sampling=replace(sampling, mode="fixed", samples=samples or sampling.samples),
+    )
+
+
+def _require_sound_models(
+    contract: Contract, settings: Sequence[Setting], revision: Revision
+) -> None:
+    """Refuse models that cannot be asked, and say which are likely misspelt, before any call."""
+    from gatekeeper.contract.definition import Position
+    from gatekeeper.contract.models.faults import find_faults, named_model, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    own = contract.target.model
+    models = [
+        named_model(contract, own)
+        if setting.target.model == own
+        else (Position("--model"), setting.target.model)
+        for setting in settings
+    ]
+    faults = find_faults(models, with_recordings(find_model_fault, [revision]))
+    if faults.refused:
+        raise ContractError(faults.refused)
+    for notice in faults.notices:
+        print_error(notice)
+
+
+def _report(result: SweepResult, out: Path) -> int:
+    from gatekeeper.reports.html.sweep import render_sweep_page
+    from gatekeeper.reports.markdown.sweep import render_sweep, sweep_document
+    from gatekeeper.reports.terminal.sweep import show_sweep
+    from gatekeeper.reports.write import write_files
+
+    document = json.dumps(sweep_document(result), indent=2, ensure_ascii=False)
+    contents: dict[str, str | bytes] = {
+        "sweep.html": render_sweep_page(result),
+        "sweep.md": render_sweep(result),
+        "sweep.json": f"{document}\n",
+    }
+    unwritten = None
+    files: Mapping[str, Path] = {}
+    try:
+        files = write_files(contents, out)
+    except WriteError as error:
+        unwritten = error
+    with readers_may_leave():
+        show_sweep(result, files)
+    if unwritten:
+        raise unwritten
+    return 3 if result.recommendation.setting is None else 0

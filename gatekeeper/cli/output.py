@@ -1,0 +1,154 @@
+"""How a command's result reaches the terminal, also if a file or a stream takes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from gatekeeper.errors import WriteError
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.result import GateResult
+    from gatekeeper.reports.formats import Format
+
+
+def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int:
+    """Write the reports to `out`, those of `formats` too; print the result; return its exit code.
+
+    What cannot be written is said on standard error, and ends in exit code 3 unless the result
+    blocks anyway.
+    """
+    from gatekeeper.reports.headline import title
+    from gatekeeper.reports.terminal.console import print_result
+    from gatekeeper.reports.write import write_reports
+
+    files: dict[str, Path] = {}
+    unwritten: list[WriteError] = []
+    try:
+        files = write_reports(result, out, formats)
+    except WriteError as error:
+        unwritten.append(error)
+    try:
+        with readers_may_leave():
+            print_result(result, files)
+    except WriteError as error:
+        unwritten.append(error)
+        print_error(f"gatekeeper: {result.verdict}: {title(result)}")
+    for fault in unwritten:
+        print_error(f"gatekeeper: {fault}")
+    return result.exit_code or (unwritten[0].exit_code if unwritten else 0)
+
+
+@contextlib.contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """`gatekeeper check | head` must end with the verdict, not with the fate of the pipe.
+
+    Raises WriteError if standard output takes nothing for another reason, such as a full disk.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich ends the process when its reader is gone
+        discard(sys.stdout)
+    except OSError as error:
+        discard(sys.stdout)
+        remedy = "send it to a terminal, or to a file on a disk with free space"
+        raise WriteError("standard output", error, remedy) from error
+
+
+def print_error(text: str) -> None:
+    """Print to standard error, without secrets: what a provider says of a refused request may
+    repeat the key. Files of a change are quoted, so no line is a command to a runner, and control
+    and invisible characters are spelled out. If nothing can be written there, nobody can be told.
+    """
+    from gatekeeper.reports.escape import log_text
+    from gatekeeper.reports.redact import environment_redactor
+
+    try:
+        shown = log_text(environment_redactor().text(text))
+        print(shown, file=sys.stderr, flush=True)  # noqa: T201
+    except OSError:
+        discard(sys.stderr)
+
+
+@contextlib.contextmanager
+def no_secrets_in_errors() -> Iterator[None]:
+    """Take secrets out of all that this process writes to standard error: libraries write there
+    too, warnings and tracebacks of their own, and quote what a server answered."""
+    stream = sys.stderr
+    sys.stderr = cast(TextIO, _Redacted(stream))
+    try:
+        yield
+    finally:
+        sys.stderr = stream
+
+
+class _Redacted:
+    """A stream that writes each text without secrets. All else is the stream's own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write the text, and return its length as it was given."""
+        from gatekeeper.reports.redact import environment_redactor
+
+        self._stream.write(environment_redactor().text(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of the texts."""
+        for line in lines:
+            self.write(line)
+
+
+def open_missing_streams() -> None:
+    """Give the process the standard streams that it was started without.
+
+    Python has None in their place, and the next file that is opened would take their number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+        mode = "w" if number else "r"
+        setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def settle_streams(exit_code: int) -> int:
+    """Write out what standard output and standard error still hold; return the exit code.
+
+    Python would do so after the last word of ours, and end with a code of its own on a fault.
+    """
+    try:
+        with readers_may_leave():
+            pass
+    except WriteError as error:
+        print_error(f"gatekeeper: {error}")
+        exit_code = exit_code or error.exit_code
+    try:
+        sys.stderr.flush()
+    except OSError:
+        discard(sys.stderr)
+    return exit_code
+
+
+def discard(stream: TextIO) -> None:
+    """Let whatever the stream still gets go nowhere."""
+    with contextlib.suppress(OSError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)

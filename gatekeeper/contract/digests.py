@@ -1,0 +1,166 @@
+"""Digests of meaning: what stays the same when only names, comments or layout change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gatekeeper.contract.clusters import cluster_meaning
+from gatekeeper.contract.definition import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    GatePolicy,
+    Message,
+    Prompt,
+    Target,
+)
+from gatekeeper.contract.syntax.yaml_positions import parse
+from gatekeeper.errors import ContractError
+
+_ORDERED_PARAMS = frozenset({"response_format", "tools"})
+
+
+def canonical(value: Any) -> str:
+    """JSON that is the same for equal data, whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def request_digest(messages: Sequence[Message], params: Mapping[str, Any]) -> str:
+    """What is asked, whoever is asked: the same for equal messages and parameters."""
+    asked = [{"role": message.role, "content": message.content} for message in messages]
+    return digest({"messages": asked, "params": params_meaning(params)})
+
+
+def params_meaning(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters for a digest. The order of a schema's properties counts: providers
+    write an answer in that order, so an answer before its reasoning is another request."""
+    return {
+        name: json.dumps(value) if name in _ORDERED_PARAMS else value
+        for name, value in params.items()
+    }
+
+
+def prompt_meaning(prompt: Prompt) -> Any:
+    """Its messages and its includes. These are named as seen from the prompt, so that moving
+    both together changes nothing, while swapping two of them does."""
+    folder = posixpath.dirname(prompt.path) or "."
+    return {
+        "messages": [[message.role, message.content] for message in prompt.messages],
+        "includes": {
+            posixpath.relpath(path, folder): text for path, text in prompt.includes.items()
+        },
+    }
+
+
+def target_meaning(target: Target) -> Any:
+    return {
+        "prompt": prompt_meaning(target.prompt),
+        "model": target.model,
+        "params": params_meaning(target.params),
+    }
+
+
+def target_digest(target: Target) -> str:
+    """The same exactly when both would send the same requests for every fixture."""
+    return digest(target_meaning(target))
+
+
+def file_meaning(path: str, text: str) -> Any:
+    """Its data where it can be read as such, its text otherwise."""
+    if not path.lower().endswith((".json", ".yaml", ".yml")):
+        return text
+    try:
+        return parse(text, path).data
+    except ContractError:
+        return text
+
+
+def check_meaning(spec: CheckSpec) -> Any:
+    """Type, severity and parameters; a file counts by its content and not by its path."""
+    files = {path: digest(file_meaning(path, text)) for path, text in spec.files.items()}
+    params = {
+        key: files.get(value, value) if isinstance(value, str) else value
+        for key, value in spec.params.items()
+    }
+    meaning = {
+        "type": spec.type,
+        "severity": spec.severity,
+        "params": params,
+        "files": sorted(files.values()),
+    }
+    # Named only if it is set, so that the digests of earlier versions stay valid.
+    return meaning | ({"must_pass": True} if spec.must_pass else {})
+
+
+def fixture_meaning(fixture: Fixture) -> Any:
+    """Its input and what is expected; category and metadata only label reports, and which
+    fixtures share a cluster is a matter of all of them."""
+    meaning = {
+        "id": fixture.id,
+        "vars": dict(fixture.vars),
+        "expected": fixture.expected,
+        "checks": [check_meaning(spec) for spec in fixture.checks],
+    }
+    return meaning | ({"must_pass": True} if fixture.must_pass else {})
+
+
+def judging_meaning(contract: Contract) -> Any:
+    """Everything of a contract but its target and its fixtures. Which fixtures make up a category
+    that has an objective decides too; any other category only labels reports."""
+    judged = {objective.category for objective in contract.slo} - {None}
+    return {
+        "checks": [check_meaning(spec) for spec in contract.checks],
+        "mode": contract.mode,
+        "repair": asdict(contract.repair),
+        "sampling": asdict(contract.sampling),
+        "slo": [
+            {"name": o.name, "target": o.target, "window": o.window}
+            for o in contract.slo
+            if not o.default
+        ],
+        "categories": {f.id: f.category for f in contract.fixtures if f.category in judged},
+        "gate": _gate_meaning(contract.gate),
+        **({"sent": _schema_order(contract)} if contract.mode == "enforce" else {}),
+    }
+
+
+def _gate_meaning(gate: GatePolicy) -> Any:
+    """Without limits as before there were any: no digest changes with the program's version."""
+    meaning = asdict(gate)
+    limits = meaning.pop("limits")
+    return meaning | ({"limits": limits} if limits else {})
+
+
+def _schema_order(contract: Contract) -> list[str]:
+    """What mode `enforce` may send to the model, with its properties in order."""
+    schemas = [spec.params.get("schema") for spec in contract.checks if spec.type == "json_schema"]
+    files = {path: text for spec in contract.checks for path, text in spec.files.items()}
+    return [
+        json.dumps(file_meaning(schema, files[schema]) if isinstance(schema, str) else schema)
+        for schema in schemas
+        if not isinstance(schema, str) or schema in files
+    ]
+
+
+def contract_digest(contract: Contract) -> str:
+    """The same exactly when the contract would run and judge in the same way."""
+    fixtures = sorted(contract.fixtures, key=lambda fixture: fixture.id)
+    clusters = cluster_meaning(fixtures)
+    return digest(
+        {
+            "target": target_meaning(contract.target),
+            "fixtures": [fixture_meaning(fixture) for fixture in fixtures],
+            "judging": judging_meaning(contract),
+        }
+        | ({"clusters": clusters} if clusters else {})
+    )

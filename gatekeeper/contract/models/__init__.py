@@ -1,0 +1,1 @@
+"""Which models a contract may call, and with which parameters."""

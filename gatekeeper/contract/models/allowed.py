@@ -1,0 +1,104 @@
+"""Which hosted models a change may call: what the base branch says, or already uses.
+
+A model's name decides which provider gets the prompts, whose key opens it, and who is paid. So a
+pull request cannot bring a new one: the base policy's `models` names them, and without that key
+they are the providers of the contracts at base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.definition import Position
+from gatekeeper.contract.models.faults import NamedModel
+from gatekeeper.contract.models.names import ModelName, is_hosted, matches, read_model_name
+from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.syntax.yaml_positions import parse_once
+from gatekeeper.errors import ContractError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedModels:
+    """The patterns that a model has to match one of, and whether the policy wrote them."""
+
+    patterns: tuple[str, ...]
+    from_policy: bool
+
+    def allows(self, model: ModelName) -> bool:
+        """Whether the model may be called."""
+        return any(matches(model, pattern) for pattern in self.patterns)
+
+
+EVERY_MODEL = AllowedModels(("*",), from_policy=False)
+"""For models that a person names on the command line."""
+
+
+def allowed_models(policy: Policy, revisions: Iterable[Revision]) -> AllowedModels:
+    """Find what may be called.
+
+    Args:
+        policy: The base's.
+        revisions: Of the base branch, read only if the policy names no models: each provider that
+            a contract there uses is allowed with all its models.
+    """
+    if policy.models is not None:
+        return AllowedModels(policy.models, from_policy=True)
+    distinct = {revision.sha: revision for revision in revisions}
+    used = {name.provider for r in distinct.values() for name in _models_in_use(r, policy)}
+    return AllowedModels(tuple(f"{provider}/*" for provider in sorted(used)), from_policy=False)
+
+
+def model_problems(models: Iterable[NamedModel], allowed: AllowedModels) -> tuple[Problem, ...]:
+    """What is wrong with models, each with the place that names it: a name that is
+    none, or one that is not allowed. `local/` and `recorded/` take no key and need no leave."""
+    hosted = dict.fromkeys((place, model) for place, model in models if is_hosted(model))
+    found = (_problem(place, model, allowed) for place, model in hosted)
+    return tuple(problem for problem in found if problem)
+
+
+def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | None:
+    try:
+        name = read_model_name(model)
+    except ValueError as error:
+        what = f"`{model[:100]}` cannot be called"
+        return Problem(place.path, what, str(error), place.line, place.column, "model")
+    if allowed.allows(name):
+        return None
+    if allowed.from_policy:
+        what = f"`{model}` is not among the models that the base branch allows"
+        fix = f"add `{name.provider}/*` or `{name}` to `models` in {POLICY_PATH}"
+    else:
+        what = f"`{model}` is not of a provider that the base branch uses"
+        listed = ", ".join(dict.fromkeys((*allowed.patterns, f"{name.provider}/*")))
+        fix = f"add `models: [{listed}]` to {POLICY_PATH}"
+    fix += " on the base branch: a pull request cannot allow its own models"
+    return Problem(place.path, what, fix, place.line, place.column, "model")
+
+
+def _models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:
+    """The hosted models of the contracts, as far as they can be told without loading them whole.
+
+    One that cannot be read allows nothing, and loading it says what is wrong.
+    """
+    for path in contract_paths(revision, policy):
+        try:
+            model = _model_of(revision, path)
+            if model and is_hosted(model):
+                yield read_model_name(model)
+        except (UnreadableError, ContractError, ValueError):
+            continue
+
+
+def _model_of(revision: Revision, path: str) -> str | None:
+    data = parse_once(read_text(revision, path), path).data
+    if not isinstance(data, dict) or "contract" not in data:
+        return None
+    if data.get("model"):
+        return str(data["model"])
+    prompt = locate(str(data.get("prompt")), path)
+    return parse_prompt(read_text(revision, prompt), prompt).model

@@ -1,0 +1,88 @@
+"""Models that cannot be asked, or are likely a slip of the pen, each with the line that names it.
+
+Which providers and models there are, `providers` knows; it is passed in as a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.definition import Contract, Position
+from gatekeeper.contract.references import recording_path
+from gatekeeper.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFault:
+    """What is wrong with a model's name and how to mend it. `certain` says that no such model can
+    be asked; without it the name may be right, only new."""
+
+    what: str
+    fix: str
+    certain: bool
+
+
+FindFault = Callable[[str], ModelFault | None]
+NamedModel = tuple[Position, str]
+"""A model, and where it is named."""
+
+
+def no_fault(_: str) -> ModelFault | None:
+    """Find nothing."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFaults:
+    """`refused` models cannot be asked; `doubtful` ones are likely misspelt."""
+
+    refused: tuple[Problem, ...] = ()
+    doubtful: tuple[Problem, ...] = ()
+
+    def with_refused(self, others: Sequence[Problem]) -> tuple[Problem, ...]:
+        """Return all that is refused. What others say of a model that does not exist, such as how
+        to allow it, is left out."""
+        places = {(problem.path, problem.line) for problem in self.refused}
+        kept = [problem for problem in others if (problem.path, problem.line) not in places]
+        return (*self.refused, *kept)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What is doubtful, as sentences."""
+        return tuple(str(problem) for problem in self.doubtful)
+
+
+def find_faults(models: Iterable[NamedModel], find: FindFault) -> ModelFaults:
+    """Look at each model once for each place that names it."""
+    refused: list[Problem] = []
+    doubtful: list[Problem] = []
+    for place, model in dict.fromkeys(models):
+        fault = find(model)
+        if fault:
+            found = refused if fault.certain else doubtful
+            found.append(
+                Problem(place.path, fault.what, fault.fix, place.line, place.column, "model")
+            )
+    return ModelFaults(tuple(refused), tuple(doubtful))
+
+
+def named_model(contract: Contract, model: str) -> NamedModel:
+    """The model with its place, if it is the one that the contract or its prompt names; else with
+    the contract's path alone."""
+    is_own = contract.target.model == model and contract.model_at
+    return is_own or Position(contract.path), model
+
+
+def with_recordings(find: FindFault, revisions: Sequence[Revision]) -> FindFault:
+    """Find also recordings that none of the revisions has."""
+
+    def find_any(model: str) -> ModelFault | None:
+        path = recording_path(model)
+        if path is None or any(path in revision.entries for revision in revisions):
+            return find(model)
+        fix = "commit the samples.jsonl that a run with the real model leaves"
+        return ModelFault(f"there is no recording `{path}`", fix, certain=True)
+
+    return find_any

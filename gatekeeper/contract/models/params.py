@@ -1,0 +1,115 @@
+"""The parameters that a contract or a prompt file may send to a model.
+
+litellm takes `api_base`, `api_key`, `extra_headers` and many more as parameters, with which a pull
+request could send the key of whoever runs the gate to a server of its own. So the names are listed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.syntax.schema_errors import nearest
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.errors import Problem
+
+HOSTED_PARAMS = frozenset(
+    {
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "min_p",
+        "presence_penalty",
+        "reasoning_effort",
+        "repetition_penalty",
+        "response_format",
+        "safety_settings",
+        "seed",
+        "service_tier",
+        "stop",
+        "temperature",
+        "thinking",
+        "top_k",
+        "top_logprobs",
+        "top_p",
+        "verbosity",
+    }
+)
+LOCAL_PARAMS = frozenset(
+    {
+        "frequency_penalty",
+        "max_tokens",
+        "min_p",
+        "presence_penalty",
+        "repeat_penalty",
+        "response_format",
+        "seed",
+        "stop",
+        "temperature",
+        "top_k",
+        "top_p",
+    }
+)
+TOOL_PARAMS = frozenset(
+    {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}
+)
+
+_CONNECTION = re.compile(
+    r"^(?:(?:api|base)_?(?:key|base|url|type|version)"
+    r"|.*(?:headers|auth_token|access_token|secret|credentials)|extra_(?:body|query)|organization|custom_llm_provider)$"
+)
+
+
+def param_problems(
+    model: str, document: Document, written: Mapping[str, Any], prompt: Prompt
+) -> Iterator[Problem]:
+    """Yield a problem for each parameter that cannot be sent to the model, with its line.
+
+    Args:
+        model: The contract's model, by its full name.
+        document: The contract file.
+        written: The contract's `params`.
+        prompt: Its prompt, which may set parameters too.
+    """
+    for name in written:
+        fault = param_fault(model, str(name))
+        if fault:
+            yield document.problem(("params", name), *fault, at_key=True)
+    for name in prompt.params:
+        fault = param_fault(model, name)
+        if fault:
+            yield Problem(prompt.path, *fault, _line_of(prompt.text, name), field=name)
+
+
+def param_fault(model: str, name: str) -> tuple[str, str] | None:
+    """Say what is wrong with the name of a parameter and how to mend it; None if nothing is."""
+    known = LOCAL_PARAMS if model.startswith("local/") else HOSTED_PARAMS
+    if recording_path(model):
+        # A recording may come from anywhere; only a slip of the pen is told.
+        known = HOSTED_PARAMS | LOCAL_PARAMS | TOOL_PARAMS
+        if name in known or not difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.8):
+            return None
+    if name in known:
+        return None
+    if name in TOOL_PARAMS:
+        return "tool calls are not judged yet", "remove it; checks judge the answer's text alone"
+    if _CONNECTION.match(name.lower()):
+        fix = "set the provider's key and address in the environment of whoever runs the gate"
+        return "how a model is reached is not a contract's to say", f"{fix}: see docs/models.md"
+    return "unknown parameter", nearest(name, known)
+
+
+def _line_of(text: str, name: str) -> int | None:
+    """The line of a prompt file that sets the parameter, also in camel case or in quotes."""
+    plain = name.replace("_", "")
+    for number, line in enumerate(text.splitlines(), start=1):
+        for key in re.findall(r"([A-Za-z_]\w*)[\"']?\s*:", line):
+            if key.replace("_", "").lower() == plain.lower():
+                return number
+    return None

@@ -1,0 +1,1 @@
+"""Prompt files of every kind, and how they are rendered."""

@@ -1,0 +1,242 @@
+"""Prompt files of every kind -> Prompt: messages with their lines, model, params, includes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.definition import MessageTemplate, Prompt
+from gatekeeper.contract.prompts import settings as prompt_settings
+from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
+from gatekeeper.contract.prompts.render import template_problems
+from gatekeeper.contract.prompts.role_lines import ROLES, role_of_line
+from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
+from gatekeeper.contract.templates.asked import find_included
+from gatekeeper.errors import ContractError, Problem
+
+
+def load_prompt(revision: Revision, path: str) -> Prompt:
+    """The prompt file at the path. Raises UnreadableError where there is no text, and
+    ContractError, with the prompt's line, where the text is no prompt."""
+    prompt = parse_prompt(read_text(revision, path), path)
+    prompt = replace(prompt, includes=_includes(revision, prompt))
+    problems = template_problems(prompt)
+    if problems:
+        raise ContractError(_across_roles(prompt, problems[0].line) or problems)
+    return prompt
+
+
+def parse_prompt(text: str, path: str) -> Prompt:
+    """The prompt of the text, without its includes."""
+    kind = prompt_kind(path)
+    if kind == "structured":
+        prompt = _structured(text, path)
+    elif kind == "sectioned":
+        prompt = _sectioned(text, path)
+    else:
+        prompt = Prompt(path, (_whole(text),), text)
+    empty = [message for message in prompt.messages if not message.content.strip()]
+    if empty or not prompt.messages:
+        what = f"the {empty[0].role} message is empty" if empty else "there is no message"
+        line = empty[0].line if empty else 1
+        raise ContractError([Problem(path, what, "write the text of the prompt", line)])
+    return prompt
+
+
+def _whole(text: str, line: int = 1) -> MessageTemplate:
+    """One user message: the text as it is, but for the line end that closes a file."""
+    return MessageTemplate("user", text.removesuffix("\n"), line)
+
+
+def _sectioned(text: str, path: str) -> Prompt:
+    front, body, line, dialogue = _parted(text, path)
+    messages = _by_role(body, line) if dialogue else ()
+    if front is None:
+        return Prompt(path, messages or (_whole(body, line),), text)
+    model, params = prompt_settings.from_front_matter(front)
+    at = front.position(("model",)).line
+    return Prompt(path, messages or (_whole(body, line),), text, model, params, model_line=at)
+
+
+def _parted(text: str, path: str) -> tuple[Document | None, str, int, bool]:
+    """The front matter, the body, the body's first line, and whether role lines count in it.
+
+    Without front matter, a Markdown file that only quotes a dialogue is no dialogue: its first line
+    has to be a role line.
+    """
+    is_prompty = without_template_suffix(path).endswith(".prompty")
+    front, body, line = _front_matter(text, path, required=is_prompty)
+    return front, body, line, front is not None or is_prompty or _starts_with_role(body)
+
+
+def has_roles(text: str, path: str) -> bool:
+    """Return whether lines such as `user:` begin messages in the prompt file of this text."""
+    return prompt_kind(path) == "sectioned" and _parted(text, path)[3]
+
+
+def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | None, str, int]:
+    """The front matter if there is any, the text after it, and the line that text starts on."""
+    lines = text.split("\n")
+    end = next((n for n, line in enumerate(lines) if n and line.rstrip() == "---"), None)
+    if lines[0].rstrip() != "---" or end is None:
+        if required and lines[0].rstrip() == "---":
+            problem = Problem(path, "the front matter has no end", "close it with a line `---`", 1)
+            raise ContractError([problem])
+        return None, text, 1
+    document = parse_yaml("\n".join(lines[1:end]), path, first_line=2)
+    if document.data is None:
+        document = replace(document, data={})
+    if isinstance(document.data, dict):
+        return document, "\n".join(lines[end + 1 :]), end + 2
+    if required:
+        what, fix = "the front matter is not a mapping", "write `key: value` lines"
+        raise ContractError([Problem(path, what, fix, 2)])
+    return None, text, 1
+
+
+def _starts_with_role(body: str) -> bool:
+    first = next((line for line in body.split("\n") if line.strip()), "")
+    return role_of_line(first) is not None
+
+
+def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
+    """Why a template cannot be read that could be if the file had no role lines: one of its blocks,
+    which is open on the line, goes across a role line. Empty if that is not why."""
+    if len(prompt.messages) < 2 or line is None or not has_roles(prompt.text, prompt.path):
+        return []
+    _, body, first, _ = _parted(prompt.text, prompt.path)
+    if template_problems(replace(prompt, messages=(_whole(body, first),))):
+        return []
+    rest = list(enumerate(prompt.text.split("\n"), start=1))[line:]
+    number, role = next((n, text.strip()) for n, text in rest if role_of_line(text))
+    what = f"a block of the template, such as `{{% for %}}`, goes across the role line `{role}`"
+    fix = (
+        "close the block before that line: the file is parted into messages before it is rendered, "
+        "so write turns out, each under a role line of its own"
+    )
+    return [Problem(prompt.path, what, fix, number)]
+
+
+def _by_role(body: str, first_line: int) -> tuple[MessageTemplate, ...]:
+    """The sections between role lines, without blank lines around them. Text before the first
+    role line is a system message, as in Prompty. No role line: no message."""
+    sections: list[tuple[str, int, list[str]]] = [("system", first_line, [])]
+    for number, line in enumerate(body.split("\n"), start=first_line):
+        role = role_of_line(line)
+        if role:
+            sections.append((role, number + 1, []))
+        else:
+            sections[-1][2].append(line)
+    if len(sections) == 1:
+        return ()
+    leading, *rest = sections
+    if any(line.strip() for line in leading[2]):
+        rest.insert(0, leading)
+    return tuple(_section(*section) for section in rest)
+
+
+def _section(role: str, line: int, lines: list[str]) -> MessageTemplate:
+    while lines and not lines[0].strip():
+        lines, line = lines[1:], line + 1
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    return MessageTemplate(role, "\n".join(lines), line)
+
+
+def _structured(text: str, path: str) -> Prompt:
+    """A list of messages, or a mapping with `messages` as in GitHub's `.prompt.yml`."""
+    document = parse(text, path)
+    data = document.data
+    at: KeyPath = ()
+    model: str | None = None
+    params: dict[str, Any] = {}
+    if isinstance(data, dict):
+        at = ("messages",)
+        model, params = prompt_settings.from_github(document)
+        data = data.get("messages")
+    if not isinstance(data, list):
+        fix = "write a list of `{role: user, content: …}`, or `messages:` with such a list"
+        raise ContractError([document.problem(at, "there is no list of messages", fix)])
+    problems: list[Problem] = []
+    messages = [_message(document, (*at, index), item, problems) for index, item in enumerate(data)]
+    if problems:
+        raise ContractError(problems)
+    at_model = document.position(("model",)).line
+    return Prompt(path, tuple(messages), text, model, params, model_line=at_model)
+
+
+def _message(
+    document: Document, key: KeyPath, item: Any, problems: list[Problem]
+) -> MessageTemplate:
+    item = item if isinstance(item, dict) else {}
+    role, content = item.get("role"), item.get("content")
+    if not isinstance(role, str) or role.lower() not in ROLES:
+        what = f"the role is not one of {', '.join(ROLES)}"
+        problems.append(document.problem((*key, "role"), what, "write `role: user`"))
+        role = "user"
+    if not isinstance(content, str):
+        what = "the content is not text"
+        fix = "write `content: …`; images and other parts are not supported"
+        problems.append(document.problem((*key, "content"), what, fix))
+        content = ""
+    place = document.position((*key, "content"))
+    line = document.text_lines.get((*key, "content"), place.line or 1)
+    return MessageTemplate(role.lower(), content.removesuffix("\n"), line)
+
+
+def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
+    """Every file that the prompt includes, also through other includes."""
+    from jinja2 import TemplateSyntaxError
+
+    includes: dict[str, str] = {}
+
+    def visit(source: str, path: str, first_line: int, chain: tuple[str, ...]) -> None:
+        try:
+            names = find_included(source)
+        except TemplateSyntaxError as error:
+            if path == prompt.path:
+                return  # `template_problems` says so, with the message it stands in
+            what = f"not a template: {error.message}"
+            line = error.lineno + first_line - 1
+            raise ContractError([Problem(path, what, "correct the template", line)]) from None
+        except RecursionError:
+            what, fix = "a template nested too deeply", "make the template simpler"
+            raise ContractError([Problem(path, what, fix, first_line)]) from None
+        for name, line in names:
+            included = _included(name, path, line + first_line - 1, chain, read)
+            # Once each: files that name the next one twice double the work with every file.
+            if included not in visited:
+                visited.add(included)
+                visit(includes[included], included, 1, (*chain, included))
+
+    visited: set[str] = set()
+
+    def read(path: str) -> None:
+        if path not in includes:
+            includes[path] = read_text(revision, path)
+
+    for message in prompt.messages:
+        visit(message.content, prompt.path, message.line, (prompt.path,))
+    return includes
+
+
+def _included(
+    name: str | None, path: str, line: int, chain: tuple[str, ...], read: Callable[[str], None]
+) -> str:
+    if name is None:
+        what = "an include whose name is only known when rendering"
+        fix = "include a file by its name in quotes, and choose with {% if %}"
+        raise ContractError([Problem(path, what, fix, line)])
+    try:
+        included = locate(name, path)
+        if included not in chain:
+            read(included)
+            return included
+    except UnreadableError as error:
+        place = (included, error.line) if error.line else (path, line)
+        raise ContractError([Problem(place[0], error.what, error.fix, place[1])]) from None
+    what = f"`{included}` includes itself"
+    raise ContractError([Problem(path, what, "take one of the includes out", line)])

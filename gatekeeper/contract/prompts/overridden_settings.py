@@ -1,0 +1,40 @@
+"""Settings of a prompt file that changed and that its contract overrides: the change is no use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.digests import canonical
+
+_LIMIT = 60
+_NOT_SET = object()
+
+
+def overridden_settings(base: Contract, head: Contract) -> Iterator[str]:
+    """A sentence for the model and each parameter that changed in the prompt's front matter,
+    while the contract sets its own at base and at head."""
+    before, now = base.target.prompt, head.target.prompt
+    if before.model != now.model and base.own_model and head.own_model:
+        yield _sentence(head, "model", before.model or _NOT_SET, now.model or _NOT_SET)
+    for name in sorted(base.own_params.keys() & head.own_params.keys()):
+        written = before.params.get(name, _NOT_SET), now.params.get(name, _NOT_SET)
+        if len({_NOT_SET if value is _NOT_SET else canonical(value) for value in written}) > 1:
+            yield _sentence(head, name, *written)
+
+
+def _sentence(head: Contract, name: str, before: Any, now: Any) -> str:
+    change = f"changed from {_shown(before)} to {_shown(now)}"
+    return (
+        f"In {head.target.prompt.path} `{name}` {change}, which has no effect on the contract "
+        f"{head.name}: it sets its own. Change it there as well, or remove it there."
+    )
+
+
+def _shown(value: Any) -> str:
+    if value is _NOT_SET:
+        return "none"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."

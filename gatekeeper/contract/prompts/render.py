@@ -1,0 +1,81 @@
+"""Templates and a fixture's values -> messages and check parameters. Values are data: text
+that looks like a template inside a fixture is never rendered again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gatekeeper.contract.definition import Fixture, Message, Position, Prompt
+from gatekeeper.contract.templates.asked import check_syntax, evaluate_text, render_texts
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.errors import ContractError, Problem
+
+# `{#` is not among them: in a regular expression it is likelier than a template comment.
+_MARKS = ("{{", "{%")
+
+Messages = tuple[Message, ...]
+
+
+def render_messages(
+    prompt: Prompt, variables: Mapping[str, Any], budget: Budget | None = None
+) -> Messages:
+    """The messages to send. Raises ContractError naming the prompt's line."""
+    found = next(render_all(prompt, [variables], budget or Budget()))
+    if isinstance(found, ContractError):
+        raise found
+    return found
+
+
+def render_all(
+    prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
+) -> Iterator[Messages | ContractError]:
+    """The messages of the prompt for each set of values, in order, or the error that there is
+    instead. Faster than one by one. `budget` is what all of them may take together."""
+    for texts in render_texts(prompt, values, budget):
+        if isinstance(texts, ContractError):
+            yield texts
+        else:
+            pairs = zip(prompt.messages, texts, strict=True)
+            yield tuple(Message(template.role, text) for template, text in pairs)
+
+
+def template_problems(prompt: Prompt) -> list[Problem]:
+    """What is wrong with the syntax of each message and include, found without rendering."""
+    return check_syntax(prompt)
+
+
+def render_value(
+    value: Any,
+    fixture: Fixture,
+    position: Position | None = None,
+    budget: Budget | None = None,
+) -> Any:
+    """The value with every template in it rendered over the fixture's vars and `expected`.
+
+    Text that is one `{{ expression }}` and nothing else becomes what the expression is, of
+    whatever type. Raises ContractError at `position`.
+    """
+    variables = {**fixture.vars, "expected": fixture.expected}
+    return _value(value, variables, position or Position("?"), budget or Budget())
+
+
+def _value(value: Any, variables: Mapping[str, Any], position: Position, budget: Budget) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _value(item, variables, position, budget) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_value(item, variables, position, budget) for item in value]
+    if not isinstance(value, str) or not any(mark in value for mark in _MARKS):
+        return value
+    return _text_value(value, variables, position, budget)
+
+
+def _text_value(text: str, variables: Mapping[str, Any], position: Position, budget: Budget) -> Any:
+    from gatekeeper.contract.templates.rendering import ValueFault
+
+    try:
+        return evaluate_text(text, variables, budget)
+    except ValueFault as fault:
+        what = f"in `{text}`: {fault.what}"
+        problem = Problem(position.path, what, fault.fix, position.line, position.column)
+        raise ContractError([problem]) from None

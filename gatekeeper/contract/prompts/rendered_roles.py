@@ -1,0 +1,115 @@
+"""Role lines that a template makes while it is rendered, such as `{{ turn.role }}:` in a loop.
+
+A prompt file is parted into messages before it is rendered, so such a line begins no message: all
+turns would be sent as the text of one. A role line that a fixture's value contains is data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.prompts.load import has_roles
+from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.prompts.role_lines import ROLES, role_of_line
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.errors import ContractError, Problem
+
+_LONGEST = 1_000
+"""Characters of a line that is looked at."""
+_MARK = "\x02role line {}\x03"
+_ENDS = (("{%", "%}"), ("{#", "#}"))
+_FIX = (
+    "write the turns out, each under a role line of its own, because the messages are fixed before "
+    "the template is rendered; if the line is text to quote, put it otherwise, such as `- {}`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    path: str
+    line: int
+    text: str
+    mark: str
+
+
+def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) -> list[Problem]:
+    """Find the lines of the template that become role lines with any of the values, in a prompt
+    file that has messages under role lines."""
+    if not has_roles(prompt.text, prompt.path):
+        return []
+    candidates: list[_Candidate] = []
+    messages = tuple(
+        replace(m, content=_marked(m.content, prompt.path, m.line, candidates))
+        for m in prompt.messages
+    )
+    includes = {path: _marked(text, path, 1, candidates) for path, text in prompt.includes.items()}
+    if not candidates:
+        return []
+    marked = replace(prompt, messages=messages, includes=includes)
+    found: dict[str, str] = {}
+    for rendered in render_all(marked, values, Budget()):
+        if not isinstance(rendered, ContractError):
+            for message in rendered:
+                found.update(_made(message.content, candidates))
+        if len(found) == len(candidates):
+            break
+    return [
+        Problem(c.path, _what(c.text, found[c.mark]), _FIX.format(c.text), c.line)
+        for c in candidates
+        if c.mark in found
+    ]
+
+
+def _what(template: str, made: str) -> str:
+    return f"`{template}` becomes the role line `{made}`, which begins no message here"
+
+
+def _marked(source: str, path: str, first_line: int, candidates: list[_Candidate]) -> str:
+    """The source with a mark behind the colon of each line that may become a role line."""
+    lines = source.split("\n")
+    for index, line in enumerate(lines):
+        colon = _colon_of(line) if len(line) <= _LONGEST and ":" in line else None
+        if colon is not None:
+            mark = _MARK.format(len(candidates))
+            candidates.append(_Candidate(path, first_line + index, line.strip(), mark))
+            lines[index] = f"{line[: colon + 1]}{mark}{line[colon + 1 :]}"
+    return "\n".join(lines)
+
+
+def _colon_of(line: str) -> int | None:
+    """The place of the colon in a line that is a role or one expression, a colon, and any number
+    of statements and comments around them. What stands between `raw` tags is meant as text."""
+    if re.search(r"\braw\b", line):
+        return None
+    before = line.rstrip()
+    while before.endswith(("%}", "#}")):
+        before = before[: before.rfind("{" + before[-2])].rstrip() if "{" in before else ""
+    if not before.endswith(":"):
+        return None
+    colon = len(before) - 1
+    name = before[:colon].strip()
+    for opening, closing in _ENDS * line.count("{"):
+        if name.startswith(opening) and closing in name:
+            name = name.partition(closing)[2].strip()
+    name = name.lstrip("#").strip()
+    is_expression = name.startswith("{{") and name.endswith("}}") and name.count("{{") == 1
+    return colon if is_expression or name.lower() in ROLES else None
+
+
+def _made(text: str, candidates: Sequence[_Candidate]) -> Iterator[tuple[str, str]]:
+    """Each mark behind a role that stands alone on its line, with that line."""
+    for candidate in candidates:
+        place = text.find(candidate.mark)
+        while place >= 0:
+            start = text.rfind("\n", 0, place) + 1
+            end = place + len(candidate.mark)
+            rest = text[end : end + _LONGEST].partition("\n")[0]
+            line = text[max(start, place - _LONGEST) : place]
+            if role_of_line(line) and not rest.strip():
+                yield candidate.mark, line.strip()
+                break
+            place = text.find(candidate.mark, end)

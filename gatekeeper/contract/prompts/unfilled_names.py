@@ -1,0 +1,48 @@
+"""Names in single braces that look like a variable of another template language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.errors import Problem
+
+# Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.
+_IN_BRACES = re.compile(r"(?<![\w{}\\\]$%#])\{([A-Za-z_]\w*)\}(?!\})")
+_MOST_NOTICES = 3
+"""Of one contract: who reads of three places looks for the others."""
+_OPENING = re.compile(r"\{[{%]")
+_CLOSING = re.compile(r"[%}]\}")
+
+
+def unfilled_names(contract: Contract) -> Iterator[Problem]:
+    """Yield each place where a prompt writes a fixture's variable as `{name}`, which is sent as it
+    stands. A prompt that also uses the variable as `{{ name }}` means the braces."""
+    prompt = contract.target.prompt
+    known = {name for fixture in contract.fixtures for name in fixture.vars}
+    texts = [message.content for message in prompt.messages]
+    used = {word for text in (*texts, *prompt.includes.values()) for word in _words_in_tags(text)}
+    unused = known - used
+    for message in prompt.messages:
+        for number, line in enumerate(message.content.split("\n"), start=message.line):
+            for name in dict.fromkeys(_IN_BRACES.findall(line)):
+                if name in unused:
+                    what = f"`{{{name}}}` is sent as it stands, although fixtures have `{name}`"
+                    yield Problem(prompt.path, what, f"write `{{{{ {name} }}}}`", number)
+
+
+def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
+    """Return a notice for the first of these places of each contract, each place once."""
+    found = (islice(unfilled_names(contract), _MOST_NOTICES) for contract in contracts)
+    return tuple(dict.fromkeys(f"{problem}." for problems in found for problem in problems))
+
+
+def _words_in_tags(source: str) -> Iterator[str]:
+    """Each word in `{{ … }}` and `{% … %}`, in time that grows as the text does."""
+    place = 0
+    while opening := _OPENING.search(source, place):
+        closing = _CLOSING.search(source, opening.end())
+        place = closing.end() if closing else len(source)
+        yield from re.findall(r"\w+", source[opening.end() : place])

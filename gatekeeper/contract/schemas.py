@@ -1,0 +1,69 @@
+"""The JSON Schemas of the contract and the policy, for the loader and for editors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from gatekeeper.contract.definition import CheckShape
+
+_COMMON: Mapping[str, Any] = {
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "description": "What reports call it; made from its parameters where absent.",
+    },
+    "severity": {
+        "enum": ["error", "warn"],
+        "default": "error",
+        "description": "error: it gates; warn: it is only reported.",
+    },
+    "must_pass": {
+        "type": "boolean",
+        "default": False,
+        "description": "True: head fails if it fails in every sample of a fixture, or surely more "
+        "often than on base.",
+    },
+}
+
+
+@cache
+def contract_schema() -> Mapping[str, Any]:
+    """The contract's schema. What a check may hold is left open: that is up to its shape."""
+    return _load("schema.v1.json")
+
+
+@cache
+def policy_schema() -> Mapping[str, Any]:
+    return _load("policy.v1.json")
+
+
+def published_schema(shapes: Mapping[str, CheckShape]) -> dict[str, Any]:
+    """The contract's schema with every check type, whole, as editors want it."""
+    schema = _load("schema.v1.json")
+    schema["$defs"]["check"] = {
+        "type": "object",
+        "required": ["type"],
+        "properties": {"type": {"enum": sorted(shapes)}},
+        "allOf": [_check_schema(kind, shape) for kind, shape in sorted(shapes.items())],
+    }
+    return schema
+
+
+def _check_schema(kind: str, shape: CheckShape) -> dict[str, Any]:
+    own = {
+        "additionalProperties": False,
+        **shape.schema,
+        "properties": {"type": True, **_COMMON, **shape.schema.get("properties", {})},
+    }
+    named = {"properties": {"type": {"const": kind}}, "required": ["type"]}
+    return {"if": named, "then": own}
+
+
+def _load(name: str) -> dict[str, Any]:
+    text = files("gatekeeper.contract").joinpath(name).read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema

@@ -1,0 +1,101 @@
+"""How much a contract and a run may take: hard bounds, compared before anything is planned.
+
+Whoever writes a pull request writes fixtures, checks and samples, and they multiply. The bounds are
+far beyond what an honest suite needs: 10,000 fixtures with 20 checks and 10 samples are within
+them. docs/contracts.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.errors import ContractError, Problem
+
+MOST_CONTRACTS = 5_000
+"""Contract files at a revision."""
+MOST_FIXTURES = 50_000
+"""Of a contract, over all its sources."""
+MOST_FIXTURE_FILES = 1_000
+"""Of a contract."""
+MOST_FIXTURE_TEXT = 100_000_000
+"""Characters of all fixture files of a contract."""
+MOST_CHECKS = 1_000
+"""Of one list: a contract's, or a fixture's."""
+MOST_APPLIED = 500_000
+"""Fixtures of a contract x checks, with the fixtures' own."""
+MOST_TRIALS = 1_000_000
+"""Fixtures x samples x arms of a run, over all its contracts."""
+
+
+def require_few_contracts(paths: Sequence[str], patterns: Sequence[str], policy_path: str) -> None:
+    """Raises ContractError for more files than can be looked at."""
+    if len(paths) > MOST_CONTRACTS:
+        what = f"{', '.join(patterns)}: {len(paths):,} files match, more than {MOST_CONTRACTS:,}"
+        fix = "narrow the patterns, or keep fewer contracts"
+        raise ContractError([Problem(policy_path, what, fix, field="contracts")])
+
+
+class Tally:
+    """Counts what is read of one contract's fixtures, while it is read."""
+
+    def __init__(self, document: Document, checks: int) -> None:
+        self._document = document
+        self._checks = checks
+        self._text = 0
+        self._applied = 0
+        self.fixtures = 0
+        self.files = 0
+        self.exceeded = False
+        """Whether a bound was passed: nothing more needs to be read."""
+
+    @property
+    def left(self) -> int:
+        """How many fixtures may still come."""
+        return MOST_FIXTURES - self.fixtures
+
+    def add_text(self, characters: int, key: KeyPath) -> None:
+        """Raises ContractError where the fixture files are too many, or too long together."""
+        self._text += characters
+        self.files += 1
+        if self.files > MOST_FIXTURE_FILES:
+            what = f"more than {MOST_FIXTURE_FILES:,} fixture files"
+            raise self._refused(what, "put the rows of several into one", key)
+        if self._text > MOST_FIXTURE_TEXT:
+            what = f"the fixture files have more than {MOST_FIXTURE_TEXT // 1_000_000} MB together"
+            raise self._refused(what, "split the contract, or keep fewer fixtures", key)
+
+    def add(self, fixtures: int, own_checks: int, key: KeyPath) -> None:
+        """Raises ContractError where fixtures, or fixtures x checks, are too many."""
+        self.fixtures += fixtures
+        self._applied += fixtures * self._checks + own_checks
+        if self.fixtures > MOST_FIXTURES:
+            what = f"more than {MOST_FIXTURES:,} fixtures"
+            raise self._refused(what, "split the contract, or keep fewer fixtures", key)
+        if self._applied > MOST_APPLIED:
+            what = f"fixtures x checks are more than {MOST_APPLIED:,}"
+            fix = "use fewer checks or fixtures, or split the contract"
+            raise self._refused(what, fix, key)
+
+    def _refused(self, what: str, fix: str, key: KeyPath) -> ContractError:
+        self.exceeded = True
+        return ContractError([self._document.problem(key, what, fix)])
+
+
+def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
+    """Refuse a run that would take too much memory and time before its first call.
+
+    Each contract comes with the number of its arms. Raises ContractError that names the largest.
+    """
+    counted = [(c, len(c.fixtures) * c.sampling.samples * arms) for c, arms in contracts]
+    total = sum(trials for _, trials in counted)
+    if total <= MOST_TRIALS:
+        return
+    contract, trials = max(counted, key=lambda each: each[1])
+    what = (
+        f"{len(contract.fixtures):,} fixtures x {contract.sampling.samples:,} samples are "
+        f"{trials:,} trials on all arms, {total:,} in this run, more than {MOST_TRIALS:,}"
+    )
+    fix = "use fewer fixtures or samples"
+    raise ContractError([Problem(contract.path, what, fix, field="sampling.samples")])

@@ -1,1 +1,0 @@
-"""Samples -> judged outcomes -> evidence about each arm, the pairs and the objectives."""

@@ -1,0 +1,1 @@
+"""The story of a run: plan, measure, compare, decide, and the result. `pipeline.py` tells it."""

@@ -1,0 +1,56 @@
+"""How the parts of one contract share its alpha: the comparison of the suite, what must pass, and
+the limits of cost, tokens and latency. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gatekeeper.contract.definition import Contract
+
+MUST_PASS = 0.2
+"""What the must-pass tests have together. The comparison of the suite keeps enough that five
+fixtures of five that break still fail it at 5 %, also beside limits."""
+
+LIMITS = 0.1
+"""What the limits have together. A rise of cost is seen on nearly every fixture, so that a stricter
+level costs them few fixtures."""
+
+
+class AlphaShares(NamedTuple):
+    """The part of a contract's alpha that each has; 0 of what the contract does not ask for."""
+
+    comparison: float
+    must_pass: float
+    limits: float
+
+
+def alpha_shares(contract: Contract) -> AlphaShares:
+    """Must-pass tests take nothing from a contract that cannot have any: one sample can only pass
+    or fail."""
+    must_pass = MUST_PASS if contract.sampling.samples > 1 and _must_pass(contract) else 0.0
+    limits = LIMITS if contract.gate.limits else 0.0
+    return AlphaShares(1 - must_pass - limits, must_pass, limits)
+
+
+def comparison_alpha(contract: Contract) -> float:
+    """What is left of the contract's alpha for the comparison of the whole suite."""
+    return contract.gate.alpha * alpha_shares(contract).comparison
+
+
+def must_pass_level(contract: Contract, level: float) -> float:
+    """What the must-pass tests share if the comparison of the suite is tested at `level`."""
+    shares = alpha_shares(contract)
+    return level * shares.must_pass / shares.comparison
+
+
+def limit_level(contract: Contract, level: float) -> float:
+    """What each limit is tested at if the comparison of the suite is tested at `level`: all of them
+    have equal parts (Bonferroni)."""
+    shares = alpha_shares(contract)
+    return level * shares.limits / shares.comparison / max(1, len(contract.gate.limits))
+
+
+def _must_pass(contract: Contract) -> bool:
+    fixtures = contract.fixtures
+    specs = (*contract.checks, *(spec for fixture in fixtures for spec in fixture.checks))
+    return any(fixture.must_pass for fixture in fixtures) or any(spec.must_pass for spec in specs)

@@ -1,0 +1,185 @@
+"""What other methods make of the same samples, for readers who know them by name. Pure.
+
+Nothing here decides: docs/statistics.md says of each what it takes for granted, and why the
+gate decides by another.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.trial import Arm, Completion, Outcome
+from gatekeeper.gate.result import Difference
+from gatekeeper.stats.bayes import probability_worse
+from gatekeeper.stats.bootstrap import (
+    block_bootstrap_interval,
+    clustered_bootstrap_interval,
+    mean_interval,
+    paired_bootstrap_interval,
+)
+from gatekeeper.stats.durkalski import durkalski
+from gatekeeper.stats.effect import cohen_d_paired, cohen_h, paired_t_test
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals import (
+    clustered_rate_interval,
+    jeffreys,
+    paired_difference_interval,
+    quantile_bounds,
+    wilson,
+)
+from gatekeeper.stats.mcnemar import mcnemar_chi_square, mcnemar_exact, mcnemar_mid_p
+from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.sign_flip import sign_flip_test
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gatekeeper.gate.comparison import Comparison
+
+CONFIDENCE = 0.95
+POWER = 0.8
+_SEED = 42
+"""Bootstraps are drawn alike in every run, so that a report can be made again."""
+
+
+def rate_intervals(
+    outcomes: Sequence[Outcome], clusters: Mapping[str, str]
+) -> dict[str, ConfidenceInterval]:
+    """One arm's success rate by each method that gives an interval for these samples. `clusters`
+    maps a fixture to the one that stands for its cluster."""
+    measured = [o for o in outcomes if o.passed is not None]
+    if not measured:
+        return {}
+    verdicts = [float(o.passed is True) for o in measured]
+    fixtures: dict[str, list[bool]] = defaultdict(list)
+    for outcome in measured:
+        fixture = outcome.sample.trial.fixture
+        fixtures[clusters.get(fixture, fixture)].append(outcome.passed is True)
+    passed, samples = [sum(v) for v in fixtures.values()], [len(v) for v in fixtures.values()]
+    good, n = sum(passed), len(measured)
+    return _given(
+        wilson=wilson(good, n),
+        jeffreys=jeffreys(good, n),
+        clustered=clustered_rate_interval(passed, samples, CONFIDENCE),
+        bootstrap=mean_interval(verdicts, CONFIDENCE, _rng()),
+        bootstrap_fixtures=clustered_bootstrap_interval(passed, samples, CONFIDENCE, _rng()),
+        bootstrap_blocks=block_bootstrap_interval(verdicts, CONFIDENCE, _rng()),
+    )
+
+
+def latency_interval(latencies: Sequence[float]) -> ConfidenceInterval | None:
+    """Order statistics about the 95 % quantile; None where one of its ends is not known."""
+    low, high = quantile_bounds(latencies, 0.95) if latencies else (None, None)
+    return None if low is None or high is None else ConfidenceInterval(low, high)
+
+
+def cost_interval(costs: Sequence[float]) -> ConfidenceInterval | None:
+    """The bootstrap's interval of the mean cost of a call."""
+    return mean_interval(costs, CONFIDENCE, _rng())
+
+
+def difference_intervals(
+    both: int,
+    broke: int,
+    fixed: int,
+    neither: int,
+    drops: Sequence[float],
+    *,
+    clustered: bool,
+) -> dict[str, ConfidenceInterval]:
+    """Head's pass rate less base's by each method, from the paired counts of fixtures and from
+    each fixture's own drop. Newcombe's takes fixtures for independent, so that it is left out if
+    related ones count as one."""
+    newcombe = None if clustered else paired_difference_interval(both, broke, fixed, neither)
+    return _given(
+        newcombe=newcombe,
+        bootstrap_fixtures=paired_bootstrap_interval([-d for d in drops], CONFIDENCE, _rng()),
+    )
+
+
+def other_tests(
+    both: int, broke: int, fixed: int, neither: int, comparison: Comparison
+) -> dict[str, float]:
+    """p-values, effect sizes and the probability that head is worse, by name. Those of McNemar
+    take a fixture, or a cluster, as one outcome on each arm, the others as its counts."""
+    n = both + broke + fixed + neither
+    if n == 0:
+        return {}
+    counts = comparison.counts()
+    drops = comparison.drops()
+    clustered = durkalski(*zip(*counts, strict=True)) if counts else None
+    t = paired_t_test([-drop for drop in drops])
+    d = cohen_d_paired([-drop for drop in drops])
+    found = {
+        "mcnemar_exact": mcnemar_exact(broke, fixed),
+        "mcnemar_exact_two_sided": mcnemar_exact(broke, fixed, "two-sided"),
+        "mcnemar_mid_p": mcnemar_mid_p(broke, fixed),
+        "mcnemar_chi_square_two_sided": mcnemar_chi_square(broke, fixed),
+        "mcnemar_chi_square_uncorrected_two_sided": mcnemar_chi_square(
+            broke, fixed, corrected=False
+        ),
+        "sign_flip": sign_flip_test([c.broke - c.fixed for c in counts]),
+        "durkalski_two_sided": clustered.p_value if clustered else None,
+        "paired_t": t.p_worse if t else None,
+        "cohen_d": d,
+        "cohen_h": cohen_h((both + broke) / n, (both + fixed) / n),
+        "probability_worse": probability_worse(broke, fixed, both, neither),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def visible_drop(fixtures: int, drops: Sequence[float], level: float) -> float | None:
+    """The smallest drop of the pass rate that this run would have found with probability 0.8,
+    were it a share of fixtures that breaks and the others flicker as they did; None where even
+    the greatest would not have been found. `drops` has one entry a fixture, from -1 to 1.
+
+    The breaks come on top of the flicker, so that both count in one calculation: that of the
+    exact McNemar test with as many fixtures fixed, and as many more broken, as have the same
+    variance. With one sample a fixture that is half of those that changed.
+    """
+    # Clusters of unequal sizes may have drops beyond 1; no more than all can flicker.
+    flicker = min(1.0, fmean(drop * drop for drop in drops) / 2) if drops else 0.0
+    broken = minimum_detectable_effect(fixtures, level, POWER, flicker)
+    return None if broken is None else broken - flicker
+
+
+def paired_latency(outcomes: Sequence[Outcome]) -> Difference | None:
+    """Head's latency less base's in milliseconds, paired by fixture."""
+    return _paired(outcomes, lambda completion: completion.latency_ms)
+
+
+def paired_cost(outcomes: Sequence[Outcome]) -> Difference | None:
+    """Head's cost of a call less base's in US dollars, paired by fixture."""
+    return _paired(outcomes, lambda completion: completion.cost_usd)
+
+
+def _paired(
+    outcomes: Sequence[Outcome], amount: Callable[[Completion], float | None]
+) -> Difference | None:
+    values: dict[str, dict[Arm, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in outcomes:
+        completion = outcome.sample.completion
+        value = amount(completion) if completion else None
+        if value is not None:
+            trial = outcome.sample.trial
+            values[trial.fixture][trial.arm].append(value)
+    differences = [
+        fmean(arms["head"]) - fmean(arms["base"]) for arms in values.values() if len(arms) == 2
+    ]
+    if not differences:
+        return None
+    interval = paired_bootstrap_interval(differences, CONFIDENCE, _rng())
+    return Difference(fmean(differences), interval)
+
+
+def _given(**intervals: ConfidenceInterval | None) -> dict[str, ConfidenceInterval]:
+    return {name: interval for name, interval in intervals.items() if interval is not None}
+
+
+def _rng() -> np.random.Generator:
+    import numpy as np
+
+    return np.random.default_rng(_SEED)

@@ -1,0 +1,73 @@
+"""What head's samples would spend of each error budget, and whether less than base's. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from gatekeeper.contract.events import is_good
+from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.gate.objectives import concerned
+from gatekeeper.gate.plan import Judging
+from gatekeeper.stats.gaffke import gaffke_interval
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.sign_flip import sign_flip_test
+
+
+@dataclass(frozen=True, slots=True)
+class Burn:
+    """`good` is the interval of the share of head's events that are good; None without one.
+    `p_better` is the p-value that head spends less than base, None where nothing was compared."""
+
+    good: ConfidenceInterval | None
+    p_better: float | None
+
+
+def burns(judging: Judging, outcomes: Sequence[Outcome]) -> dict[str, Burn]:
+    """What each objective with an error budget makes of the outcomes, by its name."""
+    found = {}
+    for objective in judging.contract.slo:
+        if objective.good_share is not None:
+            own = concerned(judging.contract, objective, outcomes)
+            good = _good(objective, judging, own)
+            found[objective.name] = Burn(good, _p_better(objective, judging, own))
+    return found
+
+
+def _good(
+    objective: Objective, judging: Judging, outcomes: Sequence[Outcome]
+) -> ConfidenceInterval | None:
+    """Over units: what comes after the merge are other inputs, and samples of one are alike."""
+    known: dict[str, list[bool]] = defaultdict(list)
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        good = is_good(objective, outcome)
+        if trial.arm == "head" and good is not None:
+            known[judging.counts_with.get(trial.fixture, trial.fixture)].append(good)
+    return gaffke_interval([fmean(each) for each in known.values()], 0.0, 1.0)
+
+
+def _p_better(objective: Objective, judging: Judging, outcomes: Sequence[Outcome]) -> float | None:
+    """One-sided, by the sign-flip test over distinct units: how many more events were bad on
+    base. What could not be measured counts against head."""
+    if judging.base is None:
+        return None
+    bad: dict[tuple[str, int, Arm], bool] = {}
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        good = is_good(objective, outcome)
+        worst = trial.arm == "head" if good is None else not good
+        bad[trial.fixture, trial.repetition, trial.arm] = worst
+    fewer: dict[str, int] = {}
+    for key, fixtures in judging.units().items():
+        pairs = [
+            (before, bad[fixture, repetition, "head"])
+            for (fixture, repetition, arm), before in bad.items()
+            if arm == "base" and fixture in fixtures and (fixture, repetition, "head") in bad
+        ]
+        if pairs:
+            fewer[key] = sum(before - after for before, after in pairs)
+    return sign_flip_test(list(fewer.values())) if fewer else None

@@ -1,0 +1,255 @@
+"""Base against head while the samples come in: is the answer sure yet?
+
+What the samples of an input say is read twice: as kindly to head as what could not be measured
+allows, and as harshly. Head is worse only if the kindest reading says so, and not worse only if
+the harshest does.
+
+What is compared are units: distinct inputs, or clusters of related fixtures. A unit of several
+inputs counts by its total, how many more of them passed on base than on head: they may depend on
+each other at will, and on no other unit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.gate.outcomes import ARMS, aggregate
+from gatekeeper.gate.plan import Judging
+from gatekeeper.stats.sequential import Evaluation, SequentialTest, Stop
+
+if TYPE_CHECKING:
+    from gatekeeper.stats.sequential import Differences, Sizes
+
+
+class Counts(NamedTuple):
+    """One unit's measured pairs: how many, and how many broke and were fixed."""
+
+    broke: int
+    fixed: int
+    pairs: int
+
+
+class _Reading(NamedTuple):
+    """A unit in one round: its total as kindly to head as may be and as harshly, and its measured
+    inputs with those that broke and those that were fixed."""
+
+    kindest: int
+    harshest: int
+    broke: int
+    fixed: int
+    measured: int
+
+
+class Comparison:
+    """The paired samples of one judging, in plan order, and what its test says of them.
+
+    A round is one more pair of samples of every input. Where the contract counts fixtures by
+    their first sample, or by all or any of them, there is one round only: that of the fixtures.
+    """
+
+    def __init__(self, judging: Judging, level: float) -> None:
+        sampling, gate = judging.contract.sampling, judging.contract.gate
+        self._sampling = sampling
+        self._members = judging.units()
+        self._unit_of = {f: u for u, fixtures in self._members.items() for f in fixtures}
+        self._inputs_of = {u: judging.inputs_of(f) for u, f in self._members.items()}
+        # What head cannot be asked is unknown from the start: it may speak for head or against it.
+        units = judging.counts_with
+        self._unknown = Counter(units.get(f, f) for f in judging.unknown_on_head)
+        self.clustered = judging.clustered
+        """Whether units may be clusters of several inputs."""
+        lone = [unit for unit in self._unknown if unit not in self._members]
+        rows = list(dict.fromkeys([*lone, *_drawn_order(judging, self._unit_of), *self._members]))
+        self._rows = {unit: row for row, unit in enumerate(rows)}
+        whole = sampling.aggregate in ("all", "any")
+        self._samples = sampling.samples if whole else 1
+        self._pending: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
+        self.test = SequentialTest(
+            fixtures=len(rows),
+            rounds=sampling.samples if sampling.aggregate == "majority" else 1,
+            level=level,
+            alpha=gate.alpha,
+            margin=gate.margin,
+            early=sampling.mode == "adaptive" and not whole,
+        )
+        import numpy as np
+
+        size_of = {u: len(self._inputs_of.get(u, ())) + self._unknown[u] for u in rows}
+        self._sizes = np.array([size_of[unit] for unit in rows], dtype=np.int64)
+        shape = len(rows), self.test.rounds
+        kind: type[np.signedinteger[Any]] = np.int64 if self.clustered else np.int8
+        # What was not drawn is not measured: it may speak for head as well as against it.
+        self._harshest: Differences = np.repeat(self._sizes[:, None], shape[1], 1).astype(kind)
+        self._kindest: Differences = np.negative(self._harshest)
+        self._broke, self._fixed, self._measured = (np.zeros(shape, dtype=kind) for _ in range(3))
+        self._drawn = [len(lone)] * self.test.rounds
+        self._expected = int(self._sizes[: len(lone)].sum()) * self.test.rounds
+        self.stopped: Stop | None = None
+        self.rounds = 0
+        """How many complete rounds the decision rests on."""
+        self._pairs = 0
+        # Holm, the report and the reasons ask the same, and each answer draws thousands of signs.
+        self._evaluations: dict[tuple[object, ...], Evaluation] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Take the next outcome in plan order, and look where a round or its first pair ends."""
+        trial = outcome.sample.trial
+        number = 0 if self.test.rounds == 1 else trial.repetition
+        key = self._unit_of.get(trial.fixture)
+        if key is None or (self._samples == 1 and trial.repetition != number):
+            return
+        pending = self._pending[key, number]
+        pending.append(outcome)
+        if len(pending) < len(ARMS) * len(self._members[key]) * self._samples:
+            return
+        del self._pending[key, number]
+        row = self._rows[key]
+        reading = self._read(key, pending)
+        self._kindest[row, number], self._harshest[row, number] = reading[:2]
+        self._broke[row, number], self._fixed[row, number] = reading.broke, reading.fixed
+        self._measured[row, number] = reading.measured
+        self._drawn[number] += 1
+        self._expected += int(self._sizes[row])
+        if self.stopped is None:
+            self._look(number)
+
+    def evaluate(self, level: float, *, harshly: bool = False, better: bool = False) -> Evaluation:
+        """What the test says at a level no stricter than its own: whether head is worse, or with
+        `better` whether it is better; by the reading kindest to head, or by the harshest."""
+        asked = (level, harshly, better, tuple(self._drawn))
+        if asked not in self._evaluations:
+            readings = self._harshest if harshly else self._kindest
+            sign = -1 if better else 1
+            self._evaluations[asked] = self.test.evaluate(
+                sign * self._looked_at(readings), sign * self._first(readings), level
+            )
+        return self._evaluations[asked]
+
+    def counts(self) -> list[Counts]:
+        """The counts of each unit that has a measured pair."""
+        return [counts for counts, _ in self._counts_and_sizes()]
+
+    def _counts_and_sizes(self) -> list[tuple[Counts, int]]:
+        # What was drawn after the decision, for an objective, is told as well.
+        complete = sum(drawn == len(self._sizes) for drawn in self._drawn)
+        columns = slice(max(1, complete))
+        each = (self._broke, self._fixed, self._measured)
+        totals = (array[:, columns].sum(axis=1, dtype=int).tolist() for array in each)
+        found = zip(map(Counts, *totals), self._sizes.tolist(), strict=True)
+        return [(counts, size) for counts, size in found if counts.pairs]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs were drawn so far, of all rounds."""
+        return sum(self._drawn)
+
+    @property
+    def changed(self) -> tuple[int, int]:
+        """How many units broke and how many were fixed, over the pairs measured so far."""
+        drops = (self._broke - self._fixed).sum(axis=1, dtype=int)
+        return int((drops > 0).sum()), int((drops < 0).sum())
+
+    @property
+    def nearness(self) -> tuple[float, float] | None:
+        """How near "regressed" and "not_worse" are, from 0 to 1, while inputs are drawn for the
+        first time; later they are only looked at where rounds end, and it is None."""
+        if not self.test.early or self.stopped is not None or self.rounds:
+            return None
+        kindest, harshest = self._first(self._kindest), self._first(self._harshest)
+        return self.test.nearness(kindest, harshest, self._sizes_of(self._pairs))
+
+    @property
+    def unmeasured(self) -> int:
+        """How many pairs drawn could have been different, because an outcome is not known."""
+        return self._expected - int(self._measured.sum(dtype=int))
+
+    def largest_drop(self) -> float:
+        """The mean drop over all inputs, had all that is not known gone against head."""
+        seen = self._looked_at(self._harshest)
+        # A single round of what was drawn so far; `_first` has no second dimension.
+        seen = seen if seen.shape[1] else self._first(self._harshest)[:, None]
+        inputs = int(self._sizes[: len(seen)].sum()) * seen.shape[1]
+        return float(seen.sum(dtype=int) / inputs) if inputs else 0.0
+
+    def drops(self) -> list[float]:
+        """Base's pass rate less head's, of each unit that has a measured pair: -1 to 1.
+
+        Where units have unequal sizes each is weighted by its own, so that the mean is that over
+        inputs; a drop may then be beyond 1."""
+        found = self._counts_and_sizes()
+        mean_size = sum(size for _, size in found) / max(1, len(found))
+        return [(c.broke - c.fixed) / c.pairs * (size / mean_size) for c, size in found]
+
+    def _look(self, number: int) -> None:
+        if number == 0:
+            self._pairs = self._drawn[0]
+            kindest, harshest = self._first(self._kindest), self._first(self._harshest)
+            if found := self.test.after_pairs(kindest, harshest, self._sizes_of(self._pairs)):
+                self.stopped = found[0]
+                return
+        if self._drawn[number] < len(self._sizes):
+            return
+        self.rounds = number + 1
+        if self.test.early or self.rounds == self.test.rounds:
+            kindest, harshest = self._looked_at(self._kindest), self._looked_at(self._harshest)
+            self.stopped = self.test.after_round(kindest, harshest, self._sizes_of(len(kindest)))
+
+    def _sizes_of(self, units: int) -> Sizes | None:
+        """How many inputs the first units have; None if each has one."""
+        return self._sizes[:units] if self.clustered else None
+
+    def _first(self, readings: Differences) -> Differences:
+        """The pairs of the first round that the decision rests on."""
+        return readings[: self._pairs, 0]
+
+    def _looked_at(self, readings: Differences) -> Differences:
+        """The complete rounds; all of them for a test that looks only at the end."""
+        return readings[:, : self.rounds] if self.test.early else readings
+
+    def _read(self, unit: str, outcomes: Sequence[Outcome]) -> _Reading:
+        mine: dict[str, list[Outcome]] = defaultdict(list)
+        for outcome in outcomes:
+            mine[outcome.sample.trial.fixture].append(outcome)
+        both = [self._read_input([mine[f] for f in each]) for each in self._inputs_of[unit]]
+        unknown = self._unknown[unit]
+        measured = [kindest for kindest, harshest in both if kindest == harshest]
+        return _Reading(
+            kindest=sum(kindest for kindest, _ in both) - unknown,
+            harshest=sum(harshest for _, harshest in both) + unknown,
+            broke=sum(drop > 0 for drop in measured),
+            fixed=sum(drop < 0 for drop in measured),
+            measured=len(measured),
+        )
+
+    def _read_input(self, fixtures: Sequence[Sequence[Outcome]]) -> tuple[int, int]:
+        """An input in one round, by the kindest and the harshest reading: 1 where base passed
+        and head did not, -1 the other way round, in sign over the fixtures that share it."""
+        kindest = harshest = 0
+        for mine in fixtures:
+            base, head = (self._passed([o for o in mine if o.sample.trial.arm == a]) for a in ARMS)
+            kindest += (base is True) - (head is not False)
+            harshest += (base is not False) - (head is True)
+        return _sign(kindest), _sign(harshest)
+
+    def _passed(self, outcomes: Sequence[Outcome]) -> bool | None:
+        if self._samples == 1:
+            return outcomes[0].passed
+        return aggregate(self._sampling.aggregate, outcomes, self._samples)
+
+
+def _drawn_order(judging: Judging, units: Mapping[str, str]) -> list[str]:
+    """The units in the order in which they are drawn to the end: by the last of their fixtures."""
+    order: dict[str, None] = {}
+    for trial in judging.trials:
+        unit = units.get(trial.fixture)
+        if trial.repetition == 0 and unit is not None:
+            order.pop(unit, None)
+            order[unit] = None
+    return list(order)
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)

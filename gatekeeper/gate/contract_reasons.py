@@ -1,0 +1,135 @@
+"""Reasons about the contract itself: what a pull request removes, replaces, adds or leaves as it
+was, whatever the model answers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
+from gatekeeper.gate.plan import Job
+from gatekeeper.gate.result import Reason
+
+
+def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
+    """A contract that head no longer has."""
+    if contract.prompt_still_there:
+        return _left_by_removal(contract, policy)
+    if contract.successors and not policy.allow.contract_removal:
+        added = _some(contract.successors)
+        text = (
+            f"The contract was removed together with its prompt, and this pull request adds "
+            f"{added}: they were not compared. If the new prompt takes the old one's place, keep "
+            f"the contract's name, {contract.name}. If not, remove the old one in a pull request "
+            "of its own, or let a maintainer waive this."
+        )
+        return Reason("replaced", text, "inconclusive")
+    return Reason("removed", "The contract was removed together with its prompt.", "pass")
+
+
+def left_reasons(
+    prompt: str | None, policy: Policy, replaced_by: str | None = None
+) -> list[Reason]:
+    """A contract that turned to another prompt while its old one stays. `replaced_by` says what
+    the old one is now, if it is no regular file any more."""
+    if prompt is None:
+        return []
+    if policy.allow.contract_removal:
+        text = f"The contract no longer watches {prompt}, which the policy allows."
+        return [Reason("removed", text, "pass")]
+    stays = f"which is {replaced_by}" if replaced_by else "which stays"
+    keep = "Keep a regular file there and" if replaced_by else "Keep"
+    text = (
+        f"The contract no longer watches {prompt}, {stays}. {keep} a contract on it, remove "
+        "it, or set `allow: {contract_removal: true}` in the base policy."
+    )
+    return [Reason("removed", text, "fail")]
+
+
+def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
+    """A contract without a base version that has too few fixtures, or whose prompt took the
+    place of one that could not be compared with it."""
+    reasons = []
+    distinct = len(job.contract.fixtures) - len(job.judgings[0].counts_with)
+    asked = policy.new_contracts.fixtures
+    if job.is_new and distinct < asked:
+        found = f"{distinct:,} fixture{'s' * (distinct != 1)} with distinct inputs"
+        if job.judgings[0].clustered:
+            clusters = f"{distinct:,} cluster{'s' * (distinct != 1)}"
+            found = f"{len(job.contract.fixtures):,} fixtures in {clusters}"
+        text = (
+            f"The contract is new and has {found}; the base policy asks for "
+            f"{asked:,} (`new_contracts.fixtures`)."
+        )
+        reasons.append(Reason("new_contract", text, "fail"))
+    if job.lost_prompt and not policy.allow.contract_removal:
+        text = (
+            f"The prompt that the base contract watched, {job.lost_prompt}, is gone, and it was "
+            f"not compared with {job.contract.target.prompt.path}: the base contract cannot be "
+            "loaded. Mend it in a pull request of its own first, or let a maintainer waive this."
+        )
+        reasons.append(Reason("replaced", text, "inconclusive"))
+    elif job.successors and not policy.allow.contract_removal:
+        text = (
+            "The prompt that the base contract watched is gone. The contract watches "
+            f"{job.contract.target.prompt.path} now, but {_some(job.successors)} of this pull "
+            "request may take the old one's place, and the contract did not judge that. Keep the "
+            "contract on the file that takes the place, add the other in a pull request of its "
+            "own, or let a maintainer waive this."
+        )
+        reasons.append(Reason("replaced", text, "inconclusive"))
+    return reasons
+
+
+def untested_reasons(job: Job) -> list[Reason]:
+    """A template that changed while every request of the contract's fixtures stayed as it was."""
+    if not job.leaves_requests or not job.changes_template:
+        return []
+    text = (
+        f"The template in {job.contract.target.prompt.path} changed, but every request of the "
+        "fixtures is the same as before, so nothing was measured. Add a fixture that shows what "
+        "the change does."
+    )
+    return [Reason("untested", text, "inconclusive")]
+
+
+def policy_reasons(loosened: Sequence[Loosening], policy: Policy) -> list[Reason]:
+    """A policy that asks less, if the base policy asks for a person's word on that."""
+    if not loosened or policy.on_loosening != "require_waiver":
+        return []
+    keys = ", ".join(f"`{found.key}`" for found in loosened)
+    text = (
+        f"The policy is loosened ({keys}), and the base policy asks for a maintainer's waiver "
+        f"(`on_loosening: require_waiver`): `/gatekeeper waive {POLICY_NAME}: REASON`."
+    )
+    return [Reason("policy_loosened", text, "fail")]
+
+
+def not_held_up(reason: Reason) -> Reason:
+    """The reason for a change that leaves every request as it was and weakens nothing: what the
+    evidence left open before, it still leaves open, so only what is certain holds it up."""
+    if reason.verdict != "inconclusive" or reason.code not in ("slo", "unseen", "undecided"):
+        return reason
+    text = f"{reason.text} The prompt and its settings did not change, so this holds up nothing."
+    if reason.code == "unseen":
+        text = "The prompt and its settings did not change, and no objective could be missed."
+    return replace(reason, text=text, verdict="pass")
+
+
+def _left_by_removal(contract: AffectedContract, policy: Policy) -> Reason:
+    if policy.allow.contract_removal:
+        text = "The contract was removed while its prompt stays, which the policy allows."
+        return Reason("removed", text, "pass")
+    stays = f"is {contract.left_as}" if contract.left_as else "stays"
+    text = (
+        f"The contract was removed while its prompt {stays}: nothing would watch it any more. "
+        "Keep the contract, or set `allow: {contract_removal: true}` in the base policy."
+    )
+    return Reason("removed", text, "fail")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

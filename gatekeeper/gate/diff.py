@@ -1,0 +1,207 @@
+"""Two sets of judged samples compared, whenever they were drawn: no model is called.
+
+The later ones stand where head stands in a check and the earlier ones where base stands, and what
+is made of them is the same: paired tests on the fixtures both have, one family of all contracts.
+Other than in a check the samples were not drawn side by side, so that a provider's drift between
+the two looks like a difference between them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from gatekeeper.checks.evaluate import Judge
+from gatekeeper.contract.definition import (
+    Contract,
+    Fixture,
+    GatePolicy,
+    Prompt,
+    SamplingPolicy,
+    Target,
+)
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.gate.monitor import Watches
+from gatekeeper.gate.outcomes import duplicates
+from gatekeeper.gate.plan import Job, Judging
+from gatekeeper.gate.result import Calls, ContractResult, GateResult
+from gatekeeper.gate.verdict import conclude, exit_code, worst
+from gatekeeper.sampling.runner import Run
+
+NOT_SIDE_BY_SIDE = (
+    "The two sides were not drawn side by side: a provider that changed its model between them "
+    "looks like a difference too."
+)
+_NOTHING_DRAWN = Run((), 0, 0, 0, 0, None, "done")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one side measured: its judged samples, and of which commit and prompts they are.
+
+    `prompts` maps a contract's name to the path of its prompt.
+    """
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+    sha: str | None = None
+    prompts: Mapping[str, str] | None = None
+
+
+def compare_sides(earlier: Side, later: Side, names: Sequence[str] = ()) -> GateResult:
+    """The result of kind `diff`: what got worse from the earlier side to the later one.
+
+    `names` narrows it to those contracts. The level and the margin are those of a contract that
+    sets none: samples do not say what theirs set.
+    """
+    started = datetime.now(UTC)
+    before, after = _by_contract(earlier.outcomes), _by_contract(later.outcomes)
+    shared = [n for n in before if n in after and (not names or n in names)]
+    jobs, notices = [], [NOT_SIDE_BY_SIDE]
+    taken: dict[str, tuple[Outcome, ...]] = {}
+    for name in shared:
+        outcomes, left_out = _paired(before[name], after[name])
+        notices += [f"{name}: {text}" for text in left_out]
+        if outcomes:
+            taken[name] = outcomes
+            jobs.append(_job(name, outcomes, earlier, later))
+    notices += _of_one_side(before, after, earlier, later, names)
+    watches = Watches(jobs)
+    for job in jobs:
+        (watch,) = watches.of(job)
+        for outcome in taken[job.contract.name]:
+            watch.take(outcome)
+    contracts = conclude(jobs, watches, _NOTHING_DRAWN, None, Policy(), started)
+    return _result(earlier, later, contracts, watches.outcomes, notices, started)
+
+
+def _by_contract(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """What the head arm of each contract answered, as its own contract judged it."""
+    found: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        if (trial.arm, trial.judged_by) == ("head", "head"):
+            found[trial.contract].append(outcome)
+    return found
+
+
+def _paired(
+    before: Sequence[Outcome], after: Sequence[Outcome]
+) -> tuple[tuple[Outcome, ...], list[str]]:
+    """The samples of fixtures that both have, in whole rounds, base and head in turn; and what
+    was left out."""
+    drawn = {"base": _placed(before), "head": _placed(after)}
+    fixtures = [f for f in drawn["base"] if f in drawn["head"]]
+    notices = []
+    lone = len({*drawn["base"], *drawn["head"]}) - len(fixtures)
+    if lone:
+        notices.append(f"{lone} of its fixtures are on one side only, and are left out")
+    rounds = min((len(drawn[arm][f]) for arm in drawn for f in fixtures), default=0)
+    used = tuple(
+        _as_arm(drawn[arm][fixture][number], arm, number)
+        for number in range(rounds)
+        for fixture in fixtures
+        for arm in drawn
+    )
+    more = sum(len(d[f]) - rounds for d in drawn.values() for f in fixtures)
+    if more:
+        notices.append(f"{more} samples beyond the rounds that both have are left out")
+    return used, notices
+
+
+def _placed(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Each fixture's samples, by repetition."""
+    found: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in sorted(outcomes, key=lambda o: o.sample.trial.repetition):
+        found[outcome.sample.trial.fixture].append(outcome)
+    return found
+
+
+def _as_arm(outcome: Outcome, arm: str, number: int) -> Outcome:
+    stands_for: Arm = "base" if arm == "base" else "head"
+    trial = replace(outcome.sample.trial, arm=stands_for, repetition=number)
+    return replace(outcome, sample=replace(outcome.sample, trial=trial))
+
+
+def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> Job:
+    """A contract with the fixtures and samples that there are; nothing of it is judged again."""
+    trials = tuple(outcome.sample.trial for outcome in outcomes)
+    clusters = {trial.fixture: trial.cluster for trial in trials}
+    targets = {
+        arm: Target(
+            Prompt((side.prompts or {}).get(name, ""), (), ""),
+            next(t.request.model for t in trials if t.arm == arm),
+            {},
+        )
+        for arm, side in (("base", earlier), ("head", later))
+    }
+    contract = Contract(
+        name=name,
+        path="",
+        target=targets["head"],
+        fixtures=tuple(Fixture(name, {}, cluster=cluster) for name, cluster in clusters.items()),
+        checks=(),
+        sampling=SamplingPolicy(samples=1 + max(t.repetition for t in trials), mode="fixed"),
+        gate=GatePolicy(),
+    )
+    judging = Judging(
+        by="head",
+        contract=contract,
+        base=targets["base"],
+        head=targets["head"],
+        trials=trials,
+        unpaired=(),
+        unanswerable=(),
+        same_input=duplicates(trials),
+        judge=Judge({}),
+        trusted=True,
+    )
+    return Job(contract, contract, (), (judging,), (), None, ())
+
+
+def _of_one_side(
+    before: Mapping[str, object],
+    after: Mapping[str, object],
+    earlier: Side,
+    later: Side,
+    names: Sequence[str],
+) -> list[str]:
+    """The contracts that cannot be compared, and those that were asked for and are nowhere."""
+    lone = [
+        f"{name} is measured in {side.name} only, and is not compared"
+        for side, mine, others in ((earlier, before, after), (later, after, before))
+        for name in mine
+        if name not in others and (not names or name in names)
+    ]
+    return lone + [
+        f"{name} is measured on neither side" for name in names if name not in {*before, *after}
+    ]
+
+
+def _result(
+    earlier: Side,
+    later: Side,
+    contracts: Sequence[ContractResult],
+    outcomes: tuple[Outcome, ...],
+    notices: Sequence[str],
+    started: datetime,
+) -> GateResult:
+    # Nothing compared is nothing shown: it must not read as "not worse".
+    verdict = worst(c.verdict for c in contracts) if contracts else "error"
+    return GateResult(
+        kind="diff",
+        verdict=verdict,
+        exit_code=exit_code(verdict, Policy()),
+        base_sha=earlier.sha,
+        head_sha=later.sha or later.name,
+        started=started,
+        seconds=(datetime.now(UTC) - started).total_seconds(),
+        contracts=tuple(contracts),
+        calls=Calls(),
+        cost_usd=0.0,
+        notices=tuple(notices),
+        outcomes=outcomes,
+    )

@@ -1,0 +1,292 @@
+"""What a check would run, why, how many calls that is and what they may cost. Calls no model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from gatekeeper.contract.change import AffectedBy, Change
+from gatekeeper.contract.models.faults import FindFault, find_faults, no_fault, with_recordings
+from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.trial import JudgedBy, Request
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.must_pass import must_pass_units
+from gatekeeper.gate.pipeline import Work, plan_check
+from gatekeeper.gate.plan import Job, levels
+from gatekeeper.gate.power import foresee
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.money import in_dollars
+
+Price = Callable[[Request], float | None]
+"""What a request costs, in US dollars: about, or at most. None if no price is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractForecast:
+    """One affected contract. `calls` is the most that will be made, and fewer are where it
+    `may_stop_early`; `removed` says that head no longer has the contract.
+
+    `cost_usd` is what that many calls cost with answers of an expected length, `worst_cost_usd`
+    with the longest ones that are possible, which limits go by. Each is None if a price is not
+    known, `worst_cost_usd` also if nothing bounds it.
+
+    What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
+    and `warning` are those of `foresight.Foresight`. All are None where nothing is compared.
+    """
+
+    name: str
+    path: str
+    affected_by: tuple[AffectedBy, ...]
+    model: str | None
+    fixtures: int
+    calls: int
+    cost_usd: float | None
+    worst_cost_usd: float | None
+    minimum_detectable_effect: float | None
+    removed: bool = False
+    may_stop_early: bool = False
+    margin: float | None = None
+    level: float | None = None
+    fixtures_needed: int | None = None
+    warning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """All that a check of this change would do."""
+
+    base_sha: str
+    head_sha: str
+    contracts: tuple[ContractForecast, ...]
+    uncovered: tuple[str, ...]
+    unaffected: int
+    notices: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    """Models that the base policy does not allow, and where the most that may be spent is more
+    than it allows."""
+
+    @property
+    def calls(self) -> int:
+        return sum(contract.calls for contract in self.contracts)
+
+    @property
+    def cost_usd(self) -> float | None:
+        return _sum([contract.cost_usd for contract in self.contracts])
+
+    @property
+    def worst_cost_usd(self) -> float | None:
+        return _sum([contract.worst_cost_usd for contract in self.contracts])
+
+    def document(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        sums = {name: getattr(self, name) for name in ("calls", "cost_usd", "worst_cost_usd")}
+        return {**asdict(self), **sums}
+
+
+def forecast(
+    change: Change,
+    policy: Policy,
+    names: Sequence[str],
+    expected: Price,
+    worst: Price,
+    find_fault: FindFault = no_fault,
+) -> Forecast:
+    """Forecast the check of a change. `expected` gives about what a request costs, `worst` the most
+    that it can cost; `find_fault` says what is wrong with a model's name.
+
+    All comparisons of the run share the level, so each is forecast at alpha divided by their
+    number: what it has when Holm's procedure tests it first, and what sampling goes by. Raises
+    ContractError and UsageError as the check itself would.
+    """
+    work = plan_check(change, policy, names)
+    strictest = levels(work.jobs)
+    found = Forecast(
+        base_sha=change.base.sha,
+        head_sha=change.head.sha,
+        contracts=(
+            *(_forecast_job(job, expected, worst, strictest) for job in work.jobs),
+            *(
+                ContractForecast(
+                    c.name, c.path, c.affected_by, None, 0, 0, 0.0, 0.0, None, removed=True
+                )
+                for c in work.removed
+            ),
+        ),
+        uncovered=work.affected.uncovered,
+        unaffected=work.affected.unaffected,
+        notices=work.affected.notices,
+    )
+    revisions = (change.base, change.head)
+    faults = find_faults(work.models, with_recordings(find_fault, revisions))
+    refused = tuple(
+        f"A check would be refused: {problem}"
+        for problem in faults.with_refused(work.model_problems)
+    )
+    beyond = _beyond_limits(found, work, worst)
+    return replace(found, warnings=(*refused, *beyond, *faults.notices))
+
+
+def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]:
+    limits = work.policy.limits
+    refused = _refusal(work, worst, trusted=True)
+    if refused:
+        return (refused,)
+    known = sum(contract.worst_cost_usd or 0.0 for contract in found.contracts)
+    beyond = []
+    if limits.calls is not None and found.calls > limits.calls:
+        beyond.append((f"take {found.calls:,} calls", f"limits.calls is {limits.calls:,}"))
+    if limits.cost_usd is not None and known > limits.cost_usd:
+        limit = f"limits.cost_usd is {in_dollars(limits.cost_usd)}"
+        beyond.append((f"cost {in_dollars(known)} at worst", limit))
+    return tuple(
+        f"It may {forecast}, and {limit} in {POLICY_PATH}: a check that is not sure before "
+        "ends there, and could not measure. Use fewer fixtures or samples, set a lower max_tokens, "
+        "or raise the limit"
+        for forecast, limit in beyond
+    )
+
+
+def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) -> tuple[str, ...]:
+    """Refuse work that the base policy's limits cannot hold or would never let finish, before any
+    call. Returns what is to be said of the rest.
+
+    `worst` gives the most that a request can cost. A single call that costs more than the limit
+    is refused to everybody: UsageError. People who may not spend the repository's money, whose
+    work is not `trusted`, are also refused what could spend more than the limits all in all, or
+    has no known price: MeasurementError. A trusted head spends up to the limit and ends in an error
+    there, which is no use where anybody can push again.
+    """
+    refused = _refusal(work, worst, trusted=trusted)
+    if refused:
+        raise (UsageError if trusted else MeasurementError)(refused)
+    return () if work.policy.limits.cost_usd is None else _notices(work, worst)
+
+
+def _notices(work: Work, worst: Price) -> tuple[str, ...]:
+    """For which models the cost limit does not count, and for which it makes a run slow."""
+    limits = work.policy.limits
+    dearest: dict[str, float | None] = {}
+    for request in distinct_requests(work.trials):
+        price, known = worst(request), dearest.get(request.model, 0.0)
+        dearest[request.model] = None if price is None or known is None else max(price, known)
+    said = []
+    for model, price in dearest.items():
+        if price is None:
+            said.append(
+                f"No price is known of {model}: limits.cost_usd does not limit its calls, "
+                "limits.calls does."
+            )
+        elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
+            said.append(
+                f"A call to {model} can cost {in_dollars(price)}, so only {room} at a time fit "
+                "under limits.cost_usd: set a lower max_tokens in params for a faster run."
+            )
+    return tuple(said)
+
+
+def _refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
+    """Why no model is to be called; None if nothing speaks against it."""
+    limits = work.policy.limits
+    requests = distinct_requests(work.trials)
+    if not trusted and limits.calls is not None and len(requests) > limits.calls:
+        return _beyond(f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
+    if limits.cost_usd is None:
+        return None
+    prices = [worst(request) for request in requests]
+    dear = {id(r): p for r, p in zip(requests, prices, strict=True) if (p or 0.0) > limits.cost_usd}
+    if dear:
+        return _too_dear(work, dear, limits.cost_usd)
+    if trusted:
+        return None
+    if None in prices:
+        return (
+            f"no price is known of {requests[prices.index(None)].model}, so limits.cost_usd could "
+            "not limit what this pull request spends; it comes from a fork, so no model was "
+            "called. Use a model of litellm's price list, or ask a maintainer to set "
+            f"limits.cost_usd to null in {POLICY_PATH} of the base branch, so that limits.calls "
+            "alone counts"
+        )
+    total = math.fsum(price or 0.0 for price in prices)
+    if total > limits.cost_usd:
+        return _beyond(
+            f"cost {in_dollars(total)} at worst", in_dollars(limits.cost_usd), "cost_usd"
+        )
+    return None
+
+
+def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str:
+    """Names a request of head, which the pull request can mend, before one of base."""
+    found = [trial for trial in work.trials if id(trial.request) in dear]
+    # The base contract's settings may be sent with head's prompt too: then judged_by is not head.
+    of_head = (t for t in found if (t.arm, t.judged_by) == ("head", "head"))
+    trial = next(of_head, None)
+    is_base = trial is None
+    trial = trial or found[0]
+    price, request = dear[id(trial.request)] or 0.0, trial.request
+    most = f"can cost {in_dollars(price)}"
+    if math.isinf(price):
+        most = "has no upper bound for its cost"
+    place = "on the base branch first, " if is_base else ""
+    return (
+        f"one call to {request.model} {most}, and limits.cost_usd is {in_dollars(limit)}, so no "
+        f"model was called: set max_tokens in params of contract {trial.contract}, {place}"
+        f"or raise limits.cost_usd in {POLICY_PATH} of the base branch"
+    )
+
+
+def _beyond(forecast: str, limit: str, name: str) -> str:
+    return (
+        f"judging this pull request may {forecast}, and the base policy allows {limit}; it "
+        "comes from a fork, so no model was called. Use fewer fixtures or samples, set a lower "
+        f"max_tokens, or ask a maintainer to raise limits.{name} in {POLICY_PATH} of the base "
+        "branch"
+    )
+
+
+def _forecast_job(
+    job: Job, expected: Price, worst: Price, strictest: Mapping[tuple[str, JudgedBy], float]
+) -> ContractForecast:
+    requests = distinct_requests(job.trials)
+    contract = job.contract
+    level = strictest.get((contract.name, job.judgings[0].by))
+    seen = (
+        None
+        if level is None
+        else foresee(job.judgings[0], round(comparison_alpha(contract) / level))
+    )
+    return ContractForecast(
+        name=contract.name,
+        path=contract.path,
+        affected_by=job.affected_by,
+        model=contract.target.model,
+        fixtures=len(contract.fixtures),
+        calls=len(requests),
+        cost_usd=_sum([expected(request) for request in requests]),
+        worst_cost_usd=_sum([worst(request) for request in requests]),
+        minimum_detectable_effect=seen.minimum_detectable_effect if seen else None,
+        may_stop_early=_may_stop_early(job),
+        margin=seen.margin if seen else None,
+        level=seen.level if seen else None,
+        fixtures_needed=seen.fixtures_needed if seen else None,
+        warning=seen.warning if seen else None,
+    )
+
+
+def _may_stop_early(job: Job) -> bool:
+    """Fixtures that count by all or any of their samples are compared when all are drawn; a
+    single arm is done early where its objectives are."""
+    contract = job.contract
+    whole = must_pass_units(contract) or (job.paired and contract.gate.limits)
+    if contract.sampling.mode != "adaptive" or whole:
+        return False
+    if job.paired:
+        return contract.sampling.aggregate not in ("all", "any")
+    return bool(contract.slo) and contract.gate.tolerance is None and contract.sampling.samples > 1
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None and cost < math.inf]
+    return sum(known) if len(known) == len(costs) else None

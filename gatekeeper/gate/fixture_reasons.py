@@ -1,0 +1,98 @@
+"""Reasons that single fixtures give, whatever the suite as a whole shows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper.gate.result import (
+    ArmResult,
+    FixtureResult,
+    MustPassFinding,
+    MustPassResult,
+    Reason,
+    Tally,
+    Verdict,
+)
+
+MOST_NAMES = 5
+
+
+def nothing_passes_reasons(fixtures: Sequence[FixtureResult]) -> list[Reason]:
+    """A suite in which no fixture passes on head. No test is needed to say that such a prompt, or
+    such a contract, is not ready; if calls were lost that could have passed, it is `error`."""
+    failed = sum(fixture.head_passed is False for fixture in fixtures)
+    if not failed or any(fixture.head_passed for fixture in fixtures):
+        return []
+    found = f"No fixture passes on head: {failed:,} of {failed:,} measured ones fail"
+    lost = sum(fixture.head_passed is None and bool(fixture.errors) for fixture in fixtures)
+    if lost:
+        return [Reason("nothing_passes", f"{found}; {lost:,} could not be measured.", "error")]
+    return [Reason("nothing_passes", f"{found}.", "fail")]
+
+
+def tolerance_reasons(
+    tolerance: float | None, head: ArmResult, fixtures: Sequence[FixtureResult]
+) -> list[Reason]:
+    """PCSL's tau: the share of fixtures that must pass after aggregation."""
+    if tolerance is None or not fixtures:
+        return []
+    best = head.fixtures_passed + len(fixtures) - head.fixtures
+    counts = f"{head.fixtures_passed} of {len(fixtures)} fixtures pass"
+    if best / len(fixtures) < tolerance:
+        return [Reason("tolerance", f"{counts}, the contract asks for {tolerance:.0%}.", "fail")]
+    if head.fixtures_passed / len(fixtures) < tolerance:
+        text = f"{counts}, {len(fixtures) - head.fixtures} could not be measured"
+        return [Reason("error", f"{text}; the contract asks for {tolerance:.0%}.", "error")]
+    return []
+
+
+def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
+    """What `must_pass` calls for. What failed in some samples only, and may be chance, is named and
+    holds up nothing."""
+    reasons = []
+    for found, verdict, text in _MUST_PASS:
+        units = [_unit(result) for result in results if result.found == found]
+        if units:
+            reasons.append(Reason("must_pass", f"{text}: {_some(units)}.", verdict))
+    return reasons
+
+
+_MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
+    ("broke", "fail", "Must pass and fails"),
+    ("unknown", "error", "Must pass, and samples that could decide it are missing"),
+    ("open", "pass", "Must pass and failed in some samples, which can be chance"),
+)
+
+
+def broken_for_sure(fixtures: Sequence[FixtureResult]) -> str:
+    """The fixtures that passed every sample on base and none on head; empty if there are none."""
+    broken = [
+        _change(fixture.id, fixture.base, fixture.head)
+        for fixture in fixtures
+        if fixture.head and has_broken(fixture)
+    ]
+    return _some(broken)
+
+
+def has_broken(fixture: FixtureResult) -> bool:
+    """Whether it passed every sample on base and none on head: no report may call that nothing."""
+    base, head = fixture.base, fixture.head
+    if base is None or head is None:
+        return False
+    return 0 < base.samples == base.passed and 0 == head.passed < head.samples
+
+
+def _unit(result: MustPassResult) -> str:
+    check = f", check `{result.check}`" if result.check else ""
+    p = "" if result.p_value is None or result.found != "open" else f", p = {result.p_value:.2g}"
+    return f"{_change(result.fixture, result.base, result.head)}{check}{p}"
+
+
+def _change(fixture: str, base: Tally | None, head: Tally) -> str:
+    before = f"{base} → " if base and base.samples else ""
+    return f"`{fixture}` ({before}{head})"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return "; ".join(names[:MOST_NAMES]) + more

@@ -1,0 +1,85 @@
+"""Checks that gated in an earlier run and only warn now: a later change does not hide that what
+they find no longer counts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.load import all_checks
+from gatekeeper.contract.objectives import DEFAULT_WINDOW
+from gatekeeper.history.record import Record
+from gatekeeper.stats.objective import parse_window
+
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GatingChecks:
+    """The names of the checks of severity `error` in one run on the default branch."""
+
+    time: datetime
+    sha: str
+    names: tuple[str, ...]
+
+
+GatingHistory = Mapping[str, Sequence[GatingChecks]]
+"""By contract, in the order of the runs."""
+
+
+def gating_history(records: Iterable[Record]) -> GatingHistory:
+    """What gated in each run. Records that were written before severities were kept say nothing of
+    them."""
+    found: dict[str, tuple[GatingChecks, ...]] = {}
+    for record in records:
+        if record.error_checks is not None:
+            run = GatingChecks(record.time, record.sha, record.error_checks)
+            found[record.contract] = (*found.get(record.contract, ()), run)
+    return found
+
+
+def error_checks(contract: Contract) -> tuple[str, ...]:
+    """The names of the checks that gate, those of fixtures included."""
+    return tuple(sorted({spec.name for spec in all_checks(contract) if spec.severity == "error"}))
+
+
+def lowered_check_warnings(
+    contract: Contract,
+    base: Contract | None,
+    history: GatingHistory,
+    now: datetime,
+) -> tuple[str, ...]:
+    """A sentence for the checks whose severity was lowered within the longest window of the
+    contract's objectives. What the pull request itself lowers is named as a weakening."""
+    window = _longest_window(base or contract)
+    start = now - parse_window(window)
+    warns = _only_warn(contract)
+    if base is not None:
+        warns &= _only_warn(base)
+    gated: dict[str, GatingChecks] = {}
+    for run in history.get(contract.name, ()):
+        if start < run.time <= now:
+            gated |= dict.fromkeys(warns.intersection(run.names), run)
+    if not gated:
+        return ()
+    last = max(gated.values(), key=lambda run: run.time)
+    names = sorted(gated)
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES]) + more
+    noun, it = ("check", "it") if len(names) == 1 else ("checks", "one of them")
+    return (
+        f"The severity of the {noun} {shown} was lowered from error to warn within the last "
+        f"{window}. The last run in which {it} gated is of {last.time.astimezone(UTC):%Y-%m-%d} "
+        f"({last.sha[:10]}); failures since then are not in the success rate",
+    )
+
+
+def _only_warn(contract: Contract) -> set[str]:
+    return {spec.name for spec in all_checks(contract)} - set(error_checks(contract))
+
+
+def _longest_window(contract: Contract) -> str:
+    windows = [objective.window for objective in contract.slo] or [DEFAULT_WINDOW]
+    return max(windows, key=parse_window)

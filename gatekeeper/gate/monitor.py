@@ -1,0 +1,203 @@
+"""Judges samples as they arrive and knows when a contract's answer is sure.
+
+The runner hands samples over in plan order, never in completion order: slow outputs fail
+more often, so evidence taken as it completes would lean towards what is quick.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from gatekeeper.checks.evaluate import Judge
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.trial import JudgedBy, Outcome, Sample, Trial
+from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.must_pass import must_pass_units
+from gatekeeper.gate.objectives import in_doubt, slo_results
+from gatekeeper.gate.plan import Job, Judging, levels
+from gatekeeper.gate.progress import Standing, standing
+from gatekeeper.gate.result import SloResult, Stopped
+from gatekeeper.sampling.repair import repair
+from gatekeeper.sampling.stored_text import stored_outcome
+from gatekeeper.stats.sequential import looks
+
+OBJECTIVE_ERROR = 0.05
+"""The chance that any objective of a contract is called wrongly, all looks together."""
+
+
+def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
+    """The sample after the contract's repairs, with what each of its checks says.
+
+    The whole answer is judged; what is returned holds no more of it than is stored.
+    """
+    if sample.completion is None:
+        return stored_outcome(Outcome(sample))
+    output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
+    repaired = replace(sample, output=output, repairs=repairs)
+    return stored_outcome(Outcome(repaired, judge.judge(repaired)))
+
+
+class JudgingWatch:
+    """One judging's outcomes so far, and what is left to find out.
+
+    The arms are compared at the level that the contract has when every other comparison of the
+    run must be rejected before it: Holm's strictest. The objectives are looked at where rounds
+    end, each time with a part of their own error rate.
+    """
+
+    def __init__(self, judging: Judging, level: float | None) -> None:
+        self.judging = judging
+        self.outcomes: list[Outcome] = []
+        self.comparison = None if level is None else Comparison(judging, level)
+        self.slo: tuple[SloResult, ...] | None = None
+        self.rounds = 0
+        """How many rounds are complete: one more sample of every fixture on every arm."""
+        self._gap = False
+        self._left = Counter(trial.repetition for trial in judging.trials)
+        sampling = judging.contract.sampling
+        self._adaptive = sampling.mode == "adaptive"
+        # What is tested once, when everything is drawn.
+        self._whole = bool(must_pass_units(judging.contract)) or (
+            bool(judging.contract.gate.limits) and level is not None
+        )
+        self.level = level
+        self._shares = {
+            look.rounds: look.own for look in looks(sampling.samples, early=self._adaptive)
+        }
+
+    @property
+    def drawn(self) -> bool:
+        """Whether every planned trial has its sample."""
+        return len(self.outcomes) >= len(self.judging.trials)
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """Why sampling ended; None while it has not, or where something else ended it."""
+        early = self.comparison is not None and self.comparison.test.early
+        if self.comparison and early and self.comparison.stopped:
+            return self.comparison.stopped
+        return "exhausted" if self.drawn or (self.settled and not early) else None
+
+    @property
+    def regressed(self) -> bool:
+        return self.comparison is not None and self.comparison.stopped == "regressed"
+
+    @property
+    def settled(self) -> bool:
+        """Whether no sample still to come is needed."""
+        if self.drawn or self.regressed:
+            return True
+        contract = self.judging.contract
+        if not self._adaptive or contract.gate.tolerance is not None or self._whole:
+            return False
+        if self.comparison is None:
+            return bool(self.slo) and all(result.met is not None for result in self.slo or ())
+        if self.comparison.stopped is None:
+            return False
+        # An objective that looks met may stay open; one in doubt is worth more samples.
+        return not contract.slo or (
+            self.slo is not None and not any(in_doubt(result) for result in self.slo)
+        )
+
+    def judge(self, sample: Sample) -> Outcome:
+        """What the contract says of a sample; it is not taken for evidence yet."""
+        return judged(sample, self.judging.contract, self.judging.judge)
+
+    def take(self, outcome: Outcome) -> None:
+        """Weigh the next sample in plan order, which is judged already."""
+        sample = outcome.sample
+        # What an interrupted run has beyond a gap came early, not next: it is told, not weighed.
+        self._gap = self._gap or self.judging.trials[len(self.outcomes)] is not sample.trial
+        self.outcomes.append(outcome)
+        if self._gap:
+            return
+        if self.comparison:
+            self.comparison.add(outcome)
+        self._left[sample.trial.repetition] -= 1
+        if self._left[sample.trial.repetition] == 0:
+            self.rounds = sample.trial.repetition + 1
+            self._look_at_objectives()
+
+    def _look_at_objectives(self) -> None:
+        share = self._shares.get(self.rounds)
+        if share is None:
+            return
+        head = [o for o in self.outcomes if o.sample.trial.arm == "head"]
+        planned = self.judging.planned_on_head(self.rounds)
+        results = slo_results(
+            self.judging.contract,
+            head,
+            planned,
+            1 - OBJECTIVE_ERROR * share,
+            self.judging.counts_with,
+            clustered=self.judging.clustered,
+        )
+        decided = {r.objective: r for r in self.slo or () if r.met is not None}
+        self.slo = tuple(decided.get(r.objective, r) for r in results)
+
+
+class Progress(Protocol):
+    """Who shows a person how far the run is."""
+
+    def started(self, total: int, standings: Callable[[], Sequence[Standing]] = tuple) -> None:
+        """`total` calls will be made at most; `standings` says at any time how far each
+        contract is."""
+        ...
+
+    def advanced(self, *, cost_usd: float | None, failed: bool) -> None:
+        """One call is done; a `cost_usd` of None is not known."""
+        ...
+
+
+class Watches:
+    """The watch of a whole run: a JudgingWatch for each judging of each contract."""
+
+    def __init__(self, jobs: Sequence[Job], progress: Progress | None = None) -> None:
+        strictest = levels(jobs)
+        self._progress = progress
+        self._watches: Mapping[str, Mapping[JudgedBy, JudgingWatch]] = {
+            job.contract.name: {
+                # Holm's first step is the strictest: who is rejected there is rejected for sure.
+                judging.by: JudgingWatch(judging, strictest.get((job.contract.name, judging.by)))
+                for judging in job.judgings
+            }
+            for job in jobs
+        }
+
+    def of(self, job: Job) -> tuple[JudgingWatch, ...]:
+        """The watches of a job, head's first."""
+        return tuple(self._watches[job.contract.name].values())
+
+    def standings(self) -> tuple[Standing, ...]:
+        """How far each contract is; nothing is evaluated anew, so one may ask often."""
+        return tuple(standing(name, by.values()) for name, by in self._watches.items())
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Every outcome of every judging."""
+        each = (watch for watches in self._watches.values() for watch in watches.values())
+        return tuple(outcome for watch in each for outcome in watch.outcomes)
+
+    def wants(self, trial: Trial) -> bool:
+        """Whether who asked for the trial still needs it: one regression is enough for all."""
+        judges = self._watches[trial.contract]
+        return not (judges[trial.judged_by].settled or any(w.regressed for w in judges.values()))
+
+    def judge(self, sample: Sample) -> Outcome:
+        """What who asked for the sample says of it."""
+        return self._of_trial(sample.trial).judge(sample)
+
+    def _of_trial(self, trial: Trial) -> JudgingWatch:
+        return self._watches[trial.contract][trial.judged_by]
+
+    def add(self, outcome: Outcome) -> None:
+        """Hand the judged sample to who asked for it."""
+        sample = outcome.sample
+        self._of_trial(sample.trial).take(outcome)
+        if self._progress and not sample.shared:
+            answer = sample.completion
+            cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd
+            self._progress.advanced(cost_usd=cost, failed=answer is None)

@@ -1,0 +1,321 @@
+"""Service-level objectives against the head arm's outcomes. Pure.
+
+An objective is met or missed only when its interval says so, and only when the samples
+that were not measured could not have said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gatekeeper.contract.definition import CheckSpec, Contract
+from gatekeeper.contract.events import flag_of, is_good
+from gatekeeper.contract.objectives import Objective, measure_of
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
+from gatekeeper.gate.outcomes import latencies, quantile
+from gatekeeper.gate.result import SloResult
+from gatekeeper.stats.e_process import bounded_mean_interval
+from gatekeeper.stats.gaffke import inputs_needed, proven_side
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals import (
+    clustered_mean_interval,
+    clustered_rate_interval,
+    quantile_bounds,
+    rate_interval,
+)
+from gatekeeper.stats.objective import decide
+
+
+def slo_results(
+    contract: Contract,
+    head: Sequence[Outcome],
+    planned: Mapping[str, int],
+    confidence: float = 0.95,
+    counts_with: Mapping[str, str] | None = None,
+    *,
+    clustered: bool = False,
+) -> tuple[SloResult, ...]:
+    """Each objective that the contract sets, in its order.
+
+    `head` holds the head arm's outcomes, those of failed calls included; `planned` how many
+    each input should have, by fixture: what is missing could have been anything. `confidence`
+    is that with which all decisions hold together: the objectives share the rest in equal parts
+    (Bonferroni), and who looks several times must ask for more.
+    `counts_with` maps a fixture to the one that stands for its unit, its input or its cluster;
+    `clustered` says that units may be clusters of several inputs.
+    """
+    if not contract.slo:
+        return ()
+    each = 1 - (1 - confidence) / len(contract.slo)
+    results = []
+    for objective in contract.slo:
+        about = _fixtures(contract, objective)
+        drawn = _Drawn(
+            [o for o in head if o.sample.trial.fixture in about],
+            {fixture: count for fixture, count in planned.items() if fixture in about},
+            counts_with or {},
+            each,
+            clustered,
+        )
+        found = replace(_result(objective, drawn), default=objective.default, clustered=clustered)
+        results.append(found)
+    return tuple(results)
+
+
+def undecided(results: Sequence[SloResult]) -> tuple[SloResult, ...]:
+    """The same, left open: seen at a moment that the samples themselves chose."""
+    return tuple(replace(result, met=None, unmeasured=False) for result in results)
+
+
+def in_doubt(result: SloResult) -> bool:
+    """Whether more samples are worth their price: it is open, and does not look met."""
+    return result.unmeasured or standing(result) == "unlikely"
+
+
+def standing(result: SloResult) -> str:
+    """`met`, `missed`, or while it is open which side the observation is on:
+    `likely`, `unlikely`; `unknown` where nothing was observed."""
+    if result.met is not None:
+        return "met" if result.met else "missed"
+    if result.observed is None:
+        return "unknown"
+    higher = measure_of(result.objective).better == "higher"
+    good = result.observed >= result.target if higher else result.observed <= result.target
+    return "likely" if good else "unlikely"
+
+
+def concerned(
+    contract: Contract, objective: Objective, outcomes: Sequence[Outcome]
+) -> list[Outcome]:
+    """The outcomes that the objective is about: those of its category, and of its check."""
+    about = _fixtures(contract, objective)
+    return [o for o in outcomes if o.sample.trial.fixture in about]
+
+
+def count_units(contract: Contract, objective: Objective, counts_with: Mapping[str, str]) -> int:
+    """How many units the objective is about: different inputs, or clusters of them."""
+    about = _fixtures(contract, objective)
+    return len({counts_with.get(fixture, fixture) for fixture in about})
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What was drawn of the fixtures that an objective is about, and how sure its decision must
+    be. `planned` is by fixture."""
+
+    outcomes: Sequence[Outcome]
+    planned: Mapping[str, int]
+    counts_with: Mapping[str, str]
+    confidence: float
+    clustered: bool = False
+
+    def inputs(self, amount: Callable[[Outcome], float | None]) -> list[tuple[float, int, int]]:
+        """The sum of the known amounts of each unit, how many there are, and how many there
+        should be. Drawing an input again says nothing new about the others, and neither does a
+        related one."""
+        total: dict[str, float] = defaultdict(float)
+        known: Counter[str] = Counter()
+        wanted: Counter[str] = Counter()
+        for fixture, count in self.planned.items():
+            wanted[self.counts_with.get(fixture, fixture)] += count
+        for outcome in self.outcomes:
+            value = amount(outcome)
+            if value is not None:
+                fixture = outcome.sample.trial.fixture
+                key = self.counts_with.get(fixture, fixture)
+                total[key] += value
+                known[key] += 1
+        return [(total[key], known[key], max(wanted[key], known[key])) for key in wanted]
+
+
+def _fixtures(contract: Contract, objective: Objective) -> set[str]:
+    """The fixtures that the objective is about."""
+    return {
+        fixture.id
+        for fixture in contract.fixtures
+        if objective.category in (None, fixture.category)
+        and _is_asked(objective, (*contract.checks, *fixture.checks))
+    }
+
+
+def _is_asked(objective: Objective, checks: Sequence[CheckSpec]) -> bool:
+    """Whether a fixture's checks can say anything of the objective."""
+    if objective.measure.unit == "score":
+        return any(spec.shape.scores for spec in checks)
+    return objective.check is None or any(spec.name == objective.check for spec in checks)
+
+
+def _result(objective: Objective, drawn: _Drawn) -> SloResult:
+    match objective.measure.unit:
+        case "share":
+            return _rate(objective, drawn)
+        case "ms":
+            return _latency(objective, drawn)
+        case "score":
+            return _score(objective, drawn)
+        case "usd":
+            return _mean(objective, drawn, cost_of, most_cost(drawn.outcomes))
+        case "tokens":
+            return _mean(objective, drawn, tokens_of, most_tokens(drawn.outcomes))
+
+
+def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
+    """Shown with Wilson's interval over the samples, or over clusters if there are some; decided
+    by Gaffke's over units."""
+    inputs = drawn.inputs(flag_of(objective))
+    hits, samples, wanted, most = _counts(inputs)
+    shown = rate_interval(sum(hits), sum(samples))
+    if drawn.clustered:
+        shown = clustered_rate_interval(hits, samples)
+
+    def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
+        n = sum(samples)
+        observed = sum(hits) / n if n else None
+        met = _side(objective.target, objective.measure.better, hits, samples, drawn)
+        met = _agreeing(met, observed, objective)
+        return SloResult(objective.name, objective.target, observed, shown, met)
+
+    measured = result(hits, samples)
+    if list(samples) != list(wanted):
+        measured = _agreed(measured, result(hits, wanted), result(most, wanted))
+    return _with_inputs(measured, sum(n > 0 for n in samples), objective, drawn)
+
+
+def _side(
+    target: float,
+    better: Literal["higher", "lower"],
+    hits: Sequence[int],
+    samples: Sequence[int],
+    drawn: _Drawn,
+) -> bool | None:
+    """Whether the share of hits is on the better side of the target, by Gaffke's interval over
+    inputs: each counts alike, however many samples it has."""
+    shares = [k / n for k, n in zip(hits, samples, strict=True) if n]
+    side = proven_side(shares, target, drawn.confidence)
+    return None if side is None else (side == "above") == (better == "higher")
+
+
+def _with_inputs(found: SloResult, inputs: int, objective: Objective, drawn: _Drawn) -> SloResult:
+    needed = inputs_to_prove(objective, drawn.confidence)
+    return replace(found, inputs=inputs, inputs_needed=needed)
+
+
+def inputs_to_prove(objective: Objective, confidence: float) -> int | None:
+    """How many distinct inputs it takes to prove the objective met if every sample is good. None
+    for a mean, where that depends on the amounts, and for a target that nothing proves."""
+    share = objective.good_share
+    return None if share is None else inputs_needed(float(share), confidence)
+
+
+def _counts(
+    inputs: Sequence[tuple[float, int, int]],
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """By input: the hits, the samples, those that there should be, and the most hits there can."""
+    hits, samples = [int(total) for total, _, _ in inputs], [known for _, known, _ in inputs]
+    wanted = [planned for _, _, planned in inputs]
+    most = [k + w - n for k, w, n in zip(hits, wanted, samples, strict=True)]
+    return hits, samples, wanted, most
+
+
+def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
+    """Shown with the order statistics of the calls; decided by the share of them that are quick
+    enough, over inputs: an input with a long answer is slow whenever it is drawn."""
+    known = latencies(drawn.outcomes)
+    target, q = objective.target, objective.measure.quantile or 0.95
+    # Nothing was lost with an answer whose latency is not known.
+    untimed = Counter(
+        o.sample.trial.fixture
+        for o in drawn.outcomes
+        if o.sample.completion and o.sample.completion.latency_ms is None
+    )
+    planned = {fixture: count - untimed[fixture] for fixture, count in drawn.planned.items()}
+    inputs = replace(drawn, planned=planned).inputs(lambda o: is_good(objective, o))
+    hits, samples, wanted, most = _counts(inputs)
+
+    def result(values: list[float], hits: Sequence[int], samples: Sequence[int]) -> SloResult:
+        low, high = quantile_bounds(values, q, drawn.confidence)
+        interval = None if low is None or high is None else ConfidenceInterval(low, high)
+        observed = quantile(values, q)
+        met = _side(q, "higher", hits, samples, drawn)
+        return SloResult(objective.name, target, observed, interval, met)
+
+    # Only its place in the order counts: a lost call was slower than all others, or faster.
+    lost, slowest = sum(wanted) - sum(samples), 2 * max([*known, target])
+    measured = result(known, hits, samples)
+    if lost:
+        measured = _agreed(
+            measured,
+            result([*known, *[slowest] * lost], hits, wanted),
+            result([*known, *[0.0] * lost], most, wanted),
+        )
+    return _with_inputs(measured, sum(n > 0 for n in samples), objective, drawn)
+
+
+def _score(objective: Objective, drawn: _Drawn) -> SloResult:
+    """The mean over inputs. Scores lie from 0 to 1, and so would those that could not be had."""
+    inputs = drawn.inputs(lambda outcome: outcome.score)
+
+    def result(filled: float | None) -> SloResult:
+        rows = inputs
+        if filled is not None:
+            rows = [(t + filled * (wanted - known), wanted, wanted) for t, known, wanted in inputs]
+        means = [min(1.0, total / known) for total, known, _ in rows if known]
+        observed = math.fsum(means) / len(means) if means else None
+        interval = bounded_mean_interval(means, drawn.confidence)
+        met = _decide(objective, observed, interval)
+        return SloResult(objective.name, objective.target, observed, interval, met)
+
+    found = _agreed(result(None), result(0.0), result(1.0))
+    return _with_inputs(found, sum(known > 0 for _, known, _ in inputs), objective, drawn)
+
+
+def _mean(
+    objective: Objective,
+    drawn: _Drawn,
+    amount: Callable[[Outcome], float | None],
+    most: float | None,
+) -> SloResult:
+    """The mean over calls, decided by that over inputs; `most` is what a call could take."""
+    answered = sum(o.sample.completion is not None for o in drawn.outcomes)
+    rows = [(total, known) for total, known, _ in drawn.inputs(amount) if known]
+    # A mean over the calls whose price happens to be known would be a mean of something else.
+    if sum(known for _, known in rows) < answered:
+        rows = []
+    totals, samples = [total for total, _ in rows], [known for _, known in rows]
+    n = sum(samples)
+    observed = math.fsum(totals) / n if n else None
+    interval = clustered_mean_interval(totals, samples, drawn.confidence, most)
+    met = _decide(objective, observed, interval)
+    found = SloResult(objective.name, objective.target, observed, interval, met)
+    return _with_inputs(found, len(rows), objective, drawn)
+
+
+def _decide(
+    objective: Objective, observed: float | None, interval: ConfidenceInterval | None
+) -> bool | None:
+    if observed is None or interval is None:
+        return None
+    better, target = objective.measure.better, objective.target
+    met = decide(observed, interval.low, interval.high, target, better)
+    return _agreeing(met, observed, objective)
+
+
+def _agreeing(met: bool | None, observed: float | None, objective: Objective) -> bool | None:
+    """Inputs count alike in what decides, and samples in what was observed: where the two
+    disagree about the target, it is open."""
+    seen = decide(observed, observed, observed, objective.target, objective.measure.better)
+    return met if met == seen else None
+
+
+def _agreed(measured: SloResult, one: SloResult, other: SloResult) -> SloResult:
+    """What was measured, unless the unmeasured samples could have changed what it calls for:
+    had all of them gone the `one` way, or the `other`."""
+    calls_for = {"met": 0, "likely": 0, "unlikely": 1, "missed": 2, "unknown": 3}
+    if calls_for[standing(one)] != calls_for[standing(other)]:
+        return replace(measured, met=None, unmeasured=True)
+    return replace(measured, met=one.met if one.met == other.met else None)

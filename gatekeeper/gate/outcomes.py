@@ -1,0 +1,256 @@
+"""Judged outcomes -> what is known of each fixture and each arm. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from gatekeeper.contract.definition import Aggregate, Contract, Fixture, Target
+from gatekeeper.contract.digests import digest, prompt_meaning, request_digest
+from gatekeeper.contract.trial import Arm, Outcome, Trial
+from gatekeeper.gate.alternative_methods import cost_interval, latency_interval, rate_intervals
+from gatekeeper.gate.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.sampling.stored_text import shorten
+from gatekeeper.stats.fisher import fisher_exact
+from gatekeeper.stats.intervals import rate_interval
+from gatekeeper.stats.multiple import benjamini_hochberg
+
+ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]
+Change = tuple[bool | None, bool | None]
+ARMS: tuple[Arm, Arm] = ("base", "head")
+MOST_IN_RESULT = 20_000
+"""Characters of an output in `result.json` and `fixtures.csv`; `samples.jsonl` has more."""
+
+
+def aggregate(rule: Aggregate, outcomes: Sequence[Outcome], planned: int) -> bool | None:
+    """Whether a fixture counts as passed on one arm; None while the samples leave it open.
+
+    `planned` is the number of samples that complete data would have had.
+    """
+    if rule == "first":
+        return next((o.passed for o in outcomes if o.sample.trial.repetition == 0), None)
+    passed = sum(o.passed is True for o in outcomes)
+    failed = sum(o.passed is False for o in outcomes)
+    # A fixture passes when it has `needed` passes among the planned samples.
+    needed = {"all": planned, "any": 1, "majority": planned // 2 + 1}[rule]
+    if passed >= needed:
+        return True
+    return False if failed > planned - needed else None
+
+
+def by_fixture(outcomes: Sequence[Outcome]) -> ByFixture:
+    """Outcomes grouped by fixture and arm, in the order given."""
+    groups: dict[tuple[str, Arm], list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        groups[trial.fixture, trial.arm].append(outcome)
+    return groups
+
+
+def duplicates(trials: Iterable[Trial]) -> dict[str, str]:
+    """Fixtures whose input is, on every arm, that of an earlier one, to that one.
+
+    On every arm: a head prompt that forgets its variable makes all its inputs the same, and
+    must not turn a hundred broken fixtures into one.
+    """
+    inputs: dict[str, list[str]] = defaultdict(list)
+    for trial in trials:
+        if trial.repetition == 0:
+            digest = request_digest(trial.request.messages, trial.request.params)
+            inputs[trial.fixture].append(f"{trial.arm}:{digest}")
+    first: dict[tuple[str, ...], str] = {}
+    found: dict[str, str] = {}
+    for fixture, digests in inputs.items():
+        original = first.setdefault(tuple(sorted(digests)), fixture)
+        if original != fixture:
+            found[fixture] = original
+    return found
+
+
+def fixture_results(
+    contract: Contract,
+    groups: ByFixture,
+    same_input: Mapping[str, str],
+    planned: int,
+    *,
+    paired: bool,
+    copies: bool = False,
+) -> list[FixtureResult]:
+    """One result a fixture of the contract, in its order, measured or not.
+
+    With several samples a fixture and arm, each has a p-value of its own: Fisher's exact
+    test that it got worse, adjusted over the fixtures by Benjamini-Hochberg. It names the
+    broken ones and decides nothing. Where the samples are `copies`, drawn at temperature 0,
+    there is none. `planned` is how many samples complete data would have had.
+    """
+    results = [
+        fixture_result(
+            contract, fixture, groups, same_input.get(fixture.id), planned, paired=paired
+        )
+        for fixture in contract.fixtures
+    ]
+    if copies:
+        return results
+    tested = [r for r in results if r.base and r.head and r.base.samples + r.head.samples > 2]
+    exact = [
+        fisher_exact(r.base.passed, r.base.samples, r.head.passed, r.head.samples)
+        for r in tested
+        if r.base and r.head
+    ]
+    if not exact:
+        return results
+    adjusted = benjamini_hochberg(exact).p_values
+    p_values = dict(zip((r.id for r in tested), adjusted, strict=True))
+    return [replace(r, p_value=p_values.get(r.id)) for r in results]
+
+
+def fixture_result(
+    contract: Contract,
+    fixture: Fixture,
+    groups: ByFixture,
+    duplicate_of: str | None,
+    planned: int,
+    *,
+    paired: bool,
+) -> FixtureResult:
+    """What the samples so far say of one fixture."""
+    base = groups.get((fixture.id, "base"), ())
+    head = groups.get((fixture.id, "head"), ())
+    rule = contract.sampling.aggregate
+    before = aggregate(rule, base, planned) if paired else None
+    after = aggregate(rule, head, planned)
+    return FixtureResult(
+        id=fixture.id,
+        category=fixture.category,
+        base=_tally(base),
+        head=_tally(head),
+        base_passed=before,
+        head_passed=after,
+        change=_change(before, after),
+        failures=_failures([*head, *base], "error"),
+        warnings=_failures([*head, *base], "warn"),
+        errors=_errors([*head, *base]),
+        base_output=_first_output(base),
+        head_output=_first_output(head),
+        duplicate_of=duplicate_of,
+        input=_variables(fixture) if after is False else None,
+        wanted=_as_text(fixture.expected) if after is False else None,
+        cluster=fixture.cluster,
+    )
+
+
+def arm_result(
+    target: Target,
+    arm: Arm,
+    outcomes: Sequence[Outcome],
+    fixtures: Sequence[FixtureResult],
+    clusters: Mapping[str, str] | None = None,
+) -> ArmResult:
+    """One arm's counts, rate with interval, latency and cost. Unmeasured samples count nowhere.
+
+    `clusters` maps a fixture to the one that stands for its cluster; the rate's interval is then
+    over clusters. None means that there is none.
+    """
+    mine = [o for o in outcomes if o.sample.trial.arm == arm]
+    verdicts = [o.passed for o in mine if o.passed is not None]
+    passed = sum(verdicts)
+    settled = [f.base_passed if arm == "base" else f.head_passed for f in fixtures]
+    costs = _known(o.sample.completion.cost_usd for o in mine if o.sample.completion)
+    intervals = rate_intervals(mine, clusters or {})
+    by_unit = intervals.get("clustered")
+    return ArmResult(
+        model=target.model,
+        prompt_path=target.prompt.path,
+        prompt_text=target.prompt.text,
+        passed=passed,
+        samples=len(verdicts),
+        failed_calls=sum(o.sample.completion is None for o in mine),
+        fixtures_passed=sum(s is True for s in settled),
+        fixtures=sum(s is not None for s in settled),
+        success_rate=passed / len(verdicts) if verdicts else None,
+        interval=rate_interval(passed, len(verdicts)) if clusters is None else by_unit,
+        latency_p95_ms=quantile(latencies(mine), 0.95),
+        cost_per_call_usd=math.fsum(costs) / len(costs) if costs else None,
+        intervals=intervals,
+        latency_interval=latency_interval(latencies(mine)),
+        cost_interval=cost_interval(costs),
+        prompt_digest=digest(prompt_meaning(target.prompt)),
+    )
+
+
+def latencies(outcomes: Sequence[Outcome]) -> list[float]:
+    """The known latencies in milliseconds. A shared sample is one call, counted on its own arm."""
+    return _known(o.sample.completion.latency_ms for o in outcomes if o.sample.completion)
+
+
+def quantile(values: Sequence[float], q: float) -> float | None:
+    """The smallest value with at least a share q of the values at or below it.
+
+    Inverse of the empirical distribution function (Hyndman and Fan 1996, definition 1).
+    """
+    if not values:
+        return None
+    return sorted(values)[max(0, math.ceil(q * len(values)) - 1)]
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _tally(outcomes: Sequence[Outcome]) -> Tally | None:
+    measured = [o.passed for o in outcomes if o.passed is not None]
+    return Tally(sum(measured), len(measured)) if measured else None
+
+
+def _change(before: bool | None, after: bool | None) -> FixtureChange | None:
+    if before is None or after is None:
+        return None
+    if before == after:
+        return "same"
+    return "broke" if before else "fixed"
+
+
+def _failures(outcomes: Sequence[Outcome], severity: str) -> tuple[FixtureFailure, ...]:
+    found: list[FixtureFailure] = []
+    for outcome in outcomes:
+        failed = [j for j in outcome.judgements if j.passed is False and j.severity == severity]
+        # Cut once for all checks that speak of it.
+        output = shorten(outcome.sample.output, MOST_IN_RESULT) if failed else ""
+        arm = outcome.sample.trial.arm
+        found += [FixtureFailure(arm, j.check, j.message, output) for j in failed]
+    return tuple(found)
+
+
+def _first_output(outcomes: Sequence[Outcome]) -> str | None:
+    outputs = (o.sample.output for o in outcomes if o.sample.completion is not None)
+    first = next(outputs, None)
+    return None if first is None else shorten(first, MOST_IN_RESULT)
+
+
+def _variables(fixture: Fixture) -> str | None:
+    """The fixture's variables as text; the only one goes without its name."""
+    texts = {name: _as_text(value) for name, value in fixture.vars.items()}
+    known = {name: text for name, text in texts.items() if text is not None}
+    if len(known) == 1:
+        return next(iter(known.values()))
+    lines = "\n".join(f"{name}: {text}" for name, text in known.items())
+    return shorten(lines, MOST_IN_RESULT) if lines else None
+
+
+def _as_text(value: object) -> str | None:
+    """A value of a fixture as people read it; None if there is none."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return shorten(value, MOST_IN_RESULT)
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), MOST_IN_RESULT)
+
+
+def _errors(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Why samples could not be measured: calls that failed, checks that could not be applied."""
+    calls = [o.sample.error for o in outcomes if o.sample.error is not None]
+    checks = [f"{j.check}: {j.message}" for o in outcomes for j in o.judgements if j.passed is None]
+    return tuple(dict.fromkeys([*calls, *checks]))

@@ -1,0 +1,366 @@
+"""One contract's work in a run: who judges, which trials that takes, and what they then show.
+
+Head's contract always judges. The base contract judges too, whole and by its own rules:
+
+- both arms as they would run, if head's contract judges differently and the prompt changed or
+  the contract was weakened;
+- head's prompt file with the base contract's own model, parameters and mode, if head's contract
+  sets others and the prompt changed. Otherwise a stronger model could hide a worse prompt.
+
+So whatever a pull request does to the contract, the prompt must also satisfy the one it found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import NamedTuple
+
+from gatekeeper.checks.evaluate import Judge, prepare
+from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.change import AffectedBy
+from gatekeeper.contract.clusters import clusters_of, count_as_one, members_of
+from gatekeeper.contract.definition import Contract, Fixture, Target
+from gatekeeper.contract.digests import canonical, contract_digest, params_meaning, target_digest
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.renaming import find_renaming
+from gatekeeper.contract.trial import JudgedBy, Trial
+from gatekeeper.contract.weakening import loosenings, setting_changes
+from gatekeeper.errors import ContractError, Problem
+from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.outcomes import duplicates
+from gatekeeper.sampling.trial_order import in_order
+from gatekeeper.sampling.trials import as_sent, plan_trials
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One contract judging what the arms answer to its own fixtures.
+
+    `by` says whose contract it is. `base` is None where there is nothing to compare with:
+    then head alone is judged. `unpaired` fixtures have no base arm and are not compared.
+    `unanswerable` ones have no head arm; what head would have answered to them is unknown, so
+    it may speak for head or against it. `same_input` maps a fixture to the earlier one whose
+    input it repeats, `counts_with` to the one that stands for its unit: its input, or its cluster.
+    `trusted` says that the rules are those of the base branch.
+    """
+
+    by: JudgedBy
+    contract: Contract
+    base: Target | None
+    head: Target
+    trials: tuple[Trial, ...]
+    unpaired: tuple[str, ...]
+    unanswerable: tuple[str, ...]
+    same_input: Mapping[str, str]
+    judge: Judge
+    trusted: bool = False
+    counts_with: Mapping[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        units = count_as_one(self.same_input, clusters_of(self.contract.fixtures))
+        object.__setattr__(self, "counts_with", units)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether related fixtures count as one, so that there are fewer units than inputs."""
+        return len(self.counts_with) > len(self.same_input)
+
+    @property
+    def unknown_on_head(self) -> tuple[str, ...]:
+        """The fixtures that base can answer and head cannot be asked."""
+        return tuple(f for f in self.unanswerable if f not in self.unpaired)
+
+    @property
+    def asks_the_same(self) -> bool:
+        """Whether both arms are sent the same requests for every fixture."""
+        if self.base is None or self.unpaired or self.unanswerable:
+            return False
+        settings = (canonical([t.model, params_meaning(t.params)]) for t in (self.base, self.head))
+        if len(set(settings)) > 1:
+            return False
+        first = [trial for trial in self.trials if trial.repetition == 0]
+        base = {t.fixture: t.request.messages for t in first if t.arm == "base"}
+        head = {t.fixture: t.request.messages for t in first if t.arm == "head"}
+        return base == head
+
+    def without_comparison(self) -> Judging:
+        """The same on head alone. Nothing is rendered again."""
+        trials = tuple(trial for trial in self.trials if trial.arm == "head")
+        return replace(self, base=None, trials=trials, unpaired=(), same_input=duplicates(trials))
+
+    def planned_on_head(self, rounds: int) -> Counter[str]:
+        """How many samples of each fixture the first rounds should bring on head. What head
+        cannot be asked counts: its outcome is unknown, and not left out."""
+        planned = Counter(
+            trial.fixture
+            for trial in self.trials
+            if trial.arm == "head" and trial.repetition < rounds
+        )
+        planned.update(dict.fromkeys(self.unanswerable, rounds))
+        return planned
+
+    def units(self) -> Mapping[str, Sequence[str]]:
+        """The fixtures of each unit that both arms can take, by the one that stands for it."""
+        apart = {*self.unpaired, *self.unanswerable}
+        compared = [f.id for f in self.contract.fixtures if f.id not in apart]
+        return members_of(self.counts_with, compared)
+
+    def inputs_of(self, fixtures: Sequence[str]) -> Sequence[Sequence[str]]:
+        """The fixtures by the input that they share."""
+        return tuple(members_of(self.same_input, fixtures).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A contract that runs. `base` is the contract at the base revision, None where it is new.
+
+    The order of the trials was drawn from `order_seed`. `base_problem` says why the base contract,
+    which should judge too, cannot.
+    """
+
+    contract: Contract
+    base: Contract | None
+    affected_by: tuple[AffectedBy, ...]
+    judgings: tuple[Judging, ...]
+    weakened: tuple[str, ...]
+    left_prompt: str | None
+    notices: tuple[str, ...]
+    left_as: str | None = None
+    base_problem: Problem | None = None
+    is_new: bool = False
+    lost_prompt: str | None = None
+    successors: tuple[str, ...] = ()
+    order_seed: str = ""
+
+    @property
+    def paired(self) -> bool:
+        """Whether the arms differ, so that both are sampled."""
+        return self.judgings[0].base is not None
+
+    @property
+    def leaves_requests(self) -> bool:
+        """Whether the prompt, the model and the parameters send what they sent at base, whatever
+        the change does to checks and fixtures."""
+        if self.base is None or self.left_prompt or self.successors or self.base_problem:
+            return False
+        return not any(judging.base for judging in self.judgings)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the same requests are judged in the same way as at base, by the same answers if
+        the model is a recording."""
+        base, head = self.base, self.contract
+        if base is None or not self.leaves_requests:
+            return False
+        recording = recording_path(head.target.model)
+        recorded = [c.dependencies.get(recording) for c in (base, head)] if recording else []
+        return len(set(recorded)) < 2 and not _judges_differently(base, head)
+
+    @property
+    def changes_template(self) -> bool:
+        """Whether the prompt's template differs from base's in more than comments and layout."""
+        from gatekeeper.contract.templates.structure import is_same_template
+
+        base, head = self.base, self.contract
+        if base is None:
+            return False
+        renaming = find_renaming(base.fixtures, head.fixtures)
+        return not is_same_template(base.target.prompt, head.target.prompt, renaming)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Those of all judgings, pair by pair and side by side: one that waited for the other's
+        last would have all calls made before it could say that the answer is sure."""
+        return tuple(trial for _, trial in sorted(self._placed(), key=itemgetter(0)))
+
+    def _placed(self) -> Iterator[tuple[tuple[int, int], Trial]]:
+        for judging in self.judgings:
+            fixtures: dict[int, dict[str, int]] = defaultdict(dict)
+            for trial in judging.trials:
+                places = fixtures[trial.repetition]
+                yield (trial.repetition, places.setdefault(trial.fixture, len(places))), trial
+
+    def in_order(self, order_seed: str) -> Job:
+        """The same job with its trials in the order that another seed draws."""
+        judgings = tuple(
+            replace(judging, trials=in_order(judging.trials, order_seed))
+            for judging in self.judgings
+        )
+        return replace(self, judgings=judgings, order_seed=order_seed)
+
+
+def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -> Job:
+    """Plan an affected contract that exists at head. The order of its trials is drawn from
+    `order_seed`, see sampling/trial_order.py.
+
+    Raises ContractError where head's prompt does not render or a check cannot be prepared:
+    before any model is called.
+    """
+    head, base = affected.head, affected.base
+    if head is None:
+        raise ValueError("affected.head: a removed contract has nothing to run")
+    arms = _arms(affected, head, base)
+    differs = base is not None and _judges_differently(base, head)
+    # The base contract is prepared first, so that nothing in head can use up what it needs.
+    others: tuple[Judging, ...] = ()
+    problem = None
+    if base is not None and not policy.allow.weakening:
+        try:
+            others = _judgings_of_base(base, head, arms, order_seed, differs=differs)
+        except ContractError as error:
+            problem = error.problems[0]
+    trusted = base is not None and (policy.allow.weakening or not differs)
+    lent = _by_id(base)
+    own = _judging("head", head, arms.head, arms.base, lent, order_seed=order_seed, trusted=trusted)
+    weakened = loosenings(base, head) if base else ()
+    if problem is None:
+        own, others = _what_compares(own, others, weakened=bool(weakened))
+    return Job(
+        contract=head,
+        base=base,
+        affected_by=affected.affected_by,
+        judgings=(own, *others),
+        weakened=weakened,
+        left_prompt=affected.left_prompt,
+        notices=_notices(base, head, others, problem),
+        left_as=affected.left_as,
+        base_problem=problem,
+        is_new=affected.is_new,
+        lost_prompt=affected.lost_prompt,
+        successors=affected.successors,
+        order_seed=order_seed,
+    )
+
+
+class _Arms(NamedTuple):
+    """What the arms send as they would run. `base` is None if there is nothing to compare with:
+    no version at base, or the same requests."""
+
+    head: Target
+    base: Target | None
+
+
+def _arms(affected: AffectedContract, head: Contract, base: Contract | None) -> _Arms:
+    target, before = as_sent(head), _base_target(affected, head, base)
+    if before is not None and target_digest(before) == target_digest(target):
+        before = None
+    return _Arms(target, before)
+
+
+def _judgings_of_base(
+    base: Contract, head: Contract, arms: _Arms, order_seed: str, *, differs: bool
+) -> tuple[Judging, ...]:
+    """The base contract's judgings of the change. Raises ContractError if it cannot judge."""
+    own, lent = replace(base, name=head.name), _by_id(head)
+    found = []
+    before = as_sent(own)
+    prompt_alone = as_sent(replace(own, target=base.target_for(head.target.prompt)))
+    unlike = {target_digest(target) for target in (before, arms.head)}
+    if target_digest(prompt_alone) not in unlike:
+        by: JudgedBy = "base_settings"
+        found.append(
+            _judging(by, own, prompt_alone, before, lent, order_seed=order_seed, trusted=True)
+        )
+    if differs and (arms.base is not None or loosenings(base, head)):
+        found.append(
+            _judging("base", own, arms.head, arms.base, lent, order_seed=order_seed, trusted=True)
+        )
+    return tuple(found)
+
+
+def _what_compares(
+    own: Judging, others: Sequence[Judging], *, weakened: bool
+) -> tuple[Judging, tuple[Judging, ...]]:
+    """Leave out comparisons of the same requests: they can find nothing, and would take alpha
+    from those that can.
+
+    Head's own stays if any of the base contract's compares something, because the prompt did
+    change: head may have removed the fixtures that show it.
+    """
+    kept = tuple(judging for judging in others if judging.base and not judging.asks_the_same)
+    alone = [j for j in others if j.by == "base" and j not in kept and weakened]
+    if own.asks_the_same and not kept:
+        own = own.without_comparison()
+    return own, (*kept, *(j.without_comparison() if j.base else j for j in alone))
+
+
+def _notices(
+    base: Contract | None, head: Contract, others: Sequence[Judging], problem: Problem | None
+) -> tuple[str, ...]:
+    notices = []
+    changes = setting_changes(base, head) if base else ()
+    if changes:
+        text = f"The contract changes how the model is called: {'; '.join(changes)}."
+        if any(judging.by == "base_settings" for judging in others):
+            text += " The new prompt is also judged with the base contract's own settings."
+        notices.append(text)
+    if problem is not None:
+        notices.append(f"The base contract cannot judge: {problem}")
+    return tuple(notices)
+
+
+def _base_target(
+    affected: AffectedContract, head: Contract, base: Contract | None
+) -> Target | None:
+    """What the base arm sends: by its own contract, or by head's where that is new."""
+    if base is not None:
+        return as_sent(base)
+    if affected.base_target is None:
+        return None
+    return as_sent(replace(head, target=affected.base_target))
+
+
+def _judges_differently(base: Contract, head: Contract) -> bool:
+    return contract_digest(replace(base, target=head.target)) != contract_digest(head)
+
+
+def levels(jobs: Sequence[Job]) -> dict[tuple[str, JudgedBy], float]:
+    """The strictest level that each comparison of a run is tested at, Holm's first, by contract
+    and by who judges.
+
+    There are two families, so that nothing a pull request writes can make the base's contracts
+    less sure of what they find: those contracts share alpha among themselves, and what head
+    changed or added shares it apart.
+    """
+    compared = [
+        (job.contract.name, judging) for job in jobs for judging in job.judgings if judging.base
+    ]
+    family = Counter(judging.trusted for _, judging in compared)
+    return {
+        (name, judging.by): comparison_alpha(judging.contract) / family[judging.trusted]
+        for name, judging in compared
+    }
+
+
+def _judging(
+    by: JudgedBy,
+    contract: Contract,
+    head: Target,
+    base: Target | None,
+    lent: Mapping[str, Fixture],
+    *,
+    order_seed: str,
+    trusted: bool,
+) -> Judging:
+    plan = plan_trials(contract, head, base, lent, by, order_seed)
+    return Judging(
+        by=by,
+        contract=contract,
+        base=base,
+        head=head,
+        trials=plan.trials,
+        unpaired=plan.unpaired,
+        unanswerable=plan.unanswerable,
+        same_input=duplicates(plan.trials),
+        judge=prepare(contract),
+        trusted=trusted,
+    )
+
+
+def _by_id(contract: Contract | None) -> dict[str, Fixture]:
+    fixtures: Sequence[Fixture] = contract.fixtures if contract else ()
+    return {fixture.id: fixture for fixture in fixtures}

@@ -1,0 +1,131 @@
+"""What a comparison could see before a single sample is drawn, from its number of inputs alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gatekeeper.contract.objectives import label_of
+from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.monitor import OBJECTIVE_ERROR
+from gatekeeper.gate.objectives import count_units, inputs_to_prove
+from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.resource_limits import fewest_inputs
+from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
+from gatekeeper.stats.sequential import looks
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """`inputs` distinct inputs, or clusters of them, are compared at `level`, which `together`
+    comparisons share: 1 is the contract alone. Shares in [0, 1].
+
+    `minimum_detectable_effect` is the smallest drop found with probability 0.8 where fixtures do
+    not flicker, which no number of samples betters; None where none is. `fixtures_needed` is how
+    many fixtures find one of `margin`; None where no number does.
+    """
+
+    name: str
+    inputs: int
+    level: float
+    margin: float
+    minimum_detectable_effect: float | None
+    fixtures_needed: int | None
+    together: int = 1
+    clustered_fixtures: int | None = None
+    """How many fixtures the clusters hold; None where related fixtures do not count as one."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to do about a contract that cannot see the drop it says is worth blocking."""
+        seen = self.minimum_detectable_effect
+        if seen is not None and seen <= self.margin:
+            return None
+        # Rounded up: what is advised must be enough.
+        percent = None if seen is None else math.ceil(round(seen * 100, 6))
+        shown = "no drop" if percent is None else f"a drop of {_points(percent)} at best"
+        advice = []
+        if self.fixtures_needed is not None:
+            advice.append(f"use {self.fixtures_needed:,} {self._noun}s")
+        if percent is not None and percent < 100:
+            advice.append(f"set gate.margin to {percent / 100:.2g}")
+        return (
+            f"{self.name}, {self.judged}: {self._units} can show {shown}, gate.margin "
+            f"is {_points(self.margin * 100)}; {', or '.join(advice) or f'add {self._noun}s'}"
+        )
+
+    @property
+    def _noun(self) -> str:
+        return "fixture" if self.clustered_fixtures is None else "cluster"
+
+    @property
+    def _units(self) -> str:
+        count = f"{self.inputs:,}"
+        if self.clustered_fixtures is None:
+            return f"{count} distinct fixture{'s' * (self.inputs != 1)}"
+        clusters = f"{count} cluster{'s' * (self.inputs != 1)}"
+        return f"{self.clustered_fixtures:,} fixtures in {clusters}"
+
+    @property
+    def judged(self) -> str:
+        """With how many others: the more there are, the less each can show."""
+        if self.together == 1:
+            return "judged alone"
+        others = self.together - 1
+        return f"judged together with {others:,} other{'s' * (others > 1)}"
+
+
+def foresee(judging: Judging, together: int = 1) -> Foresight:
+    """What the judging could see, were so many comparisons to share alpha."""
+    gate = judging.contract.gate
+    units = judging.units()
+    inputs = len(units)
+    level = comparison_alpha(judging.contract) / together
+    return Foresight(
+        name=judging.contract.name,
+        inputs=inputs,
+        level=level,
+        margin=gate.margin,
+        minimum_detectable_effect=minimum_detectable_effect(inputs, level),
+        fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
+        together=together,
+        clustered_fixtures=sum(map(len, units.values())) if judging.clustered else None,
+    )
+
+
+def objective_notes(judging: Judging) -> tuple[str, ...]:
+    """A sentence for each objective that the contract has too few inputs to prove, however often
+    they are drawn and even if all of their samples are good."""
+    contract = judging.contract
+    if not contract.slo:
+        return ()
+    sampling = contract.sampling
+    every = looks(sampling.samples, early=sampling.mode == "adaptive")
+    confidence = 1 - OBJECTIVE_ERROR * every[-1].own / len(contract.slo)
+    found = []
+    noun = "clusters" if judging.clustered else "distinct inputs"
+    for objective in contract.slo:
+        needed = inputs_to_prove(objective, confidence)
+        have = count_units(contract, objective, judging.counts_with)
+        if needed is not None and have < needed:
+            found.append(
+                f"the objective {label_of(objective.name)} needs {needed:,} {noun} to be "
+                f"proven met, and has {have:,}; with fewer it can be missed, or stay open"
+            )
+    return tuple(found)
+
+
+def limit_notes(judging: Judging) -> tuple[str, ...]:
+    """A sentence for each limit of `gate` that the contract has too few inputs to find exceeded."""
+    have = len(judging.contract.fixtures) - len(judging.counts_with)
+    noun = "clusters" if judging.clustered else "distinct inputs"
+    return tuple(
+        f"the limit gate.{limit.name}: {limit} takes {needed:,} {noun} to be found "
+        f"exceeded, and the contract has {have:,}; with fewer it never fails"
+        for limit in judging.contract.gate.limits
+        if have < (needed := fewest_inputs(limit))
+    )
+
+
+def _points(percent: float) -> str:
+    return f"{percent:.3g} percentage point{'' if percent == 1 else 's'}"

@@ -1,0 +1,59 @@
+"""How far one contract is, for a person who watches the run. It decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gatekeeper.gate.result import Stopped
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.monitor import JudgingWatch
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`drawn` of `planned` samples; fewer are drawn where the answer is sure before.
+
+    `pairs` of base and head were compared, by which `broke` and `fixed` inputs are told; None
+    where nothing is compared. `worse` and `not_worse` say how near those answers are, from 0 to
+    1; None where only a later look can tell. `answer` is there when no more samples are needed.
+    """
+
+    contract: str
+    drawn: int
+    planned: int
+    pairs: int | None = None
+    broke: int = 0
+    fixed: int = 0
+    worse: float | None = None
+    not_worse: float | None = None
+    answer: Stopped | None = None
+
+
+def standing(contract: str, watches: Iterable[JudgingWatch]) -> Standing:
+    """Of the watches of one contract, head's first: its comparison, and the samples of all."""
+    every = tuple(watches)
+    comparison = every[0].comparison
+    broke, fixed = comparison.changed if comparison else (0, 0)
+    worse, not_worse = (comparison.nearness if comparison else None) or (None, None)
+    return Standing(
+        contract=contract,
+        drawn=sum(len(watch.outcomes) for watch in every),
+        planned=sum(len(watch.judging.trials) for watch in every),
+        pairs=comparison.pairs if comparison else None,
+        broke=broke,
+        fixed=fixed,
+        worse=worse,
+        not_worse=not_worse,
+        answer=_answer(every),
+    )
+
+
+def _answer(watches: tuple[JudgingWatch, ...]) -> Stopped | None:
+    if any(watch.regressed for watch in watches):
+        return "regressed"
+    if not all(watch.settled for watch in watches):
+        return None
+    return watches[0].stopped or "exhausted"

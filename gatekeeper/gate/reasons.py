@@ -1,0 +1,394 @@
+"""Why a verdict is what it is: each finding as a reason that calls for a verdict. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.objectives import label_of, measure_of
+from gatekeeper.contract.policy import Policy
+from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.error_budgets import is_exempt
+from gatekeeper.gate.fixture_reasons import (
+    broken_for_sure,
+    must_pass_reasons,
+    nothing_passes_reasons,
+    tolerance_reasons,
+)
+from gatekeeper.gate.objectives import standing
+from gatekeeper.gate.plan import Job, Judging
+from gatekeeper.gate.resource_limits import limit_reasons
+from gatekeeper.gate.result import (
+    FixtureResult,
+    PairedResult,
+    Reason,
+    ReasonCode,
+    SloResult,
+    Verdict,
+)
+from gatekeeper.gate.summarise import Evidence
+from gatekeeper.gate.unit_words import changed_units, compared_units, unit_noun
+from gatekeeper.stats.error_budget import ErrorBudget
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.runner import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """One judging with what it found. `comparison` and `paired` are None where there was nothing
+    to compare; `settled` says that no sample was missing for the answer, `drawn` that every one
+    that was planned is there."""
+
+    judging: Judging
+    evidence: Evidence
+    comparison: Comparison | None
+    paired: PairedResult | None
+    settled: bool
+    drawn: bool = True
+
+
+def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
+    """Why a contract was not sampled to the end, where its answer was not sure without."""
+    if all(w.settled for w in weighed):
+        return []
+    codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
+    own = weighed[0]
+    drawn = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
+    done = f"{drawn} of {len(own.judging.trials)} samples were drawn"
+    cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
+    text = f"Not measured to the end: {cause}; {done}."
+    return [Reason(codes.get(sampled.ended, "error"), text, "error")]
+
+
+def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
+    """Changed prompts that no contract watches."""
+    verdict: Verdict = "fail" if policy.require_contract else "pass"
+    return [Reason("uncovered", f"{path} has no contract.", verdict) for path in paths]
+
+
+def paired_reasons(
+    paired: PairedResult,
+    *,
+    could_be_worse: bool,
+    largest_drop: float,
+    margin: float,
+    cause: str = "",
+    broken: str = "",
+) -> list[Reason]:
+    """What base against head says. What could not be measured may all speak against head:
+    `could_be_worse` says whether the test then finds it worse, `largest_drop` by how much;
+    `cause` is why most of it could not be. `broken` names the fixtures that passed every sample on
+    base and none on head, if there are any."""
+    if paired.p_value is None and paired.stopped == "regressed":
+        return []  # the contract's other comparison was sure before a first cluster was complete
+    if paired.p_value is None:
+        return [Reason("error", f"No fixture could be measured on both arms{cause}.", "error")]
+    counts = changed_units(paired)
+    if paired.rounds > 1 and paired.difference and _number(paired.difference) != "0":
+        # Fixtures are told apart by most of their samples, the arms by all of them.
+        way = "down" if paired.difference < 0 else "up"
+        counts = f"pass rate {way} {_points(abs(paired.difference))}, {counts}"
+    if paired.unknown:
+        counts += f", {paired.unknown} {_unknown_because(paired)}"
+    if paired.p_value <= paired.alpha:
+        sure = f"p {_p(paired.p_value)}, {paired.method}"
+        return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
+    if could_be_worse and largest_drop > margin:
+        text = f"{_count(paired.unmeasured, 'pair')} of samples could not be measured on both arms"
+        told = f"{text}, too many to tell whether head is worse{cause}."
+        return [Reason("error", told, "error")]
+    if paired.minimum_detectable_effect is None:
+        text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been seen"
+        advice = f"add {unit_noun(clustered=paired.clusters is not None)}s"
+        return [Reason("unseen", f"{text}; {advice}.", "inconclusive")]
+    if paired.stopped == "not_worse":
+        text = f"Not worse by {_points(margin)} or more: {counts}.{_but(broken)}"
+        return [Reason("not_worse", text, "pass")]
+    at_best = _points(paired.minimum_detectable_effect)
+    seen = f"this run could only have shown a drop of {at_best} or more"
+    if largest_drop > margin:
+        text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
+        needed = _needed(paired, margin)
+        found = f"{text} (p {_p(paired.p_value)}); {seen}{needed}.{_but(broken)}"
+        return [Reason("undecided", found, "inconclusive")]
+    # A fixture that broke is something found, whatever it says of the suite.
+    none = "No significant regression over the suite" if paired.broke else "No regression found"
+    return [Reason("no_regression", f"{none}: {counts}; {seen}.{_but(broken)}", "pass")]
+
+
+def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
+    """Objectives that are missed, or look missed, or could not be measured."""
+    reasons = []
+    for result in results:
+        name = label_of(result.objective)
+        found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
+        if result.default:
+            found += ", the default for a contract that sets no objective of what passes"
+        match standing(result):
+            case _ if result.unmeasured:
+                text = f"Samples are missing that could decide the objective {name} ({found})."
+                reasons.append(Reason("error", text, "error"))
+            case "missed":
+                text = f"Objective missed: {name} {found}, interval {_interval(result)}."
+                reasons.append(Reason("slo", text, "fail"))
+            case "unlikely":
+                text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
+                reasons.append(Reason("slo", text, "inconclusive"))
+    return reasons
+
+
+def _more(result: SloResult) -> str:
+    """What could still show that the objective is met: other inputs, seldom the same ones."""
+    needed = result.inputs_needed
+    units = "clusters" if result.clustered else "distinct inputs"
+    if needed is not None and result.inputs < needed:
+        return (
+            f"; to prove it takes {needed:,} {units} or more, and "
+            f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
+        )
+    return f"; more {unit_noun(clustered=result.clustered)}s could still meet it"
+
+
+def budget_reasons(
+    budgets: Sequence[ErrorBudget],
+    weighed: Sequence[Weighed],
+    policy: Policy,
+    *,
+    exempt: bool = False,
+) -> list[Reason]:
+    """The freeze rule: once more failed than the budget and chance explain, only a change passes
+    that is significantly better by its objective, in the eyes of every contract that judges."""
+    spent = [budget for budget in budgets if budget.overspent] if policy.freeze else []
+    return [_frozen(b, exempt=exempt) for b in spent if not _surely_better(b.objective, weighed)]
+
+
+def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
+    """Where the history could not be read a spent budget would not be seen: not knowing of a freeze
+    is not knowing of none."""
+    contract = job.base or job.contract
+    budgeted = any(objective.good_share is not None for objective in contract.slo)
+    if not policy.freeze or not budgeted or is_exempt(contract, policy):
+        return []
+    text = "Whether an error budget is spent is not known, because the history could not be read."
+    return [Reason("unread", text, "inconclusive")]
+
+
+def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
+    counts = (
+        f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
+        f"{budget.budget:g} may, and {budget.freezes_at:,} are more than chance explains"
+    )
+    spent = (
+        f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
+    )
+    if exempt:
+        return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
+    until, rule = "", "only a change that is significantly better by it may merge"
+    if budget.frozen_until:
+        thaw = f"{budget.frozen_until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        until = f" until {thaw}, or earlier as good samples come, if nothing more fails"
+    return Reason("budget", f"{spent}; {rule}{until}.", "fail")
+
+
+def _surely_better(objective: str, weighed: Sequence[Weighed]) -> bool:
+    compared = [w for w in weighed if w.comparison]
+    if objective != "success_rate":
+        burns = [w.evidence.burns.get(objective) for w in compared]
+        known = [(b.p_better, w.paired) for b, w in zip(burns, compared, strict=True) if b]
+        return bool(known) and all(
+            p is not None and paired is not None and p <= paired.alpha for p, paired in known
+        )
+    return bool(compared) and all(_passes_more(w) for w in compared)
+
+
+def _passes_more(weighed: Weighed) -> bool:
+    # What could not be measured counts against head: better must hold for the worst.
+    level = weighed.paired.alpha if weighed.paired else None
+    if level is None or weighed.comparison is None:
+        return False
+    return weighed.comparison.evaluate(level, harshly=True, better=True).regressed
+
+
+def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
+    """What the pull request loosened, and who judges it then."""
+    if not job.weakened:
+        return []
+    if policy.on_loosening == "require_waiver":
+        text = (
+            f"The contract was weakened: {'; '.join(job.weakened)}. The base policy asks for a "
+            "maintainer's waiver (`on_loosening: require_waiver`)."
+        )
+        return [Reason("weakened", text, "fail")]
+    if policy.allow.weakening:
+        text = "The contract was weakened, which the policy allows."
+        return [Reason("weakened", text, "pass")]
+    if any(judging.by == "base" for judging in job.judgings):
+        text = "The contract was weakened, so the base one judges too."
+        return [Reason("weakened", text, "pass")]
+    if job.base_problem is not None:
+        text = "The contract was weakened, and the base one is too broken to judge it."
+        return [Reason("weakened", text, "inconclusive")]
+    text = f"The contract was weakened in a way no contract can judge: {'; '.join(job.weakened)}."
+    return [Reason("weakened", text, "fail")]
+
+
+def broken_base_reasons(job: Job) -> list[Reason]:
+    """A base contract that cannot judge a changed prompt. One whose prompt stays as it is can be
+    repaired: nothing that it watches changes."""
+    if job.base_problem is None or not job.paired:
+        return []
+    text = (
+        f"The base contract cannot judge this change: {job.base_problem}. Repair the contract "
+        "first, in a pull request that leaves the prompt as it is."
+    )
+    return [Reason("error", text, "error", "base")]
+
+
+def under_base(weighed: Weighed) -> list[Reason]:
+    """What the base contract says against the change; what it is content with is left out."""
+    by = weighed.judging.by
+    settings = " with its own model and parameters" if by == "base_settings" else ""
+    return [
+        Reason(r.code, f"Under the base contract{settings}: {r.text}", r.verdict, by)
+        for r in evidence_reasons(weighed)
+        if r.verdict != "pass"
+    ]
+
+
+def evidence_reasons(weighed: Weighed) -> list[Reason]:
+    """Everything one contract says of one set of outcomes."""
+    evidence, paired = weighed.evidence, weighed.paired
+    cut_short = paired is not None and paired.stopped == "regressed" and not weighed.drawn
+    if cut_short and not evidence.head.samples:
+        return []  # another judging of the contract was sure before this one was asked
+    cause = _unasked(weighed.judging) or _commonest_error(evidence.fixtures)
+    if not evidence.head.samples:
+        return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
+    gate = evidence.contract.gate
+    reasons: list[Reason] = []
+    if paired and weighed.comparison:
+        harshest = weighed.comparison.evaluate(paired.alpha, harshly=True)
+        reasons += paired_reasons(
+            paired,
+            could_be_worse=harshest.regressed,
+            largest_drop=weighed.comparison.largest_drop(),
+            margin=gate.margin,
+            cause=cause,
+            broken=broken_for_sure(evidence.fixtures),
+        )
+        if not weighed.settled:
+            # Why it was not measured to the end is told already; nothing was found until then.
+            reasons = [reason for reason in reasons if reason.verdict == "fail"]
+        if cut_short:
+            # Cut short because the answer is sure: what more samples could have shown is moot.
+            return reasons + [r for r in slo_reasons(evidence.slo) if r.verdict == "fail"]
+    elif gate.tolerance is None and not evidence.slo:
+        text = "There is no base to compare with and no objective: nothing can be said of it"
+        reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
+    reasons += slo_reasons(evidence.slo)
+    own = [*must_pass_reasons(evidence.must_pass), *limit_reasons(evidence.limits)]
+    reasons += own if weighed.settled else [r for r in own if r.verdict == "fail"]
+    reasons += tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
+    # A regression says as much, and what it was before.
+    worse = any(reason.code == "regression" for reason in reasons)
+    if weighed.settled and weighed.judging.by == "head" and not worse:
+        reasons += nothing_passes_reasons(evidence.fixtures)
+    return reasons
+
+
+def warnings_of(job: Job) -> tuple[str, ...]:
+    """What calls for no verdict, but a reviewer should know."""
+    own, *others = job.judgings
+    warnings = list(job.notices)
+    if own.unpaired:
+        text = "that the base prompt cannot take and that are not compared"
+        count = _count(len(own.unpaired), "fixture")
+        warnings.append(f"{count} {text}: {_names(own.unpaired)}")
+    for other in others:
+        if other.unanswerable:
+            text = "of the base contract cannot be given to head's prompt"
+            count = _count(len(other.unanswerable), "fixture")
+            warnings.append(f"{count} {text}: {_names(other.unanswerable)}")
+    return tuple(warnings)
+
+
+def _unasked(judging: Judging) -> str:
+    """Why fixtures of the base contract have no answer of head's, with the way out."""
+    lost = judging.unanswerable
+    if not lost:
+        return ""
+    return (
+        f": head's prompt cannot take {_count(len(lost), 'fixture')} of the base contract "
+        f"({_names(lost)}). Give the fixtures its new variables first, in a pull request that "
+        "leaves the prompt as it is"
+    )
+
+
+def _commonest_error(fixtures: Sequence[FixtureResult]) -> str:
+    errors = Counter(error for fixture in fixtures for error in fixture.errors)
+    return f": {errors.most_common(1)[0][0]}" if errors else ""
+
+
+def _names(fixtures: Sequence[str]) -> str:
+    more = f" and {len(fixtures) - 5} more" if len(fixtures) > 5 else ""
+    return ", ".join(fixtures[:5]) + more
+
+
+def _unknown_because(paired: PairedResult) -> str:
+    early = paired.stopped in ("regressed", "not_worse")
+    return "not sampled to the end" if early else "unknown"
+
+
+def _but(broken: str) -> str:
+    return f" But these fixtures broke: {broken}." if broken else ""
+
+
+def _needed(paired: PairedResult, margin: float) -> str:
+    if paired.fixtures_needed is None or paired.fixtures_needed <= paired.units:
+        return ""
+    noun = unit_noun(clustered=paired.clusters is not None)
+    return f", and {_points(margin)} would take {paired.fixtures_needed:,} {noun}s"
+
+
+def _p(value: float, equals: str = "=") -> str:
+    return "< 0.0001" if value < 0.0001 else f"{equals} {value:.2g}"
+
+
+def _points(share: float) -> str:
+    number = _number(share)
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
+def _number(share: float) -> str:
+    """Percentage points with one decimal: a margin of 2.5 points is not one of 2."""
+    return f"{abs(share) * 100:.1f}".removesuffix(".0")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _amount(result: SloResult, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    match measure_of(result.objective).unit:
+        case "share":
+            return f"{value:.1%}"
+        case "ms":
+            return f"{value:,.0f} ms"
+        case "tokens":
+            return f"{value:,.0f} tokens"
+        case "score":
+            return f"{value:.3f}"
+        case "usd":
+            return f"${value:.4f}"
+
+
+def _interval(result: SloResult) -> str:
+    if result.interval is None:
+        return "unknown"
+    return f"{_amount(result, result.interval.low)} to {_amount(result, result.interval.high)}"

@@ -1,0 +1,224 @@
+"""Limits of a contract's `gate` on what a call takes: does head exceed one by more than chance
+explains? Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.resource_limits import LimitName, ResourceLimit
+from gatekeeper.contract.trial import Arm, Completion, Outcome
+from gatekeeper.gate.alpha import limit_level
+from gatekeeper.gate.resource_result import LimitResult
+from gatekeeper.gate.resources import MEASURES, Measure
+from gatekeeper.gate.result import Reason
+from gatekeeper.stats.relative_change import Rise, rise_beyond
+
+_MEASURED: Mapping[LimitName, Measure] = {
+    "cost": MEASURES["cost_per_call_usd"],
+    "tokens": MEASURES["tokens_per_call"],
+    "latency_p50": MEASURES["latency_p50_ms"],
+    "latency_p95": MEASURES["latency_p95_ms"],
+}
+_LABELS: Mapping[LimitName, str] = {
+    "cost": "cost of a call",
+    "tokens": "number of tokens of a call",
+    "latency_p50": "latency p50",
+    "latency_p95": "latency p95",
+}
+_SEED = 42
+
+
+def limit_results(
+    contract: Contract,
+    outcomes: Sequence[Outcome],
+    level: float | None,
+    counts_with: Mapping[str, str],
+    *,
+    complete: bool,
+) -> tuple[LimitResult, ...]:
+    """What became of each limit; nothing if nothing is compared.
+
+    Args:
+        level: That of the suite's comparison, of which the limits take their share of alpha.
+        counts_with: The fixture that stands for the unit of another: its input, or its cluster.
+        complete: Whether every sample is there that is planned. If the suite's answer ended
+            sampling before, no limit is exceeded: the moment was chosen by the samples.
+    """
+    if level is None:
+        return ()
+    own = limit_level(contract, level)
+    return tuple(
+        _result(limit, outcomes, own, counts_with, complete=complete)
+        for limit in contract.gate.limits
+    )
+
+
+def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
+    """What the limits call for. One that looks exceeded and may not be is `inconclusive`."""
+    reasons = []
+    for result in results:
+        limit = ResourceLimit(result.name, result.limit)
+        what = f"the limit `gate.{result.name}: {limit}`"
+        rise = f"The {_LABELS[result.name]} rose {_by(result)}"
+        match result.found:
+            case "exceeded":
+                surely = f", surely by {_percent(result.low)}" if result.low is not None else ""
+                text = f"{rise}{surely}, which is above {what}."
+                reasons.append(Reason("resource_limit", text, "fail"))
+            case "unknown":
+                text = f"Samples are missing that could decide {what}."
+                reasons.append(Reason("resource_limit", text, "error"))
+            case "open":
+                text = f"{rise}, which is above {what}, but {_why_open(result)}."
+                reasons.append(Reason("resource_limit", text, "inconclusive"))
+            case "unmeasured":
+                text = (
+                    f"The {_LABELS[result.name]} is not known of every call, so {what} cannot be "
+                    "judged."
+                )
+                reasons.append(Reason("resource_limit", text, "inconclusive"))
+    return reasons
+
+
+def fewest_inputs(limit: ResourceLimit) -> int:
+    """How many distinct inputs it takes before the limit can be found exceeded."""
+    return _MEASURED[limit.name].fixtures
+
+
+def _by(result: LimitResult) -> str:
+    return "from nothing" if result.relative is None else f"by {_percent(result.relative)}"
+
+
+def _percent(share: float | None) -> str:
+    return "an unknown share" if share is None else f"{share * 100:.3g} %"
+
+
+def _why_open(result: LimitResult) -> str:
+    if result.inputs < result.inputs_needed:
+        return (
+            f"{result.inputs:,} independent inputs are too few to tell; it takes "
+            f"{result.inputs_needed:,}"
+        )
+    return "that can be chance"
+
+
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """The amounts of each unit, a distinct input or a cluster, on both arms.
+
+    `inputs` are those that were asked of both arms, `lost` says that calls had no answer, `whole`
+    that the amount is known of every answered call.
+    """
+
+    base: list[list[float]]
+    head: list[list[float]]
+    inputs: int
+    lost: bool
+    whole: bool
+
+
+def _result(
+    limit: ResourceLimit,
+    outcomes: Sequence[Outcome],
+    level: float,
+    counts_with: Mapping[str, str],
+    *,
+    complete: bool,
+) -> LimitResult:
+    measure = _MEASURED[limit.name]
+    measured = _units(outcomes, measure, counts_with)
+    needed = measure.fixtures
+    result = LimitResult(
+        limit.name, limit.most, None, None, None, None, level, measured.inputs, needed, "open"
+    )
+    # What the comparison of the suite cut short is not judged, and nothing speaks of it.
+    rise = _rise(limit, measured, level, measure) if measured.whole else None
+    if rise is None:
+        return replace(result, found="unmeasured" if complete else "kept")
+    result = replace(
+        result, base=rise.base, head=rise.head, low=rise.low, p_value=rise.p_value, found="kept"
+    )
+    if not complete:
+        return result
+    kindest = harshest = rise
+    if measured.lost:
+        kindest = _filled(limit, outcomes, level, counts_with, kindly=True) or rise
+        harshest = _filled(limit, outcomes, level, counts_with, kindly=False) or rise
+    enough = measured.inputs >= needed
+    if enough and kindest.exceeds:
+        return replace(result, low=kindest.low, p_value=kindest.p_value, found="exceeded")
+    if enough and harshest.exceeds:
+        return replace(result, found="unknown")
+    above = rise.head > rise.base * (1 + limit.most) * (1 + 1e-9)
+    return replace(result, found="open" if above else "kept")
+
+
+def _rise(limit: ResourceLimit, units: _Units, level: float, measure: Measure) -> Rise | None:
+    import numpy as np
+
+    rng = np.random.default_rng(_SEED)
+    return rise_beyond(limit.most, units.base, units.head, level, rng, measure.quantile)
+
+
+def _filled(
+    limit: ResourceLimit,
+    outcomes: Sequence[Outcome],
+    level: float,
+    counts_with: Mapping[str, str],
+    *,
+    kindly: bool,
+) -> Rise | None:
+    """With lost calls as kind to head as may be, or as harsh. Only their place in the order counts:
+    a lost call was slower than all others, or faster."""
+    measure = _MEASURED[limit.name]
+    known = [v for o in outcomes if (v := _amount(o, measure.amount)) is not None]
+    if not known:
+        return None
+    quick, slow = min(known), 2 * max(known)
+    lost: dict[Arm, float] = {
+        "base": slow if kindly else quick,
+        "head": quick if kindly else slow,
+    }
+    return _rise(limit, _units(outcomes, measure, counts_with, lost), level, measure)
+
+
+def _units(
+    outcomes: Sequence[Outcome],
+    measure: Measure,
+    counts_with: Mapping[str, str],
+    lost: Mapping[Arm, float] | None = None,
+) -> _Units:
+    """`lost` is what calls without an answer are taken to have needed; None leaves them out.
+
+    A mean has no largest value, so lost calls could make any mean: they are always left out. Of an
+    answered call without a latency, which was recorded without, nothing was lost.
+    """
+    values: dict[str, dict[Arm, list[float]]] = defaultdict(lambda: {"base": [], "head": []})
+    asked: dict[str, set[Arm]] = defaultdict(set)
+    missing = unknown = False
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        key = counts_with.get(trial.fixture, trial.fixture)
+        value = _amount(outcome, measure.amount)
+        is_lost = outcome.sample.completion is None
+        if value is not None or (is_lost and measure.quantile is not None):
+            asked[key].add(trial.arm)
+        if value is None and is_lost and measure.quantile is not None:
+            missing = True
+            value = lost[trial.arm] if lost else None
+        unknown = unknown or (value is None and not is_lost and measure.quantile is None)
+        if value is not None:
+            values[key][trial.arm].append(value)
+    both = [arms for arms in values.values() if arms["base"] and arms["head"]]
+    inputs = sum(len(arms) == 2 for arms in asked.values())
+    return _Units(
+        [a["base"] for a in both], [a["head"] for a in both], inputs, missing, not unknown
+    )
+
+
+def _amount(outcome: Outcome, amount: Callable[[Completion], float | None]) -> float | None:
+    completion = outcome.sample.completion
+    return amount(completion) if completion else None

@@ -1,0 +1,377 @@
+"""What one run found, as one frozen value. Every report is made from it and from nothing else.
+
+None always means "not known" or "does not apply", never zero.
+Rates are shares in [0, 1]; latencies milliseconds; costs US dollars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from gatekeeper.contract.change import AffectedBy
+from gatekeeper.contract.clusters import ClusterCounts
+from gatekeeper.contract.policy_loosening import Loosening
+from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
+from gatekeeper.gate.resource_result import LimitResult, ResourceChange
+from gatekeeper.stats.error_budget import ErrorBudget, Event
+from gatekeeper.stats.interval import ConfidenceInterval
+
+Verdict = Literal["pass", "fail", "inconclusive", "error"]
+ReasonCode = Literal[
+    "regression",
+    "slo",
+    "budget",
+    "unread",
+    "tolerance",
+    "weakened",
+    "removed",
+    "replaced",
+    "new_contract",
+    "untested",
+    "nothing_passes",
+    "must_pass",
+    "resource_limit",
+    "policy_loosened",
+    "uncovered",
+    "error",
+    "limit",
+    "interrupted",
+    "undecided",
+    "unseen",
+    "not_worse",
+    "no_regression",
+    "waived",
+]
+Stopped = Literal["regressed", "not_worse", "exhausted"]
+FixtureChange = Literal["broke", "fixed", "same"]
+MustPassFinding = Literal["kept", "broke", "open", "unknown"]
+"""`open`: it failed in some samples, which can be chance or cannot be compared; `unknown`: samples
+that could not be measured decide it."""
+WaiverKind = Literal["waive", "accept"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a verdict is what it is: a stable code for programs, a sentence for people.
+
+    `verdict` is what this reason alone calls for; the contract's verdict is the worst of them,
+    those left out that a waiver covers.
+    `judged_by` says whose contract found it.
+    """
+
+    code: ReasonCode
+    text: str
+    verdict: Verdict
+    judged_by: JudgedBy = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmResult:
+    """One arm of one contract. `fixtures_passed` counts after aggregation."""
+
+    model: str
+    prompt_path: str
+    prompt_text: str
+    passed: int
+    samples: int
+    failed_calls: int
+    fixtures_passed: int
+    fixtures: int
+    success_rate: float | None
+    interval: ConfidenceInterval | None
+    latency_p95_ms: float | None
+    cost_per_call_usd: float | None
+    intervals: Mapping[str, ConfidenceInterval] = field(default_factory=dict)
+    """The success rate's interval by every method that gives one, by the method's name."""
+    latency_interval: ConfidenceInterval | None = None
+    cost_interval: ConfidenceInterval | None = None
+    prompt_digest: str | None = None
+    """The same for prompts that mean the same, see contract/digests.py."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Head minus base, the mean over fixtures that have both, with its interval."""
+
+    value: float
+    interval: ConfidenceInterval | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairedResult:
+    """Base against head on the same fixtures; duplicates of one input count once.
+
+    `clusters` is None unless related fixtures count as one: the test, its power and the intervals
+    are then over clusters. `fixtures` is the number of distinct inputs, `broke` and `fixed` the
+    discordant ones, `unknown` those whose outcome was not determined on both arms. `difference` is
+    head minus base in the pass rate, the mean over fixtures; negative is worse. `stopped` is None
+    where the run ended before the answer was sure. `rounds` is how many samples of each fixture
+    and arm were compared, 0 where the first was not drawn to the end; `unmeasured` how many of
+    the pairs drawn have no outcome on an arm.
+
+    `planned_rounds` is how many rounds there would have been; where the answer was sure before,
+    `difference` was seen at a moment that the samples chose: it tends to overstate what was
+    found, and `interval`, which is that of a fixed number of samples, is too sure.
+
+    `margin` is the drop that the contract is not to have. `family` is how many comparisons of
+    the run share alpha with this one, itself included; `fixtures_needed` is how many fixtures
+    would find a drop of `margin`.
+    `intervals` and `beside` hold what other methods make of the same samples, by name; they
+    decide nothing, and neither does `adjusted_p_value` (Benjamini-Hochberg over the run).
+    """
+
+    method: str
+    alpha: float
+    fixtures: int
+    broke: int
+    fixed: int
+    unknown: int
+    p_value: float | None
+    difference: float | None
+    interval: ConfidenceInterval | None
+    minimum_detectable_effect: float | None
+    stopped: Stopped | None
+    rounds: int = 1
+    planned_rounds: int = 1
+    family: int = 1
+    margin: float | None = None
+    unmeasured: int = 0
+    fixtures_needed: int | None = None
+    adjusted_p_value: float | None = None
+    intervals: Mapping[str, ConfidenceInterval] = field(default_factory=dict)
+    beside: Mapping[str, float] = field(default_factory=dict)
+    latency_difference_ms: Difference | None = None
+    cost_difference_usd: Difference | None = None
+    resources: tuple[ResourceChange, ...] = ()
+    clusters: ClusterCounts | None = None
+
+    @property
+    def units(self) -> int:
+        """How many pieces of evidence there are: clusters, or distinct inputs without any."""
+        return self.clusters.total if self.clusters else self.fixtures
+
+
+@dataclass(frozen=True, slots=True)
+class SloResult:
+    """One objective against the head arm, by its name (contract/objectives.py). `met` is None
+    while the interval leaves it open.
+
+    `unmeasured` says that samples without an answer could have decided it either way. `inputs` is
+    how many distinct inputs were measured, or clusters of them if `clustered`; `inputs_needed` how
+    many it takes to prove the objective met if all are good; None for a mean, where that depends
+    on the amounts. `default` says that the contract sets no objective of what passes and is held
+    to the default one.
+    """
+
+    objective: str
+    target: float
+    observed: float | None
+    interval: ConfidenceInterval | None
+    met: bool | None
+    unmeasured: bool = False
+    inputs: int = 0
+    inputs_needed: int | None = None
+    default: bool = False
+    clustered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """`passed` of `samples` measured outputs of one fixture and arm."""
+
+    passed: int
+    samples: int
+
+    def __str__(self) -> str:
+        return f"{self.passed}/{self.samples}"
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureFailure:
+    """A check that failed on a sample. `output` is the text that was judged."""
+
+    arm: Arm
+    check: str
+    message: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureResult:
+    """One fixture on both arms. `change` is None where an arm's outcome is not known.
+
+    `errors` are messages of calls that failed; `failures` the failing error-severity checks,
+    `warnings` the failing warn-severity ones. The two outputs are the first sample of each arm.
+    `input` and `wanted` are the fixture's variables and its expected value as text, kept of those
+    that fail on head.
+    """
+
+    id: str
+    category: str | None
+    base: Tally | None
+    head: Tally | None
+    base_passed: bool | None
+    head_passed: bool | None
+    change: FixtureChange | None
+    p_value: float | None = None
+    failures: tuple[FixtureFailure, ...] = ()
+    warnings: tuple[FixtureFailure, ...] = ()
+    errors: tuple[str, ...] = ()
+    base_output: str | None = None
+    head_output: str | None = None
+    duplicate_of: str | None = None
+    input: str | None = None
+    wanted: str | None = None
+    cluster: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MustPassResult:
+    """A fixture with `must_pass`, or a check with it on one fixture.
+
+    `p_value` is that of Fisher's exact test that head got worse; None if there is no base.
+    """
+
+    fixture: str
+    check: str | None
+    base: Tally | None
+    head: Tally
+    p_value: float | None
+    found: MustPassFinding
+
+
+@dataclass(frozen=True, slots=True)
+class UnderBase:
+    """What the base contract made of the same change, by its own fixtures and rules.
+
+    `judged_by` is `base_settings` if head's prompt file was called with the base contract's own
+    model, parameters and mode, and `base` if both arms were called as they would run.
+    """
+
+    base: ArmResult | None
+    head: ArmResult
+    paired: PairedResult | None
+    slo: tuple[SloResult, ...]
+    fixtures: tuple[FixtureResult, ...]
+    judged_by: JudgedBy = "base"
+    must_pass: tuple[MustPassResult, ...] = ()
+    limits: tuple[LimitResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A person's word that a contract shall not hold up one commit.
+
+    `waive` covers whatever speaks against the change, `accept` says that what head answers
+    differently is what is wanted: it covers a regression and no objective. `contract` is None
+    where every affected contract is meant. It counts for `sha` alone.
+    """
+
+    contract: str | None
+    kind: WaiverKind
+    author: str
+    sha: str
+    reason: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContractResult:
+    """Everything known about one contract after the run."""
+
+    name: str
+    path: str
+    verdict: Verdict
+    reasons: tuple[Reason, ...]
+    affected_by: tuple[AffectedBy, ...] = ()
+    base: ArmResult | None = None
+    head: ArmResult | None = None
+    paired: PairedResult | None = None
+    slo: tuple[SloResult, ...] = ()
+    error_budget: ErrorBudget | None = None
+    fixtures: tuple[FixtureResult, ...] = ()
+    weakened: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    under_base: UnderBase | None = None
+    waiver: Waiver | None = None
+    """What a person waived of it: in a check where that made a difference, in a run on the
+    default branch what had been waived when it was merged."""
+    error_budgets: tuple[ErrorBudget, ...] = ()
+    """That of every objective; `error_budget` is the most pressing of them."""
+    order_seed: str | None = None
+    """The run's, or that of the earlier run whose samples it goes on with; None where nothing
+    was planned."""
+    contract_digest: str | None = None
+    """The same for contracts that run and judge in the same way, see contract/digests.py."""
+    must_pass: tuple[MustPassResult, ...] = ()
+    limits: tuple[LimitResult, ...] = ()
+    error_checks: tuple[str, ...] | None = None
+    """The names of the checks that gate; None for a contract that did not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """`made` reached a model, retries included; `cached` were answered from a recording or from
+    the cache; `saved` were planned and not needed, because the answer was sure before; `failed` had
+    no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
+    `unrecorded` are requests that a recording should have answered and has no answer for."""
+
+    made: int = 0
+    cached: int = 0
+    saved: int = 0
+    failed: int = 0
+    surplus: int = 0
+    unrecorded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """What the history remembers of one contract in an earlier run on the default branch.
+
+    `failed` of `samples` judged samples failed; `events` are what spends the error budgets, by
+    objective.
+    """
+
+    contract: str
+    time: datetime
+    sha: str
+    samples: int
+    failed: int
+    interval: ConfidenceInterval | None
+    events: Mapping[str, Event] = field(default_factory=dict)
+
+    @property
+    def success_rate(self) -> float | None:
+        """None where nothing was judged."""
+        return 1 - self.failed / self.samples if self.samples else None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The run. `kind` is `check` for base against head, `run` for one revision, `diff` for any two
+    sides that nobody merges."""
+
+    kind: Literal["check", "run", "diff"]
+    verdict: Verdict
+    exit_code: int
+    base_sha: str | None
+    head_sha: str
+    started: datetime
+    seconds: float
+    contracts: tuple[ContractResult, ...]
+    calls: Calls = Calls()
+    cost_usd: float | None = None
+    uncovered: tuple[str, ...] = ()
+    policy_loosened: tuple[Loosening, ...] = ()
+    """What the change asks less of in the policy that will judge those after it."""
+    unaffected: int = 0
+    notices: tuple[str, ...] = ()
+    order_seed: str | None = None
+    """What the order of fixtures and arms was drawn from; contracts may have another."""
+    outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+    """Every judged sample, for samples.jsonl."""
+    past: tuple[PastRun, ...] = field(default=(), repr=False)
+    """What the history had when this run began, for trends; empty without a history."""

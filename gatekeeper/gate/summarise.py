@@ -1,0 +1,105 @@
+"""What one judging makes of its outcomes: arms, pairs, objectives, fixtures. Decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.gate.budget_impact import Burn, burns
+from gatekeeper.gate.monitor import JudgingWatch
+from gatekeeper.gate.must_pass import must_pass_results
+from gatekeeper.gate.objectives import slo_results, standing, undecided
+from gatekeeper.gate.outcomes import arm_result, by_fixture, fixture_results
+from gatekeeper.gate.pairs import Pairs, count_clusters, count_pairs
+from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.resource_limits import limit_results
+from gatekeeper.gate.resource_result import LimitResult
+from gatekeeper.gate.result import ArmResult, FixtureResult, MustPassResult, SloResult
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`pairs` is None where there is nothing to compare with; `clusters` too where related
+    fixtures do not count as one."""
+
+    contract: Contract
+    base: ArmResult | None
+    head: ArmResult
+    pairs: Pairs | None
+    slo: tuple[SloResult, ...]
+    fixtures: tuple[FixtureResult, ...]
+    burns: Mapping[str, Burn] = field(default_factory=dict)
+    must_pass: tuple[MustPassResult, ...] = ()
+    limits: tuple[LimitResult, ...] = ()
+    clusters: Pairs | None = None
+
+
+def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
+    """The evidence of the watch's outcomes. `stopped` says that sampling ended because the
+    answer was sure: what was then not drawn is left out, and otherwise it is unknown."""
+    judging, outcomes = watch.judging, watch.outcomes
+    fixtures = fixture_results(
+        judging.contract,
+        by_fixture(outcomes),
+        judging.same_input,
+        max(1, watch.rounds) if stopped else judging.contract.sampling.samples,
+        paired=judging.base is not None,
+        copies=_copies(judging),
+    )
+    # A fixture that the base prompt cannot take is judged, but not compared.
+    comparable = [fixture for fixture in fixtures if fixture.id not in judging.unpaired]
+    units = judging.counts_with if judging.clustered else None
+    return Evidence(
+        contract=judging.contract,
+        base=arm_result(judging.base, "base", outcomes, fixtures, units) if judging.base else None,
+        head=arm_result(judging.head, "head", outcomes, fixtures, units),
+        pairs=count_pairs(comparable) if judging.base else None,
+        clusters=count_clusters(comparable, units) if judging.base and units else None,
+        slo=_objectives(watch, stopped=stopped),
+        fixtures=tuple(fixtures),
+        burns=burns(judging, outcomes),
+        must_pass=must_pass_results(
+            judging.contract, outcomes, watch.level, complete=watch.drawn or not stopped
+        ),
+        limits=limit_results(
+            judging.contract, outcomes, watch.level, judging.counts_with, complete=watch.drawn
+        ),
+    )
+
+
+def _objectives(watch: JudgingWatch, *, stopped: bool) -> tuple[SloResult, ...]:
+    """Decided as last looked at, and shown with all samples, as every other rate of the report;
+    before the first look they are open, or not measured."""
+    judging = watch.judging
+    head = [outcome for outcome in watch.outcomes if outcome.sample.trial.arm == "head"]
+    planned = (
+        Counter(outcome.sample.trial.fixture for outcome in head)
+        if stopped
+        else judging.planned_on_head(judging.contract.sampling.samples)
+    )
+    results = slo_results(
+        judging.contract,
+        head,
+        planned,
+        counts_with=judging.counts_with,
+        clustered=judging.clustered,
+    )
+    if watch.slo is not None:
+        return tuple(map(_shown, watch.slo, results))
+    return undecided(results) if stopped else results
+
+
+def _shown(decided: SloResult, now: SloResult) -> SloResult:
+    """The decision with what was observed in the end, unless that would seem to contradict it."""
+    sides = {standing(replace(found, met=None)) for found in (decided, now)}
+    if decided.met is not None and len(sides) > 1:
+        return decided
+    return replace(decided, observed=now.observed, interval=now.interval)
+
+
+def _copies(judging: Judging) -> bool:
+    """Whether every sample of a fixture repeats its first: at temperature 0 on both arms."""
+    arms = (judging.head, judging.base or judging.head)
+    return all(arm.params.get("temperature") == 0 for arm in arms)

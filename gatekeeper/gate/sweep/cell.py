@@ -1,0 +1,17 @@
+"""One setting of a sweep with what was measured of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatekeeper.gate.result import ArmResult
+from gatekeeper.gate.sweep.grid import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A setting and what was measured of it. `tokens_per_call` counts prompt and answer."""
+
+    setting: Setting
+    arm: ArmResult
+    tokens_per_call: float | None

@@ -1,0 +1,222 @@
+"""Samples of settings -> every two compared -> the setting to recommend, and why. Pure.
+
+Every two settings are compared on the same fixtures by the exact sign-flip test, two-sided, and
+all these p-values are adjusted together by Holm: the setting that looks best was picked after
+looking, and only a family of all pairs makes up for that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from gatekeeper.contract.clusters import clusters_of, count_as_one
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.gate.outcomes import arm_result, by_fixture, duplicates, fixture_results
+from gatekeeper.gate.sweep.cell import Cell
+from gatekeeper.gate.sweep.grid import Setting
+from gatekeeper.gate.sweep.measure import Measured
+from gatekeeper.gate.sweep.price import Price, price_of
+from gatekeeper.stats.multiple import holm
+from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.sign_flip import sign_flip_test
+
+__all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "weigh_sweep"]
+
+Passes = Mapping[tuple[str, int], bool]
+"""Whether the sample passed, by fixture and repetition; unmeasured ones are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairOfSettings:
+    """Two settings by their number. `difference` is the second's pass rate less the first's, the
+    mean over `inputs` distinct inputs, or clusters, measured under both; `p_value` is two-sided,
+    `adjusted` by Holm over all pairs."""
+
+    first: int
+    second: int
+    inputs: int
+    difference: float | None
+    p_value: float
+    adjusted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The number of the setting, and the reason in a sentence. None where nothing was measured."""
+
+    setting: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """What a sweep found. `inputs` is how many distinct ones any two settings have both answered,
+    or how many clusters of them if `clustered`; 0 if there are none. `visible` is the smallest
+    drop between two settings that it could have found with 80 % power, as a share; None where it
+    could find none."""
+
+    contract: str
+    cells: tuple[Cell, ...]
+    pairs: tuple[PairOfSettings, ...]
+    recommendation: Recommendation
+    alpha: float
+    visible: float | None
+    inputs: int
+    samples: int
+    measured: Measured
+    clustered: bool = False
+
+
+def weigh_sweep(contract: Contract, settings: Sequence[Setting], measured: Measured) -> SweepResult:
+    """Compare every two settings and recommend one."""
+    same_input = duplicates(o.sample.trial for outcomes in measured.outcomes for o in outcomes)
+    counts_with = count_as_one(same_input, clusters_of(contract.fixtures))
+    cells = tuple(
+        _cell(contract, setting, outcomes)
+        for setting, outcomes in zip(settings, measured.outcomes, strict=True)
+    )
+    pairs = _pairs([_passes(outcomes) for outcomes in measured.outcomes], counts_with)
+    alpha, margin = contract.gate.alpha, contract.gate.margin
+    inputs = min((pair.inputs for pair in pairs if pair.inputs), default=0)
+    return SweepResult(
+        contract=contract.name,
+        cells=cells,
+        pairs=pairs,
+        recommendation=_recommended(cells, pairs, alpha, margin, measured),
+        alpha=alpha,
+        visible=minimum_detectable_effect(inputs, alpha / (2 * max(1, len(pairs)))),
+        inputs=inputs,
+        samples=contract.sampling.samples,
+        measured=measured,
+        clustered=len(counts_with) > len(same_input),
+    )
+
+
+def _cell(contract: Contract, setting: Setting, outcomes: Sequence[Outcome]) -> Cell:
+    groups = by_fixture(outcomes)
+    fixtures = fixture_results(
+        contract, groups, {}, contract.sampling.samples, paired=False, copies=True
+    )
+    answered = [o.sample.completion for o in outcomes if o.sample.completion]
+    tokens = [
+        c.prompt_tokens + c.completion_tokens
+        for c in answered
+        if c.prompt_tokens is not None and c.completion_tokens is not None
+    ]
+    known = answered and len(tokens) == len(answered)
+    return Cell(
+        setting,
+        arm_result(setting.target, "head", outcomes, fixtures),
+        sum(tokens) / len(tokens) if known else None,
+    )
+
+
+def _passes(outcomes: Sequence[Outcome]) -> Passes:
+    return {
+        (o.sample.trial.fixture, o.sample.trial.repetition): o.passed
+        for o in outcomes
+        if o.passed is not None
+    }
+
+
+def _pairs(passes: Sequence[Passes], counts_with: Mapping[str, str]) -> tuple[PairOfSettings, ...]:
+    found = [
+        (first, second, *_compared(passes[first], passes[second], counts_with))
+        for first, second in combinations(range(len(passes)), 2)
+    ]
+    adjusted = holm([p for *_, p in found]).p_values if found else ()
+    return tuple(
+        PairOfSettings(first, second, inputs, difference, p, holms)
+        for (first, second, inputs, difference, p), holms in zip(found, adjusted, strict=True)
+    )
+
+
+def _compared(
+    first: Passes, second: Passes, counts_with: Mapping[str, str]
+) -> tuple[int, float | None, float]:
+    """How many units both have, the mean difference of their rates, the two-sided p-value."""
+    more: dict[str, int] = defaultdict(int)
+    drawn: dict[str, int] = defaultdict(int)
+    for key in first.keys() & second.keys():
+        fixture = counts_with.get(key[0], key[0])
+        more[fixture] += second[key] - first[key]
+        drawn[fixture] += 1
+    if not drawn:
+        return 0, None, 1.0
+    difference = sum(more[f] / drawn[f] for f in drawn) / len(drawn)
+    worse = [-more[f] for f in drawn]
+    one_sided = min(sign_flip_test(worse), sign_flip_test([-d for d in worse]))
+    return len(drawn), difference, min(1.0, 2 * one_sided)
+
+
+def _recommended(
+    cells: Sequence[Cell],
+    pairs: Sequence[PairOfSettings],
+    alpha: float,
+    margin: float,
+    measured: Measured,
+) -> Recommendation:
+    """Of those that are neither surely worse than the best nor look worse than it by more than the
+    contract's margin: today's, else the best; but one that takes surely and materially less comes
+    first. A call without an answer counts as failed: a setting that mostly does not answer is no
+    good one, however good the rest."""
+    if measured.ended is not None:
+        return Recommendation(None, f"the sweep ended early: {measured.ended}")
+    rates = {
+        i: c.arm.passed / (c.arm.samples + c.arm.failed_calls)
+        for i, c in enumerate(cells)
+        if c.arm.samples
+    }
+    if not rates:
+        return Recommendation(None, "no sample could be measured")
+    best = max(rates, key=lambda i: (rates[i], _standing(cells[i])))
+    worse = {
+        pair.second if pair.first == best else pair.first
+        for pair in pairs
+        if best in (pair.first, pair.second) and pair.adjusted <= alpha
+    }
+    near = [i for i in rates if i not in worse and rates[best] - rates[i] <= margin]
+    price = price_of(cells, measured.outcomes, near)
+    kept = next((i for i in near if cells[i].setting.current), best)
+    cheaper = [i for i in near if price.is_less(i, kept)]
+    chosen = kept
+    if cheaper:
+        least = min(cheaper, key=lambda i: (price.amounts[i], -rates[i]))
+        alike = [i for i in cheaper if not price.is_less(least, i)]
+        chosen = max(alike, key=lambda i: (rates[i], -price.amounts[i]))
+    return Recommendation(chosen, _reason(cells, rates, best, kept, chosen, price, near))
+
+
+def _standing(cell: Cell) -> tuple[bool, float]:
+    """Among equally good ones the one in use, then the cheaper."""
+    return cell.setting.current, -(cell.arm.cost_per_call_usd or 0.0)
+
+
+def _reason(
+    cells: Sequence[Cell],
+    rates: Mapping[int, float],
+    best: int,
+    kept: int,
+    chosen: int,
+    price: Price,
+    near: Sequence[int],
+) -> str:
+    others = len(near) - 1
+    rate = f"{rates[chosen]:.1%} of its samples pass"
+    if chosen == best and not others:
+        return f"{rate}; every other setting is worse, surely or by more than the margin"
+    why = ""
+    if chosen != kept:
+        than = "today's" if cells[kept].setting.current else cells[kept].setting.name
+        less = 1 - price.amounts[chosen] / price.amounts[kept]
+        why = f" and {price.verb} surely less than {than} ({less:.0%} less)"
+    elif cells[chosen].setting.current:
+        why = "; it is today's setting, and none takes surely and materially less"
+    if rates[chosen] == rates[best]:
+        return f"{rate}, the most{why}; {others} more could not be told from it"
+    named = cells[best].setting.name
+    return f"{rate}, which cannot be told from the best ({named}, {rates[best]:.1%}){why}"

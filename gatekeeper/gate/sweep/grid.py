@@ -1,0 +1,144 @@
+"""Axes of values -> the settings to try: all their combinations, and the contract's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import yaml
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.digests import target_digest
+from gatekeeper.contract.models.params import param_fault
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.read import UnreadableError
+from gatekeeper.errors import UsageError
+from gatekeeper.sampling.trials import as_sent
+
+MOST_SETTINGS = 100
+"""Every two are compared, and a table of more says nothing to a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What is varied: `model`, `prompt` or the name of a parameter; and its values."""
+
+    name: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One combination. `varied` maps each axis to its value here; `current` says that it is
+    what the contract has today."""
+
+    varied: Mapping[str, Any]
+    target: Target
+    current: bool = False
+
+    @property
+    def name(self) -> str:
+        """The values as a reader would write them: `gpt-4o, temperature 0.3`."""
+        return ", ".join(
+            said(value) if axis in ("model", "prompt") else f"{axis} {said(value)}"
+            for axis, value in self.varied.items()
+        )
+
+
+def read_axis(text: str) -> Axis:
+    """`temperature=0,0.3,0.7` as an axis. Values are YAML; one with a comma goes in quotes or
+    brackets. Raises UsageError."""
+    name, equals, values = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"--param {text}: write NAME=VALUE,VALUE, such as temperature=0,0.7")
+    try:
+        read = yaml.safe_load(f"[{values}]")
+    except yaml.YAMLError as error:
+        raise UsageError(f"--param {text}: the values are not YAML ({error})") from None
+    if not read:
+        raise UsageError(f"--param {text}: give at least one value")
+    return Axis(name.strip(), tuple(read))
+
+
+def settings_of(contract: Contract, axes: Sequence[Axis], revision: Revision) -> list[Setting]:
+    """The contract's own setting first, then every other combination in the order of the axes.
+
+    Raises UsageError for an axis that is there twice, no axis, a prompt that cannot be read,
+    and too many combinations.
+    """
+    _require_sound(axes)
+    found: dict[str, Setting] = {}
+    for target, varied in _targets(contract, axes, revision):
+        found.setdefault(target_digest(target), Setting(varied, target))
+    own = _setting_of_today(contract, axes)
+    others = [s for key, s in found.items() if key != target_digest(own.target)]
+    return [own, *others]
+
+
+def _targets(
+    contract: Contract, axes: Sequence[Axis], revision: Revision
+) -> list[tuple[Target, dict[str, Any]]]:
+    combinations = product(*(axis.values for axis in axes))
+    found = []
+    for values in combinations:
+        varied = dict(zip((axis.name for axis in axes), values, strict=True))
+        target = _target(contract, varied, revision)
+        _require_known_params(target.model, axes)
+        found.append((target, varied))
+    return found
+
+
+def _target(contract: Contract, varied: Mapping[str, Any], revision: Revision) -> Target:
+    target = contract.target
+    params = {k: v for k, v in varied.items() if k not in ("model", "prompt")}
+    prompt = target.prompt
+    if "prompt" in varied and str(varied["prompt"]) != prompt.path:
+        try:
+            prompt = load_prompt(revision, str(varied["prompt"]))
+        except UnreadableError as error:
+            raise UsageError(f"--prompt {varied['prompt']}: {error.what}; {error.fix}") from None
+    changed = Target(prompt, str(varied.get("model", target.model)), {**target.params, **params})
+    return as_sent(replace(contract, target=changed))
+
+
+def _setting_of_today(contract: Contract, axes: Sequence[Axis]) -> Setting:
+    target = as_sent(contract)
+    today = {"model": target.model, "prompt": target.prompt.path}
+    varied = {axis.name: today.get(axis.name, target.params.get(axis.name)) for axis in axes}
+    return Setting(varied, target, current=True)
+
+
+def _require_sound(axes: Sequence[Axis]) -> None:
+    if not axes:
+        raise UsageError("nothing to vary: give --model, --prompt or --param")
+    names = [axis.name for axis in axes]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UsageError(f"{twice} is varied twice: give all its values at once")
+    settings = 1
+    for axis in axes:
+        settings *= len(axis.values)
+    if settings > MOST_SETTINGS:
+        raise UsageError(
+            f"{settings:,} combinations are more than the {MOST_SETTINGS} that can be compared; "
+            "vary fewer values at a time"
+        )
+
+
+def _require_known_params(model: str, axes: Sequence[Axis]) -> None:
+    """Before the first call, and not by the provider's refusal of each one."""
+    for axis in axes:
+        fault = None if axis.name in ("model", "prompt") else param_fault(model, axis.name)
+        if fault:
+            raise UsageError(f"--param {axis.name}: {fault[0]} of {model}; {fault[1]}")
+
+
+def said(value: Any) -> str:
+    """A value as a reader would write it."""
+    if value is None:
+        return "not set"
+    return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -1,0 +1,144 @@
+"""Settings -> samples. Every setting answers every fixture, side by side, so that a drift of the
+provider during the sweep hits all of them alike."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gatekeeper.checks.evaluate import prepare
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.size_limits import require_few_trials
+from gatekeeper.contract.trial import Outcome, Sample, Trial
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.monitor import Progress, judged
+from gatekeeper.gate.result import Calls
+from gatekeeper.gate.sweep.grid import Setting
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.client import ModelClient
+from gatekeeper.sampling.limits import Price
+from gatekeeper.sampling.money import in_dollars
+from gatekeeper.sampling.retries import RetryPolicy
+from gatekeeper.sampling.runner import run_trials
+from gatekeeper.sampling.trials import plan_trials
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The judged samples of each setting, in its order, and what they took.
+
+    `ended` says why sampling ended before all was drawn; None where it did not.
+    """
+
+    outcomes: tuple[tuple[Outcome, ...], ...]
+    calls: Calls
+    cost_usd: float | None
+    ended: str | None = None
+
+
+def plan_sweep(
+    contract: Contract, settings: Sequence[Setting], drawn: random.Random | None = None
+) -> tuple[Trial, ...]:
+    """The trials: repetition by repetition, fixture by fixture, all settings of it together.
+
+    `drawn` gives the order of the fixtures, and anew for each fixture that of its settings: if
+    one always went first, one bad replica of the provider could make it look worse. A trial's
+    `contract` is the setting's number, so that no two settings share a call. Raises ContractError
+    where a prompt cannot take the fixtures.
+    """
+    require_few_trials([(contract, len(settings))])
+    drawn = drawn or random.SystemRandom()
+    groups: dict[tuple[int, str], list[Trial]] = defaultdict(list)
+    for number, setting in enumerate(settings):
+        for trial in plan_trials(contract, setting.target, None, {}).trials:
+            alone = replace(trial, contract=str(number))
+            groups[trial.repetition, trial.fixture].append(alone)
+    places = {fixture.id: drawn.random() for fixture in contract.fixtures}
+    planned: list[Trial] = []
+    for _, together in sorted(groups.items(), key=lambda g: (g[0][0], places[g[0][1]])):
+        drawn.shuffle(together)
+        planned += together
+    return tuple(planned)
+
+
+def require_within(trials: Sequence[Trial], limits: Limits, price: Price | None = None) -> None:
+    """A sweep that a limit cuts short compares settings on different fixtures: it is refused
+    before the first call. `price` gives the most that a request can cost. Raises UsageError."""
+    calls = len(distinct_requests(trials))
+    if limits.calls is not None and calls > limits.calls:
+        raise UsageError(
+            f"this sweep takes {calls:,} calls and the policy allows {limits.calls:,} "
+            "(limits.calls): vary fewer values or draw fewer samples (--samples)"
+        )
+    if limits.cost_usd is None or price is None:
+        return
+    for trial in trials:
+        most = price(trial.request)
+        if most is not None and most > limits.cost_usd:
+            raise UsageError(
+                f"one call to {trial.request.model} can cost {in_dollars(most)} and the policy "
+                f"allows {in_dollars(limits.cost_usd)} (limits.cost_usd): set max_tokens in the "
+                "contract's params or raise the limit"
+            )
+
+
+async def measure_sweep(
+    contract: Contract,
+    settings: Sequence[Setting],
+    client: ModelClient,
+    limits: Limits,
+    *,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    retry: RetryPolicy | None = None,
+    price: Price | None = None,
+) -> Measured:
+    """Draw and judge every sample. `price` gives the most that a request can cost. Raises
+    UsageError for an unusable model."""
+    trials = plan_sweep(contract, settings)
+    require_within(trials, limits, price)
+    if progress:
+        progress.started(len(distinct_requests(trials)))
+    watch = _Everything(contract, progress)
+    run = await run_trials(trials, client, watch, limits, retry=retry, stop=stop, price=price)
+    if run.ended == "fatal" and run.author:
+        raise UsageError(run.detail or "the model cannot be called")
+    replayed = sum(bool(s.completion and s.completion.replayed) for s in run.samples)
+    return Measured(
+        outcomes=tuple(
+            tuple(o for o in watch.outcomes if o.sample.trial.contract == str(number))
+            for number in range(len(settings))
+        ),
+        calls=Calls(run.made - replayed, replayed, run.saved, run.failed, run.surplus),
+        cost_usd=run.cost_usd,
+        ended=None if run.ended == "done" else (run.detail or run.ended),
+    )
+
+
+@dataclass
+class _Everything:
+    """Wants every sample: a setting is chosen by all of them, not by the first that look good."""
+
+    contract: Contract
+    progress: Progress | None
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._judge = prepare(self.contract)
+
+    def wants(self, trial: Trial) -> bool:  # noqa: ARG002
+        return True
+
+    def judge(self, sample: Sample) -> Outcome:
+        return judged(sample, self.contract, self._judge)
+
+    def add(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        sample = outcome.sample
+        if self.progress and not sample.shared:
+            cost = sample.completion.cost_usd if sample.completion else None
+            self.progress.advanced(cost_usd=cost, failed=sample.completion is None)

@@ -1,0 +1,130 @@
+"""Contracts checked whole without a model: loaded, every prompt rendered, every check prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_files import (
+    contract_paths,
+    in_contract_folders,
+    near_miss_notices,
+)
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
+from gatekeeper.contract.models.faults import (
+    FindFault,
+    find_faults,
+    named_model,
+    no_fault,
+    with_recordings,
+)
+from gatekeeper.contract.near_duplicates import near_duplicate_warning
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.unfilled_names import unfilled_names
+from gatekeeper.contract.size_limits import require_few_trials
+from gatekeeper.errors import ContractError, Problem, UsageError
+from gatekeeper.gate.plan import Job, plan_job
+from gatekeeper.gate.power import foresee, limit_notes, objective_notes
+
+
+def validate_contracts(
+    revision: Revision,
+    policy: Policy,
+    paths: Sequence[str] = (),
+    find_fault: FindFault = no_fault,
+) -> tuple[list[str], list[Problem]]:
+    """A line for each sound contract, with a warning under it where it cannot see its own
+    margin or has inputs that are nearly the same, a note for each objective that it has too few
+    inputs to prove, and every problem of the others.
+
+    `paths` are contract files from the repository root; none means all that the policy names.
+    Raises UsageError where there is no contract at all.
+    """
+    notices = () if paths else _near_misses(revision, policy)
+    paths = paths or contract_paths(revision, policy, SHAPES)
+    if not paths:
+        raise UsageError(
+            "; ".join(
+                [
+                    *(notice.rstrip(".") for notice in notices),
+                    f"no contract matches {', '.join(policy.contracts)}",
+                    "`gatekeeper init` writes a first one",
+                ]
+            )
+        )
+    lines: list[str] = []
+    problems: list[Problem] = []
+    allowed = EVERY_MODEL if policy.models is None else AllowedModels(policy.models, True)
+    named: dict[str, str] = {}
+    for path in paths:
+        try:
+            job = _prepare(revision, path, policy)
+        except ContractError as error:
+            problems += error.problems
+            continue
+        contract = job.contract
+        first = named.setdefault(contract.name, path)
+        if first != path:
+            what = f"{contract.name!r} is already the name of {first}"
+            problems.append(
+                Problem(path, what, "give each contract a name of its own", field="name")
+            )
+            continue
+        models = [named_model(contract, contract.target.model)]
+        faults = find_faults(models, with_recordings(find_fault, [revision]))
+        if faults.refused:
+            problems += faults.refused
+            continue
+        judging = job.judgings[0]
+        related = near_duplicate_warning(contract.fixtures, judging.counts_with)
+        found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
+        warnings = [*filter(None, (foresee(judging).warning, related)), *map(str, found)]
+        notes = (*objective_notes(judging), *limit_notes(judging))
+        lines.append(
+            "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])
+        )
+    return [*lines, *(f"notice: {notice}" for notice in notices)], problems
+
+
+def _near_misses(revision: Revision, policy: Policy) -> tuple[str, ...]:
+    return near_miss_notices(revision, policy, in_contract_folders(revision.entries, policy))
+
+
+def repository_path(path: Path, root: Path) -> str:
+    """The path from the repository root, with forward slashes. Raises UsageError where it lies
+    outside of the repository."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        raise UsageError(
+            f"{path} is not in the repository {root.resolve()}; name a contract file in it, "
+            "or name its own repository with --repo"
+        ) from None
+
+
+def _prepare(revision: Revision, path: str, policy: Policy) -> Job:
+    contract = load_contract(revision, path, SHAPES)
+    require_few_trials([(contract, 1)])
+    return plan_job(AffectedContract(contract.name, path, None, contract, (), True), policy)
+
+
+def _line(contract: Contract, job: Job) -> str:
+    checks = len(contract.checks) + sum(len(fixture.checks) for fixture in contract.fixtures)
+    again = (
+        f", {len(job.judgings[0].same_input)} with a repeated input"
+        if job.judgings[0].same_input
+        else ""
+    )
+    judging = job.judgings[0]
+    if judging.clustered:
+        units = len(contract.fixtures) - len(judging.counts_with)
+        again = f" in {units} cluster{'s' * (units != 1)}{again}"
+    return (
+        f"{contract.path}: {contract.name}: {len(contract.fixtures)} fixtures{again}, "
+        f"{checks} checks, {contract.target.model}"
+    )

@@ -1,0 +1,315 @@
+"""Evidence and policy -> verdict and reasons. Pure: this is where it is decided."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.change import AffectedBy
+from gatekeeper.contract.digests import contract_digest
+from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
+from gatekeeper.contract.trial import JudgedBy
+from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.contract_reasons import (
+    left_reasons,
+    new_contract_reasons,
+    not_held_up,
+    policy_reasons,
+    removed_reason,
+    untested_reasons,
+)
+from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, most_pressing
+from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
+from gatekeeper.gate.monitor import JudgingWatch, Watches
+from gatekeeper.gate.pairs import paired_result
+from gatekeeper.gate.plan import Job
+from gatekeeper.gate.reasons import (
+    Weighed,
+    broken_base_reasons,
+    budget_reasons,
+    ended_reasons,
+    evidence_reasons,
+    under_base,
+    unread_reasons,
+    warnings_of,
+    weakened_reasons,
+)
+from gatekeeper.gate.result import ContractResult, Reason, Stopped, UnderBase, Verdict, Waiver
+from gatekeeper.gate.summarise import weigh
+from gatekeeper.stats.error_budget import ErrorBudget, Spending
+from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.runner import Run
+
+Key = tuple[str, JudgedBy]
+"""A comparison of the run: the contract's name, and whose contract judges."""
+
+# The worst first: a certain failure stands even where other things could not be measured.
+SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of a whole from those of its parts; of nothing it is `pass`."""
+    return min(verdicts, key=SEVERITY.index, default="pass")
+
+
+def exit_code(verdict: Verdict, policy: Policy) -> int:
+    """What the process ends with; `inconclusive` ends as the base policy says."""
+    if verdict == "inconclusive":
+        return 1 if policy.on_inconclusive == "fail" else 0
+    return {"pass": 0, "fail": 1, "error": 3}[verdict]
+
+
+def conclude(
+    jobs: Sequence[Job],
+    watches: Watches,
+    sampled: Run,
+    history: Spending | None,
+    policy: Policy,
+    now: datetime,
+    waivers: Sequence[Waiver] = (),
+    *,
+    unread: bool = False,
+    gated: GatingHistory = MappingProxyType({}),
+) -> list[ContractResult]:
+    """Each job's result. All comparisons of the run share the level by Holm's procedure.
+
+    `history` is None where there is none to know of, or where it is `unread`: then it is not
+    known what is frozen. `gated` says which checks gated in earlier runs.
+    """
+    weighed = _weigh_all(jobs, watches)
+    found = []
+    for job in jobs:
+        result = _contract_result(job, weighed[job.contract.name], sampled, history, policy, now)
+        if unread and job.paired:
+            result = _with_reasons(result, unread_reasons(job, policy))
+        lowered = lowered_check_warnings(job.contract, job.base, gated, now)
+        result = replace(result, warnings=(*result.warnings, *lowered))
+        found.append(waived(result, waivers))
+    return found
+
+
+def _with_reasons(result: ContractResult, more: Sequence[Reason]) -> ContractResult:
+    reasons = sorted((*result.reasons, *more), key=lambda r: SEVERITY.index(r.verdict))
+    return replace(result, reasons=tuple(reasons), verdict=worst(r.verdict for r in reasons))
+
+
+def waived(found: ContractResult, waivers: Sequence[Waiver]) -> ContractResult:
+    """The result with what people waived no longer gating; every reason stays to be read."""
+    mine = [w for w in waivers if w.contract in (found.name, None)]
+    waiver = next((w for kind in ("waive", "accept") for w in mine if w.kind == kind), None)
+    if waiver is None or not any(_covers(waiver, reason) for reason in found.reasons):
+        return found
+    left = [reason.verdict for reason in found.reasons if not _covers(waiver, reason)]
+    done = "Waived" if waiver.kind == "waive" else "The regression is accepted as intended"
+    text = f"{done} by @{waiver.author} for {waiver.sha[:10]}: {waiver.reason or 'no reason given'}"
+    return replace(
+        found,
+        verdict=worst(left),
+        reasons=(Reason("waived", text, "pass"), *found.reasons),
+        waiver=waiver,
+    )
+
+
+def _covers(waiver: Waiver, reason: Reason) -> bool:
+    if waiver.kind == "accept":
+        return reason.code == "regression"
+    return reason.verdict != "pass"
+
+
+def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed, ...]]:
+    every = {(job.contract.name, w.judging.by): w for job in jobs for w in watches.of(job)}
+    worse = {job.contract.name: any(w.regressed for w in watches.of(job)) for job in jobs}
+    # The family is fixed before sampling: an outage must not make another contract's test easier.
+    levels = {
+        **_levels({key: watch for key, watch in every.items() if watch.judging.trusted}),
+        **_levels({key: watch for key, watch in every.items() if not watch.judging.trusted}),
+    }
+    found = {key: _weigh(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()}
+    each: dict[str, tuple[Weighed, ...]] = defaultdict(tuple)
+    for (name, _), weighed in _adjusted(found).items():
+        each[name] += (weighed,)
+    return each
+
+
+def _levels(family: Mapping[Key, JudgingWatch]) -> dict[Key, tuple[float, int]]:
+    """The level of each comparison of a family by Holm's procedure, and how many share it."""
+    compared = {key: w.comparison for key, w in family.items() if w.comparison}
+    found = holm_levels(
+        {key: comparison_alpha(family[key].judging.contract) for key in compared},
+        lambda key, level: compared[key].evaluate(level).regressed,
+    )
+    return {key: (level, len(compared)) for key, level in found.items()}
+
+
+def _weigh(watch: JudgingWatch, level: tuple[float, int] | None, *, cut: bool) -> Weighed:
+    """`level` is that of the comparison and how many share it. `cut` says that sampling of the
+    whole contract ended because head is worse."""
+    stopped = watch.settled or cut
+    evidence = weigh(watch, stopped=stopped)
+    paired = None
+    if level is not None and watch.comparison and evidence.pairs:
+        ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
+        gate = watch.judging.contract.gate
+        found = paired_result(
+            evidence.pairs,
+            watch.comparison,
+            watch.outcomes,
+            gate,
+            level[0],
+            ended,
+            evidence.clusters,
+        )
+        paired = replace(found, family=level[1])
+    return Weighed(watch.judging, evidence, watch.comparison, paired, stopped, watch.drawn)
+
+
+def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
+    """With the p-values of all comparisons of the run adjusted by Benjamini and Hochberg, to
+    be shown beside Holm's decision."""
+    p_values = {
+        key: weighed.paired.p_value
+        for key, weighed in found.items()
+        if weighed.paired and weighed.paired.p_value is not None
+    }
+    if not p_values:
+        return dict(found)
+    shown = dict(zip(p_values, benjamini_hochberg(list(p_values.values())).p_values, strict=True))
+    return {
+        key: replace(weighed, paired=replace(weighed.paired, adjusted_p_value=shown.get(key)))
+        if weighed.paired
+        else weighed
+        for key, weighed in found.items()
+    }
+
+
+def loosened_policy(loosened: Sequence[Loosening], policy: Policy) -> list[ContractResult]:
+    """The policy in the place of a contract, so that a person can waive what holds it up; nothing
+    if nothing does."""
+    reasons = policy_reasons(loosened, policy)
+    texts = tuple(f"`{found.key}` {found.text}" for found in loosened)
+    return [
+        ContractResult(
+            POLICY_NAME,
+            POLICY_PATH,
+            reason.verdict,
+            (reason,),
+            (AffectedBy(POLICY_PATH, "modified"),),
+            weakened=texts,
+        )
+        for reason in reasons
+    ]
+
+
+def removed(contract: AffectedContract, policy: Policy) -> ContractResult:
+    """A contract that head no longer has."""
+    reason = removed_reason(contract, policy)
+    return ContractResult(
+        contract.name, contract.path, reason.verdict, (reason,), contract.affected_by
+    )
+
+
+def untested(job: Job) -> ContractResult:
+    """A contract none of whose fixtures shows what the template's change does."""
+    contract, reasons = job.contract, untested_reasons(job)
+    verdict = worst(reason.verdict for reason in reasons)
+    return ContractResult(contract.name, contract.path, verdict, tuple(reasons), job.affected_by)
+
+
+def _contract_result(
+    job: Job,
+    weighed: Sequence[Weighed],
+    sampled: Run,
+    history: Spending | None,
+    policy: Policy,
+    now: datetime,
+) -> ContractResult:
+    own, *others = weighed
+    budgets = _error_budgets(job, weighed, history, policy, now)
+    reasons = [
+        *ended_reasons(weighed, sampled),
+        *new_contract_reasons(job, policy),
+        *left_reasons(job.left_prompt, policy, job.left_as),
+        *evidence_reasons(own),
+        *weakened_reasons(job, policy),
+        *broken_base_reasons(job),
+        *(reason for other in others for reason in under_base(other)),
+    ]
+    # A change that leaves the prompt as it is burns nothing.
+    if history is not None and job.paired:
+        exempt = is_exempt(job.base or job.contract, policy)
+        reasons += budget_reasons(budgets, weighed, policy, exempt=exempt)
+    if job.leaves_requests and not job.weakened:
+        reasons = [not_held_up(reason) for reason in reasons]
+    reasons += untested_reasons(job)
+    reasons.sort(key=lambda reason: SEVERITY.index(reason.verdict))
+    return ContractResult(
+        name=job.contract.name,
+        path=job.contract.path,
+        verdict=worst(reason.verdict for reason in reasons),
+        reasons=tuple(reasons),
+        affected_by=job.affected_by,
+        base=own.evidence.base,
+        head=own.evidence.head,
+        paired=own.paired,
+        slo=own.evidence.slo,
+        error_budget=most_pressing(budgets),
+        error_budgets=budgets,
+        fixtures=own.evidence.fixtures,
+        weakened=job.weakened,
+        warnings=warnings_of(job),
+        under_base=_under_base(others),
+        contract_digest=contract_digest(job.contract),
+        order_seed=job.order_seed,
+        must_pass=own.evidence.must_pass,
+        limits=own.evidence.limits,
+        error_checks=error_checks(job.contract),
+    )
+
+
+def _under_base(others: Sequence[Weighed]) -> UnderBase | None:
+    """What the base contract found. If it judged twice, the harsher judgement is shown."""
+    if not others:
+        return None
+    harshest = min(others, key=lambda other: SEVERITY.index(_verdict_under_base(other)))
+    found = harshest.evidence
+    return UnderBase(
+        found.base,
+        found.head,
+        harshest.paired,
+        found.slo,
+        found.fixtures,
+        harshest.judging.by,
+        found.must_pass,
+        found.limits,
+    )
+
+
+def _verdict_under_base(weighed: Weighed) -> Verdict:
+    return worst(reason.verdict for reason in under_base(weighed))
+
+
+def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) -> bool:
+    """Whether a budget is spent, so that only a significantly better change may merge."""
+    if history is None or not job.paired:
+        return False
+    contract = job.base or job.contract
+    return is_frozen(error_budgets(contract, history, policy, now), contract, policy)
+
+
+def _error_budgets(
+    job: Job, weighed: Sequence[Weighed], history: Spending | None, policy: Policy, now: datetime
+) -> tuple[ErrorBudget, ...]:
+    """The budgets that the base contract sets: a pull request cannot vote itself others. Without
+    a history they have no events: what one run saw is no window's budget."""
+    # The base contract judges last: what it makes of head counts where it judges.
+    burns = {name: burn for w in weighed for name, burn in w.evidence.burns.items()}
+    on_head = {name: (b.good.low, b.good.high) for name, b in burns.items() if b.good}
+    return error_budgets(job.base or job.contract, history or {}, policy, now, on_head)

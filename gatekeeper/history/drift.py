@@ -1,0 +1,149 @@
+"""Did a model change although nobody touched the prompt? The past of each contract, asked.
+
+The runs of a contract on the default branch are its nights. A stretch of nights has one prompt,
+one contract and one model's name throughout: whoever changes one of them starts a new stretch,
+because a difference then has an author. The statistics are those of `stats.drift`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
+from typing import Literal
+
+from gatekeeper.history.record import Record
+from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
+from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
+from gatekeeper.stats.estimate import Estimate
+
+Standing = Literal["drifted", "watch", "steady", "learning"]
+NIGHTS_NEEDED = LEARNED_NIGHTS + 1
+"""Before that many nights the usual range is being learned, and no night can be outside of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SureChange:
+    """A change that is sure: the first night of it, the night it was sure, and the pass rate
+    since then less the one before."""
+
+    id: str
+    since: datetime
+    sure: datetime
+    direction: Literal["worse", "better"]
+    size: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class ContractDrift:
+    """How the current stretch of one contract stands.
+
+    `standing` is `drifted` if a change is sure, `watch` if tonight is outside of the control
+    chart's limits, `steady` if neither is, `learning` if there are too few nights to say:
+    `measured` of `NIGHTS_NEEDED`. `outside` are all nights outside of the limits.
+    `rate` is tonight's pass rate, `e_value` what the bet against "nothing changed" has made of 1:
+    `1 / alpha` is sure. `new_models` are the nights on which another fingerprint answered first.
+    """
+
+    contract: str
+    model: str
+    nights: int
+    first: datetime
+    last: datetime
+    standing: Standing
+    rate: float | None
+    e_value: float
+    change: SureChange | None
+    new_models: tuple[datetime, ...]
+    series: Drift
+    measured: int
+    outside: tuple[datetime, ...] = ()
+
+
+def drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[ContractDrift, ...]:
+    """Each contract of the records, by name; those of `names` alone where any is given."""
+    by_contract: dict[str, list[Record]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: record.time):
+        by_contract[record.contract].append(record)
+    return tuple(
+        _of_contract(stretch(mine))
+        for name, mine in sorted(by_contract.items())
+        if not names or name in names
+    )
+
+
+def stretch(records: Sequence[Record]) -> tuple[Record, ...]:
+    """The latest of a contract's runs, in order, for as long as all of it was the same."""
+    tonight = _same(records[-1])
+    latest = takewhile(lambda record: _same(record) == tonight, reversed(records))
+    return tuple(reversed(tuple(latest)))
+
+
+def _same(record: Record) -> tuple[object, ...]:
+    return record.prompt_digest, record.contract_digest, record.model
+
+
+def _of_contract(nights: Sequence[Record]) -> ContractDrift:
+    first, last = nights[0], nights[-1]
+    fixtures = sorted({fixture for record in nights for fixture in record.fixtures})
+    found = find_drift([_night(record, fixtures) for record in nights])
+    change = _change(found, nights)
+    measured = sum(rate is not None for rate in found.rates)
+    return ContractDrift(
+        contract=last.contract,
+        model=last.model,
+        nights=len(nights),
+        first=first.time,
+        last=last.time,
+        standing=_standing(found, measured),
+        rate=found.rates[-1],
+        e_value=found.e_values[-1],
+        change=change,
+        new_models=tuple(nights[number].time for number in found.new_models),
+        series=found,
+        measured=measured,
+        outside=tuple(
+            night.time
+            for night, point in zip(nights, found.chart, strict=True)
+            if point is not None and point.signal
+        ),
+    )
+
+
+def _night(record: Record, fixtures: Sequence[str]) -> Night:
+    counts = [record.fixtures.get(fixture, (0, 0)) for fixture in fixtures]
+    return Night(
+        passed=tuple(events - failed for events, failed in counts),
+        samples=tuple(events for events, _ in counts),
+        model=" ".join(record.fingerprints) or None,
+    )
+
+
+def _standing(found: Drift, measured: int) -> Standing:
+    if found.change is not None:
+        return "drifted"
+    if measured < NIGHTS_NEEDED:
+        return "learning"
+    point = found.chart[-1]
+    return "watch" if point is not None and point.signal else "steady"
+
+
+def _change(found: Drift, nights: Sequence[Record]) -> SureChange | None:
+    change = found.change
+    if change is None:
+        return None
+    since, sure = nights[change.since].time, nights[change.sure].time
+    # The first sure night of a stretch never changes, while its estimates do night by night.
+    known = f"{nights[0].contract}|{sure.isoformat()}|{change.direction}"
+    name = hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return SureChange(name, since, sure, change.direction, change.size)
+
+
+FALSE_ALARMS = (
+    "If nothing changes and the nights could have come in any order, the chance that a contract is "
+    "called drifted before its prompt changes "
+    f"is at most {ALPHA:.0%}; a night to watch comes about once in {NIGHTS_PER_FALSE_ALARM:.0f}."
+)

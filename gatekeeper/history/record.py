@@ -1,0 +1,281 @@
+"""What is remembered of a run: one record for each contract measured on the default branch.
+
+Small on purpose: counts, digests and intervals, and no output of a model. Objectives over a
+window, error budgets, drift and trends are all made from records and from nothing else.
+None always means "not known", never zero.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Literal, NamedTuple
+
+from annotated_types import Interval, MinLen
+
+from gatekeeper import __version__
+from gatekeeper.contract.events import is_good
+from gatekeeper.contract.objectives import CATEGORIES, CHECKS, Objective
+from gatekeeper.contract.trial import Completion, Outcome
+from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PastRun, Waiver
+from gatekeeper.stats.error_budget import Event, Spending
+from gatekeeper.stats.interval import ConfidenceInterval
+
+Trigger = Literal["push", "schedule", "manual"]
+
+MOST_EVENTS = 1_000_000_000
+"""A larger number was not counted, and would not fit into those that are computed from it."""
+
+Whole = Annotated[int, Interval(ge=0, le=MOST_EVENTS)]
+Amount = Annotated[float, Interval(ge=0, lt=1e12)]
+Score = Annotated[float, Interval(ge=0, le=1)]
+Name = Annotated[str, MinLen(1)]
+
+
+class Count(NamedTuple):
+    """`failed` of `events`: samples that failed a check, calls slower than an objective allows."""
+
+    events: Whole
+    failed: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One contract in one run.
+
+    `id` is the same for the same contract of the same run, however often it arrives.
+    `samples` were judged and `failed` of them failed; `calls` had an answer or not, `failed_calls`
+    had none. `objectives` counts, by objective, the events that spend its budget: such as
+    `success_rate`, `latency_p95_ms` (slower than its target), `checks.NAME`, `repair_rate`, and
+    `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
+    `fingerprints` is what the provider said answered, sorted; empty where it says nothing.
+    Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars. `score` is the mean
+    score of the samples that checks gave one. `error_checks` are the names of the checks that
+    gated; records of older versions do not have it.
+
+    Raises ValueError where the numbers contradict each other.
+    """
+
+    id: Name
+    time: datetime
+    trigger: Trigger
+    sha: str
+    contract: Name
+    model: str
+    version: str
+    samples: Whole
+    failed: Whole
+    interval: ConfidenceInterval | None
+    calls: Whole
+    failed_calls: Whole
+    prompt_digest: str | None = None
+    contract_digest: str | None = None
+    fingerprints: tuple[str, ...] = ()
+    objectives: Mapping[str, Count] = field(default_factory=dict)
+    checks: Mapping[str, Count] = field(default_factory=dict)
+    categories: Mapping[str, Count] = field(default_factory=dict)
+    fixtures: Mapping[str, Count] = field(default_factory=dict)
+    repaired: Whole | None = None
+    latency_ms: Mapping[str, Amount] = field(default_factory=dict)
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
+    cost_usd: Amount | None = None
+    score: Score | None = None
+    waiver: Waiver | None = None
+    error_checks: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.time.utcoffset() is None:
+            raise ValueError(f"time: must have a time zone, got {self.time.isoformat()}")
+        if self.interval and not 0 <= self.interval.low <= self.interval.high <= 1:
+            raise ValueError(f"interval: must be low <= high within 0 to 1, got {self.interval}")
+        parts: list[tuple[str, int, int]] = [
+            ("failed", self.samples, self.failed),
+            ("failed_calls", self.calls, self.failed_calls),
+        ]
+        for name in ("objectives", "checks", "categories", "fixtures"):
+            counts: Mapping[str, Count] = getattr(self, name)
+            parts += [(f"{name}.{key}", *count) for key, count in counts.items()]
+        for name, whole, failed in parts:
+            if failed > whole:
+                raise ValueError(f"{name}: {failed} of {whole} cannot have failed")
+
+    @property
+    def success_rate(self) -> float | None:
+        """The share of judged samples that passed; None where none was judged."""
+        return 1 - self.failed / self.samples if self.samples else None
+
+
+def records_of(result: GateResult, trigger: Trigger) -> tuple[Record, ...]:
+    """One record for each contract of a `run` that was measured to the end.
+
+    A contract without a judged sample adds nothing: no data is not zero failures. Neither
+    does one whose verdict is `error`: the part of a run that came before it was interrupted
+    or reached a limit is not a sample of the whole. Raises ValueError for any other result.
+    """
+    if result.kind != "run":
+        raise ValueError(f"result: only a run is remembered, got a {result.kind}")
+    judged: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in result.outcomes:
+        trial = outcome.sample.trial
+        if trial.arm == "head" and trial.judged_by == "head":
+            judged[trial.contract].append(outcome)
+    return tuple(
+        _record(result, contract, contract.head, judged[contract.name], trigger)
+        for contract in result.contracts
+        if contract.verdict != "error" and contract.head is not None and contract.head.samples > 0
+    )
+
+
+def events_of(records: Iterable[Record]) -> Spending:
+    """What spends each error budget, by contract and objective, in the order of the records."""
+    found: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        for name, event in _spending(record).items():
+            found[record.contract][name].append(event)
+    return {contract: dict(events) for contract, events in found.items()}
+
+
+def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
+    """What reports tell of earlier runs, in the order of the records."""
+    return tuple(
+        PastRun(
+            contract=record.contract,
+            time=record.time,
+            sha=record.sha,
+            samples=record.samples,
+            failed=record.failed,
+            interval=record.interval,
+            events=_spending(record),
+        )
+        for record in records
+    )
+
+
+def fixture_key(id: str) -> str:  # noqa: A002
+    """What a record calls a fixture: 12 hexadecimal digits of its id's SHA-256."""
+    return hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _record(
+    result: GateResult,
+    contract: ContractResult,
+    head: ArmResult,
+    outcomes: Sequence[Outcome],
+    trigger: Trigger,
+) -> Record:
+    started = result.started.astimezone(UTC)
+    category = {fixture.id: fixture.category for fixture in contract.fixtures}
+    answered = [o.sample.completion for o in outcomes if o.sample.completion]
+    latencies = [c.latency_ms for c in answered if c.latency_ms is not None]
+    quantiles = {
+        "p50": statistics.median_low(latencies) if latencies else None,
+        "p95": head.latency_p95_ms,
+    }
+    return Record(
+        id=_id(started.isoformat(), result.head_sha, contract.name, head.model, trigger),
+        time=started,
+        trigger=trigger,
+        sha=result.head_sha,
+        contract=contract.name,
+        model=head.model,
+        version=__version__,
+        samples=head.samples,
+        failed=head.samples - head.passed,
+        interval=head.interval,
+        calls=len(outcomes) or head.samples + head.failed_calls,
+        failed_calls=head.failed_calls,
+        prompt_digest=head.prompt_digest,
+        contract_digest=contract.contract_digest,
+        fingerprints=tuple(sorted({c.fingerprint for c in answered if c.fingerprint})),
+        objectives=_objectives(contract, outcomes, category),
+        checks=_checks(outcomes),
+        categories=_passes(outcomes, lambda o: category.get(o.sample.trial.fixture)),
+        fixtures=_passes(outcomes, lambda o: fixture_key(o.sample.trial.fixture)),
+        repaired=sum(bool(o.sample.repairs) for o in outcomes) if outcomes else None,
+        latency_ms={name: value for name, value in quantiles.items() if value is not None},
+        prompt_tokens=_total([c.prompt_tokens for c in answered]),
+        completion_tokens=_total([c.completion_tokens for c in answered]),
+        cost_usd=_cost(answered),
+        score=_mean([o.score for o in outcomes if o.score is not None]),
+        waiver=contract.waiver,
+        error_checks=contract.error_checks,
+    )
+
+
+def _id(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _objectives(
+    contract: ContractResult, outcomes: Sequence[Outcome], category: Mapping[str, str | None]
+) -> dict[str, Count]:
+    """The events of each objective that the contract has, as far as they can be counted."""
+    found: dict[str, Count] = {}
+    for result in contract.slo:
+        objective = Objective(result.objective, result.target)
+        events = [
+            good
+            for o in outcomes
+            if objective.category in (None, category.get(o.sample.trial.fixture))
+            and (good := is_good(objective, o)) is not None
+        ]
+        if events:
+            found[objective.name] = Count(len(events), events.count(False))
+    return found
+
+
+def _spending(record: Record) -> dict[str, Event]:
+    return {name: Event(record.time, *count) for name, count in _spent(record).items()}
+
+
+def _spent(record: Record) -> dict[str, Count]:
+    """The events of each objective, also of those that the contract did not have yet, as far as
+    the record counts them."""
+    answered = record.calls - record.failed_calls
+    repaired = {}
+    if record.repaired is not None and record.repaired <= answered:
+        repaired["repair_rate"] = Count(answered, record.repaired)
+    return {
+        "success_rate": Count(record.samples, record.failed),
+        **{f"{CHECKS}.{name}": count for name, count in record.checks.items()},
+        **{f"{CATEGORIES}.{name}.success_rate": count for name, count in record.categories.items()},
+        **repaired,
+        **record.objectives,
+    }
+
+
+def _checks(outcomes: Sequence[Outcome]) -> dict[str, Count]:
+    judged = [j for o in outcomes for j in o.judgements if j.passed is not None]
+    events = Counter(j.check for j in judged)
+    failed = Counter(j.check for j in judged if not j.passed)
+    return {check: Count(events[check], failed[check]) for check in sorted(events)}
+
+
+def _passes(
+    outcomes: Sequence[Outcome], group: Callable[[Outcome], str | None]
+) -> dict[str, Count]:
+    """The judged samples of each group."""
+    judged = [(group(o), o.passed) for o in outcomes if o.passed is not None]
+    events = Counter(name for name, _ in judged if name is not None)
+    failed = Counter(name for name, passed in judged if not passed)
+    return {name: Count(events[name], failed[name]) for name in sorted(events)}
+
+
+def _total(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _mean(scores: Sequence[float]) -> float | None:
+    return math.fsum(scores) / len(scores) if scores else None
+
+
+def _cost(answered: Sequence[Completion]) -> float | None:
+    known = [c.cost_usd for c in answered if c.cost_usd is not None]
+    return math.fsum(known) if known and len(known) == len(answered) else None

@@ -1,0 +1,126 @@
+"""Where in a pull request a contract's finding is shown: the changed lines of its prompt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.result import ContractResult, FixtureResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import clip, visible
+from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.ranking import by_severity, worst_reasons
+
+_MOST_SECTIONS = 4
+"""Of one prompt: a prompt that was written anew must not crowd out the other contracts."""
+_TITLE = 80
+_REASON = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A finding at a line of head; `line` is None where it concerns the file as a whole.
+
+    All texts are visible characters, which what carries them has still to escape.
+    """
+
+    contract: ContractResult
+    path: str
+    line: int | None
+    message: str
+
+
+def places(contracts: Sequence[ContractResult]) -> tuple[Place, ...]:
+    """Where people should look, the worst first.
+
+    Every contract that does not pass has its say before any has a second one. Those after
+    the first mark further sections that changed in the same prompt: which of them did the
+    harm is not known, as all were tried together.
+    """
+    found = [_of(c) for c in by_severity(contracts) if c.verdict != "pass"]
+    return tuple(
+        places_of[turn]
+        for turn in range(_MOST_SECTIONS)
+        for places_of in found
+        if turn < len(places_of)
+    )
+
+
+def failing_check(contract: ContractResult) -> str | None:
+    """The check that fails on most fixtures at head, in words; None where none fails."""
+    fixtures = _deciding(contract)
+    at_head = Counter(_checks(fixtures, "head"))
+    if not at_head:
+        return None
+    # The one that base passed explains more than one that failed all along.
+    at_base = Counter(_checks(fixtures, "base"))
+    worst = max(
+        sorted(at_head), key=lambda check: (at_head[check], at_head[check] - at_base[check])
+    )
+    before = f", at base on {at_base[worst]:,}" if contract.base else ""
+    of = numbers.count(len(fixtures), "fixture")
+    return f"The check that fails most: {_name(worst)}, on {at_head[worst]:,} of {of}{before}."
+
+
+def _of(contract: ContractResult) -> tuple[Place, ...]:
+    reasons = "\n".join(clip(reason.text, _REASON) for reason in worst_reasons(contract))
+    changes = _changes(contract)
+    said = [reasons, _changed(changes), failing_check(contract)]
+    message = visible("\n".join(part for part in said if part))
+    if contract.head is None or not changes:
+        return (Place(contract, _file(contract), None, message),)
+    path = contract.head.prompt_path
+    first, *more = changes[:_MOST_SECTIONS]
+    also = f"Also changed in the prompt of {_name(contract.name)}, which is: {contract.verdict}."
+    return (
+        Place(contract, path, first.line, message),
+        *(Place(contract, path, c.line, visible(f"{_section(c)}. {also}")) for c in more),
+    )
+
+
+def _changes(contract: ContractResult) -> tuple[SectionChange, ...]:
+    if contract.base is None or contract.head is None:
+        return ()
+    return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+
+
+def _file(contract: ContractResult) -> str:
+    """The file to blame where the prompt's own text is not it: an include, a fixture, …"""
+    changed = [by.path for by in contract.affected_by if by.change != "deleted"]
+    prompt = contract.head.prompt_path if contract.head else contract.path
+    if not changed or prompt in changed:
+        return prompt
+    return contract.path if contract.path in changed else changed[0]
+
+
+def _changed(changes: Sequence[SectionChange]) -> str:
+    if not changes:
+        return ""
+    others = len(changes) - 1
+    more = f", and {numbers.count(others, 'more section', 'more sections')}" if others else ""
+    return f"Changed: {_section(changes[0])}{more}."
+
+
+def _section(change: SectionChange) -> str:
+    state = "" if change.change == "changed" else f" ({change.change})"
+    return f"section {_name(change.title)} at line {change.line:,}{state}"
+
+
+def _name(text: str) -> str:
+    return f"“{clip(' '.join(text.split()), _TITLE)}”"
+
+
+def _deciding(contract: ContractResult) -> Sequence[FixtureResult]:
+    """The fixtures of the contract that found the worst reason, head's or base's."""
+    worst = next(iter(worst_reasons(contract)), None)
+    if worst is not None and worst.judged_by != "head" and contract.under_base is not None:
+        return contract.under_base.fixtures
+    return contract.fixtures
+
+
+def _checks(fixtures: Sequence[FixtureResult], arm: Arm) -> Iterator[str]:
+    """The name of each failing check, once for each fixture."""
+    for fixture in fixtures:
+        yield from {failure.check for failure in fixture.failures if failure.arm == arm}

@@ -1,0 +1,199 @@
+"""One row a contract: the same figures for the comment, the summary and the terminal.
+
+A cell is a few short lines of plain text, which each report joins and escapes in its own way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gatekeeper.contract.objectives import label_of, measure_of
+from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.comparison_text import (
+    difference,
+    ended_early,
+    is_significant,
+    p_value,
+    rates,
+    seeable_effect,
+)
+from gatekeeper.reports.resource_text import cell_lines
+from gatekeeper.stats.error_budget import ErrorBudget
+
+_UNKNOWN = (numbers.NONE,)
+_MOST_MISSED = 2
+"""Missed objectives of a contract with their figures in a cell; all are in the folded table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`strong` is what the eye should fall on."""
+
+    lines: tuple[str, ...]
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    title: str
+    justify: Literal["left", "right"]
+    cells: tuple[Cell, ...]
+
+
+def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Column, ...]:
+    """The columns between the contract's name and its verdict; those in which no contract has
+    anything are left out."""
+    found: list[Column] = []
+    if result.kind != "run":
+        found += [
+            Column("Base", "right", tuple(_rate(c.base, c.paired) for c in contracts)),
+            Column("Head", "right", tuple(_rate(c.head, c.paired) for c in contracts)),
+            Column("Difference", "right", tuple(_difference(c.paired) for c in contracts)),
+            Column("p", "right", tuple(_chance(c.paired) for c in contracts)),
+        ]
+    else:
+        found.append(Column("Passed", "right", tuple(_rate(c.head, None) for c in contracts)))
+    if any(contract.slo for contract in contracts):
+        found.append(Column("SLO", "left", tuple(Cell(_objectives(c)) for c in contracts)))
+    resources = [cell_lines(contract) for contract in contracts]
+    if any(resources):
+        cells = tuple(Cell(lines or _UNKNOWN) for lines in resources)
+        found.append(Column("Cost and latency", "left", cells))
+    if any(contract.error_budget and contract.error_budget.events for contract in contracts):
+        found.append(Column("Budget left", "right", tuple(Cell(budget_left(c)) for c in contracts)))
+    return tuple(found)
+
+
+def objective_value(slo: SloResult, value: float | None) -> str:
+    """An amount of what the objective measures, in its unit."""
+    match measure_of(slo.objective).unit:
+        case "share":
+            return numbers.percent(value)
+        case "ms":
+            return numbers.milliseconds(value)
+        case "usd":
+            return numbers.dollars(value)
+        case "tokens":
+            return numbers.NONE if value is None else f"{value:,.0f}"
+        case "score":
+            return numbers.NONE if value is None else f"{value:.3f}"
+
+
+def target(slo: SloResult) -> str:
+    """What is wanted, with the side on which it lies."""
+    sign = "≥" if measure_of(slo.objective).better == "higher" else "≤"
+    default = " (default)" if slo.default else ""
+    return f"{sign} {objective_value(slo, slo.target)}{default}"
+
+
+def standing(slo: SloResult, contract: ContractResult) -> str:
+    """`met`, `missed`, or that it is open and why."""
+    if slo.met is not None:
+        return "met" if slo.met else "missed"
+    if slo.unmeasured:
+        return "open: samples missing"
+    if slo.observed is None:
+        return "open: not measured"
+    if contract.paired and ended_early(contract.paired):
+        return "open: stopped early"
+    needed = slo.inputs_needed
+    if needed is not None and slo.inputs < needed:
+        units = "clusters" if slo.clustered else "inputs"
+        return f"open: needs {needed:,} {units}, has {slo.inputs:,}"
+    return "open: could be chance"
+
+
+def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[str]]:
+    """Those that a reader must see one by one, and all others in a few words: `8 met`.
+
+    That is what is missed, else the one that is most in doubt. Where the comparison decided,
+    nobody waits for the open ones.
+    """
+    unmet = sorted((slo for slo in contract.slo if slo.met is not True), key=_urgency)
+    first = [slo for slo in unmet if slo.met is False][:_MOST_MISSED]
+    decided = not first and contract.paired is not None and is_significant(contract.paired)
+    if not first and not decided and (len(unmet) == 1 or any(_urgency(slo) < 2 for slo in unmet)):
+        first = unmet[:1]
+    rest = sorted((slo for slo in contract.slo if slo not in first), key=_urgency)
+    counted = Counter(_in_short(slo, contract, decided=decided) for slo in rest)
+    return first, [f"{number:,} {words}" for words, number in counted.items()]
+
+
+def _in_short(slo: SloResult, contract: ContractResult, *, decided: bool) -> str:
+    if slo.met is None and decided:
+        return "not judged"
+    return "more missed" if slo.met is False else standing(slo, contract)
+
+
+def _urgency(slo: SloResult) -> int:
+    """0 missed, 1 in doubt, 2 open but as wanted so far, 3 met."""
+    if slo.met is not None:
+        return 3 if slo.met else 0
+    if slo.unmeasured or slo.observed is None:
+        return 1
+    higher = measure_of(slo.objective).better == "higher"
+    short = slo.observed < slo.target if higher else slo.observed > slo.target
+    return 1 if short else 2
+
+
+def budget_left(contract: ContractResult) -> tuple[str, ...]:
+    budget = contract.error_budget
+    return (share_left(budget),) if budget else _UNKNOWN
+
+
+def share_left(budget: ErrorBudget) -> str:
+    """How much of an error budget is left."""
+    if budget.events == 0:
+        return "no history yet"
+    if budget.budget <= 0:
+        return "none" if budget.left >= 0 else "overspent"
+    return numbers.percent(budget.left / budget.budget)
+
+
+def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:
+    found = rates(arm, paired) if arm else None
+    if found is None or found.value is None:
+        return Cell(_UNKNOWN)
+    several = paired is not None and paired.rounds > 1
+    counted = f"{found.passed:,}/{found.of:,}"
+    return Cell((found.share, f"{counted}\u00a0samples" if several else counted))
+
+
+def _difference(paired: PairedResult | None) -> Cell:
+    if paired is None or paired.difference is None:
+        return Cell(_UNKNOWN)
+    early = ended_early(paired)
+    interval = "early estimate" if early else numbers.points_interval(paired.interval)
+    return Cell((difference(paired), *([interval] if interval else [])), is_significant(paired))
+
+
+def _chance(paired: PairedResult | None) -> Cell:
+    """The p-value; where it finds nothing, also how large a drop it could have found."""
+    if paired is None:
+        return Cell(_UNKNOWN)
+    p = p_value(paired).removeprefix("= ")
+    effect = seeable_effect(paired)
+    seen = [] if effect is None else [f"shows ≥\u00a0{numbers.size_in_points(effect)}"]
+    return Cell((p, *seen))
+
+
+def _objectives(contract: ContractResult) -> tuple[str, ...]:
+    """What is missed or open, with its figures, and what is left to say; or that all is met."""
+    if not contract.slo:
+        return _UNKNOWN
+    if all(slo.met for slo in contract.slo):
+        return ("✅ met",)
+    shown, rest = shown_objectives(contract)
+    return (*(line for slo in shown for line in _objective(slo, contract)), *rest)
+
+
+def _objective(slo: SloResult, contract: ContractResult) -> tuple[str, ...]:
+    observed = f"{label_of(slo.objective)} {objective_value(slo, slo.observed)}"
+    wanted = f"wanted {target(slo)}"
+    if slo.met is False:
+        return f"❌ {observed}", wanted
+    return observed, wanted, standing(slo, contract)

@@ -1,0 +1,147 @@
+"""How the comparison of the arms is put into words: what was found, by which test, how soon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatekeeper.gate.result import ArmResult, PairedResult, UnderBase
+from gatekeeper.gate.unit_words import changed_clusters, compared_units, unit_noun
+from gatekeeper.reports import numbers
+
+_ROUGH = 0.1
+"""An estimate as large as this is told in whole points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`passed` of so many on one arm: fixtures, or samples where there are several of each."""
+
+    passed: int
+    of: int
+    value: float | None
+
+    @property
+    def share(self) -> str:
+        return numbers.percent(self.value)
+
+
+def judged_by_base(found: UnderBase) -> str:
+    """Say how the base contract judged, to follow the contract's name."""
+    if found.judged_by == "base_settings":
+        return "judged by the base contract with its own model and parameters"
+    return "judged by the base contract"
+
+
+def in_samples(arm: ArmResult, paired: PairedResult | None) -> bool:
+    """Whether rates count samples and not fixtures."""
+    return paired.rounds > 1 if paired else arm.samples > arm.fixtures
+
+
+def rates(arm: ArmResult, paired: PairedResult | None) -> Rate:
+    """What the difference of the arms is made of, so that every report shows the same: fixtures,
+    or samples if there are several of each, which is also what the objectives are about."""
+    if in_samples(arm, paired):
+        return Rate(arm.passed, arm.samples, arm.success_rate)
+    share = arm.fixtures_passed / arm.fixtures if arm.fixtures else None
+    return Rate(arm.fixtures_passed, arm.fixtures, share)
+
+
+def difference(paired: PairedResult) -> str:
+    """Head less base, in percentage points. A run that ended because of what it saw has seen
+    more than there is, as a rule: its number is told as the estimate that it is."""
+    if paired.difference is None or not ended_early(paired):
+        return numbers.points(paired.difference)
+    exact = paired.difference
+    return f"about {numbers.points(round(exact, 2) if abs(exact) >= _ROUGH else exact)}"
+
+
+def is_significant(paired: PairedResult) -> bool:
+    """Whether head is worse beyond what chance explains."""
+    return paired.p_value is not None and paired.p_value <= paired.alpha
+
+
+def is_better(paired: PairedResult) -> bool:
+    """Whether head is better beyond chance; an early stop leaves no interval that could say so."""
+    interval = None if ended_early(paired) else paired.interval
+    return interval is not None and interval.low > 0
+
+
+def p_value(paired: PairedResult) -> str:
+    """How sure: a bound where samples were not measured, which may have been anything. What was
+    not drawn because the answer was sure leaves the value exact."""
+    # The sequential test's looks depend on the sizes seen, so that its value is no strict bound.
+    bound = paired.unmeasured > 0 and paired.method.startswith("exact")
+    return numbers.p_value(paired.p_value, paired.alpha, at_most=bound)
+
+
+def seeable_effect(paired: PairedResult) -> float | None:
+    """The smallest drop the run could have seen, which every result without a finding must say."""
+    # Where head was shown to be no worse than the margin, that is the answer.
+    answered = paired.p_value is None or is_significant(paired) or paired.stopped == "not_worse"
+    return None if answered else paired.minimum_detectable_effect
+
+
+def fixtures_wanted(paired: PairedResult) -> str:
+    """How many fixtures it takes, where nothing was found and there are fewer; empty otherwise."""
+    needed = paired.fixtures_needed
+    answered = is_significant(paired) or paired.stopped == "not_worse"
+    if needed is None or needed <= paired.units or answered:
+        return ""
+    margin = "the contract's margin"
+    if paired.margin is not None:
+        margin = numbers.size_in_points(paired.margin)
+    others = paired.family - 1
+    together = f", judged together with {numbers.count(others, 'other')}" if others else ""
+    units = numbers.count(needed, unit_noun(clustered=paired.clusters is not None))
+    return f"{units} would show a drop of {margin}{together}"
+
+
+def counts(paired: PairedResult) -> str:
+    """`9 broke, 0 fixed; sure after 9 of 100 fixtures`: what was seen, and of how much."""
+    text = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
+    if paired.clusters:
+        text += f" ({changed_clusters(paired.clusters)})"
+    early = ended_early(paired)
+    if early and not paired.rounds:
+        # The fixtures that were not drawn are unknown as well, but for want of need.
+        text += f", {paired.unmeasured:,} not measured" if paired.unmeasured else ""
+    elif paired.unknown and (paired.unmeasured or not early):
+        text += f", {paired.unknown:,} unknown"
+    return f"{text}; {early}" if early else text
+
+
+def ended_early(paired: PairedResult) -> str:
+    """How soon the answer was sure; empty where all was drawn or something else ended the run."""
+    if paired.stopped not in ("regressed", "not_worse"):
+        return ""
+    drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
+    rounds = paired.rounds or int(drawn >= paired.fixtures)
+    if rounds >= paired.planned_rounds:
+        return ""
+    if paired.stopped == "regressed" and not is_significant(paired):
+        return "sampling ended because the contract's other comparison was sure"
+    if rounds:
+        planned = numbers.count(paired.planned_rounds, "sample")
+        return f"sure after {rounds:,} of {planned} of each fixture"
+    return f"sure after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
+
+
+def deciding_test(paired: PairedResult) -> str:
+    """The test that decides, its level, and how many comparisons of the run share alpha."""
+    of = paired.family
+    shared = f", by Holm over {of:,} comparisons" if of > 1 else ""
+    inputs = compared_units(paired, "distinct input")
+    return f"{paired.method} on {inputs}, level {paired.alpha:.3g}{shared}"
+
+
+def decided_by(paired: PairedResult) -> str:
+    """The deciding test with its answer, and what it would have taken to see more."""
+    p = p_value(paired)
+    value = "no p-value" if p == numbers.NONE else f"p {p}"
+    parts = [
+        f"{deciding_test(paired)}: {value}",
+        counts(paired),
+        "unfinished" if paired.stopped is None else "",
+        fixtures_wanted(paired),
+    ]
+    return "; ".join(filter(None, parts))

@@ -1,0 +1,290 @@
+"""Samples and fixtures as tables: CSV for spreadsheets and shells, Parquet for data frames.
+
+Both hold the same columns in the same order. Parquet keeps every text as it is. CSV is also
+opened in spreadsheets and read as text, so two things are changed there, and can be undone
+(`restored`):
+
+- A character that is invisible, reorders text or ends a line in some readers only is spelled
+  `⟨U+202E⟩`, and a `⟨` before `U+` is `⟨U+27E8⟩`.
+- Where a spreadsheet would begin a cell with `=`, `+`, `-` or `@`, and so read a formula, an
+  apostrophe goes before it; where such apostrophes are there already, one more. A cell begins
+  at the start of a text, and for spreadsheets set to other separators at each new line, tab
+  and semicolon: OWASP, CSV Injection, https://owasp.org/www-community/attacks/CSV_Injection
+
+A text is always in quotes and what is not known never is: `""` is an empty text, and nothing at
+all is null. Numbers have the digits it takes to get the same number back.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, Tally
+from gatekeeper.reports.escape import xml_text
+from gatekeeper.reports.formats.samples import sample_document
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["text", "texts", "whole", "number", "yes_no", "time", "checks", "failures"]
+Row = Mapping[str, Any]
+
+_NO_PYARROW = (
+    "the format parquet needs pyarrow: `pip install 'gatekeeper[parquet]'`; the action's image "
+    "does not carry it, and samples.csv and fixtures.csv hold the same tables"
+)
+
+_FORMULA = re.compile(r"((?:\A|[\t\n;])\s*+)('*+[=+\-@＝＋－＠])?")
+_GUARDED = re.compile(r"((?:\A|[\t\n;])\s*+)(?:'('*+[=+\-@＝＋－＠]))?")
+_SPELLED = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
+
+
+class Table(NamedTuple):
+    """A table of a run: its columns by name, in order, and how its rows are made."""
+
+    columns: Mapping[str, Kind]
+    rows: Callable[[GateResult], Iterator[Row]]
+
+
+def render_csv(table: Table, result: GateResult) -> str:
+    """RFC 4180 with a header, in UTF-8 with a line feed after each row."""
+    return csv_text(table.columns, table.rows(result))
+
+
+def csv_text(columns: Mapping[str, Kind], rows: Iterable[Row]) -> str:
+    """Rows of any table as CSV, in the form described above."""
+    lines = [",".join(columns)]
+    lines += [",".join(_cell(row[name], kind) for name, kind in columns.items()) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def render_parquet(table: Table, result: GateResult) -> bytes:
+    """The table as a Parquet file. Half a surrogate pair, which no UTF-8 can hold, is `?`.
+
+    Raises UsageError without pyarrow.
+    """
+    require_parquet()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = _arrow_types()
+    schema = pa.schema([(name, types[kind]) for name, kind in table.columns.items()])
+    rows = [_encodable(dict(row)) for row in table.rows(result)]
+    file = BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows, schema), file, compression="zstd")
+    return file.getvalue()
+
+
+def require_parquet() -> None:
+    """Raises UsageError where Parquet cannot be written."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise UsageError(_NO_PYARROW)
+
+
+def guarded(text: str) -> str:
+    """The text for a cell of the CSV, without the quotes around it."""
+    spelled = text.replace("⟨U+", "⟨U+27E8⟩U+").replace("\r", "⟨U+000D⟩")
+    return _FORMULA.sub(lambda at: f"{at[1]}'{at[2]}" if at[2] else at[0], xml_text(spelled))
+
+
+def restored(cell: str) -> str:
+    """The text that `guarded` was given."""
+    spelled = _GUARDED.sub(lambda at: at[1] + (at[2] or ""), cell)
+    return _SPELLED.sub(lambda found: chr(int(found[1], 16)), spelled)
+
+
+def _sample_rows(result: GateResult) -> Iterator[Row]:
+    categories = {
+        (contract.name, judged_by, fixture.id): fixture.category
+        for contract in result.contracts
+        for judged_by, fixture in _judged(contract)
+    }
+    for outcome in result.outcomes:
+        trial = outcome.sample.trial
+        yield {
+            **_run(result),
+            **sample_document(outcome),
+            "category": categories.get((trial.contract, trial.judged_by, trial.fixture)),
+            "passed": outcome.passed,
+            "failed_checks": _failed_checks(outcome),
+        }
+
+
+def _failed_checks(outcome: Outcome) -> list[str]:
+    return [j.check for j in outcome.judgements if j.passed is False and j.severity == "error"]
+
+
+def _fixture_rows(result: GateResult) -> Iterator[Row]:
+    for contract in result.contracts:
+        for judged_by, fixture in _judged(contract):
+            yield _fixture(result, contract.name, judged_by, fixture)
+
+
+def _judged(contract: ContractResult) -> Iterator[tuple[JudgedBy, FixtureResult]]:
+    """Each fixture with whose contract judged it."""
+    yield from (("head", fixture) for fixture in contract.fixtures)
+    before = contract.under_base
+    if before:
+        yield from ((before.judged_by, fixture) for fixture in before.fixtures)
+
+
+def _fixture(result: GateResult, contract: str, judged_by: JudgedBy, fixture: FixtureResult) -> Row:
+    return {
+        **_run(result),
+        "contract": contract,
+        "judged_by": judged_by,
+        "fixture": fixture.id,
+        "category": fixture.category,
+        "change": fixture.change,
+        "base_passed": fixture.base_passed,
+        "head_passed": fixture.head_passed,
+        **_tally("base", fixture.base),
+        **_tally("head", fixture.head),
+        "p_value": fixture.p_value,
+        "failed_checks": list(dict.fromkeys(f.check for f in fixture.failures if f.arm == "head")),
+        "failures": [asdict(failure) for failure in fixture.failures],
+        "warnings": [asdict(warning) for warning in fixture.warnings],
+        "errors": list(fixture.errors),
+        "base_output": fixture.base_output,
+        "head_output": fixture.head_output,
+        "duplicate_of": fixture.duplicate_of,
+        "cluster": fixture.cluster,
+    }
+
+
+def _run(result: GateResult) -> Row:
+    """What tells the rows of several runs apart."""
+    started = result.started if result.started.tzinfo else result.started.replace(tzinfo=UTC)
+    return {"started": started.astimezone(UTC), "head_sha": result.head_sha}
+
+
+def _tally(arm: Arm, tally: Tally | None) -> Row:
+    return {
+        f"{arm}_samples": tally.samples if tally else None,
+        f"{arm}_samples_passed": tally.passed if tally else None,
+    }
+
+
+SAMPLES = Table(
+    {
+        "started": "time",
+        "head_sha": "text",
+        "contract": "text",
+        "judged_by": "text",
+        "fixture": "text",
+        "category": "text",
+        "arm": "text",
+        "repetition": "whole",
+        "model": "text",
+        "fingerprint": "text",
+        "seed": "whole",
+        "passed": "yes_no",
+        "failed_checks": "texts",
+        "output": "text",
+        "output_raw": "text",
+        "output_length": "whole",
+        "output_sha256": "text",
+        "repairs": "texts",
+        "checks": "checks",
+        "latency_ms": "number",
+        "prompt_tokens": "whole",
+        "completion_tokens": "whole",
+        "cost_usd": "number",
+        "finish_reason": "text",
+        "error": "text",
+        "shared": "yes_no",
+        "request": "text",
+        "prompt_digest": "text",
+    },
+    _sample_rows,
+)
+
+FIXTURES = Table(
+    {
+        "started": "time",
+        "head_sha": "text",
+        "contract": "text",
+        "judged_by": "text",
+        "fixture": "text",
+        "category": "text",
+        "change": "text",
+        "base_passed": "yes_no",
+        "head_passed": "yes_no",
+        "base_samples": "whole",
+        "base_samples_passed": "whole",
+        "head_samples": "whole",
+        "head_samples_passed": "whole",
+        "p_value": "number",
+        "failed_checks": "texts",
+        "failures": "failures",
+        "warnings": "failures",
+        "errors": "texts",
+        "base_output": "text",
+        "head_output": "text",
+        "duplicate_of": "text",
+        "cluster": "text",
+    },
+    _fixture_rows,
+)
+
+
+def _cell(value: Any, kind: Kind) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if kind == "yes_no":
+        return "true" if value else "false"
+    if kind in ("whole", "number"):
+        return repr(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return '"' + guarded(text).replace('"', '""') + '"'
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _encodable(item) for key, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _arrow_types() -> dict[Kind, pa.DataType]:
+    import pyarrow as pa
+
+    text = pa.string()
+
+    def records(fields: Iterable[tuple[str, pa.DataType]]) -> pa.DataType:
+        return pa.list_(pa.struct(list(fields)))
+
+    return {
+        "text": text,
+        "texts": pa.list_(text),
+        "whole": pa.int64(),
+        "number": pa.float64(),
+        "yes_no": pa.bool_(),
+        "time": pa.timestamp("us", "UTC"),
+        "checks": records(
+            [
+                ("check", text),
+                ("passed", pa.bool_()),
+                ("severity", text),
+                ("message", text),
+                ("score", pa.float64()),
+            ]
+        ),
+        "failures": records((name, text) for name in ("arm", "check", "message", "output")),
+    }

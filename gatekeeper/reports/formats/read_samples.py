@@ -1,0 +1,162 @@
+"""A run's `samples.jsonl` back into judged samples, with what its `result.json` says of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import (
+    Completion,
+    CutText,
+    Judgement,
+    Outcome,
+    Request,
+    Sample,
+    Trial,
+)
+from gatekeeper.errors import UsageError
+from gatekeeper.reports.redact import environment_redactor
+
+_ADVICE = "name the folder of a run's reports, or the samples.jsonl in it"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """The judged samples of a run, the commit they are of, and each contract's prompt file."""
+
+    outcomes: tuple[Outcome, ...]
+    sha: str | None
+    prompts: Mapping[str, str]
+
+
+def find_samples(path: Path) -> Path | None:
+    """The file of samples that the path means: itself, beside it, or in it; None where none is."""
+    candidates = (path,) if path.suffix == ".jsonl" else (path / _NAME, path.parent / _NAME)
+    if path.is_dir():
+        candidates = (path / _NAME,)
+    return next((c for c in candidates if path.exists() and c.is_file()), None)
+
+
+_NAME = "samples.jsonl"
+
+
+def read_run(path: Path) -> SavedRun:
+    """The run without the secrets of this process's environment: an older version of this program
+    may have left them in its files. Raises UsageError that names the file, the line and what is
+    wrong with it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}); {_ADVICE}") from None
+    outcomes = [
+        _outcome(line, f"{path}:{number}")
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip()
+    ]
+    if not outcomes:
+        raise UsageError(f"{path}: holds no sample; {_ADVICE}")
+    found = SavedRun(tuple(outcomes), *_described(path.with_name("result.json")))
+    return environment_redactor().value(found)
+
+
+def _outcome(line: str, place: str) -> Outcome:
+    try:
+        row = json.loads(line)
+        trial = Trial(
+            contract=_text(row, "contract"),
+            fixture=_text(row, "fixture"),
+            arm=row["arm"],
+            repetition=int(row["repetition"]),
+            # Two samples with the same input must be told as such; the input itself is not kept.
+            request=Request(
+                _text(row, "model"), (Message("user", _text(row, "request")),), {}, None, 0
+            ),
+            judged_by=row["judged_by"],
+            cluster=None if row.get("cluster") is None else _text(row, "cluster"),
+        )
+        checks = tuple(
+            Judgement(_text(c, "check"), _passed(c), _text(c, "message"), c["severity"], _score(c))
+            for c in row["checks"]
+        )
+        completion = None if row["output_raw"] is None else _completion(row)
+        sample = Sample(
+            trial,
+            completion,
+            error=row.get("error"),
+            output=row["output"] or "",
+            repairs=tuple(row["repairs"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise UsageError(f"{place}: not a line of samples.jsonl ({what}); {_ADVICE}") from None
+    return Outcome(sample, checks)
+
+
+def _completion(row: Mapping[str, Any]) -> Completion:
+    return Completion(
+        text=_text(row, "output_raw"),
+        latency_ms=_number(row, "latency_ms"),
+        prompt_tokens=row.get("prompt_tokens"),
+        completion_tokens=row.get("completion_tokens"),
+        cost_usd=_number(row, "cost_usd"),
+        replayed=True,
+        fingerprint=row.get("fingerprint"),
+        finish_reason=row.get("finish_reason"),
+        cut=_cut(row),
+    )
+
+
+def _cut(row: Mapping[str, Any]) -> CutText | None:
+    """The whole of an answer of which the row has the beginning; None where it has all of it."""
+    if row.get("output_sha256") is None:
+        return None
+    return CutText(int(row["output_length"]), _text(row, "output_sha256"))
+
+
+def _described(path: Path) -> tuple[str | None, Mapping[str, str]]:
+    """The commit and the prompts of the result beside it, where there is one that says so."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        prompts = {
+            contract["name"]: contract["head"]["prompt"]
+            for contract in document["contracts"]
+            if contract["head"]
+        }
+        return document["head"]["sha"], prompts
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None, {}
+
+
+def _text(row: Mapping[str, Any], key: str) -> str:
+    value = row[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key} is not text")
+    return value
+
+
+def _passed(row: Mapping[str, Any]) -> bool | None:
+    value = row["passed"]
+    if value not in (True, False, None):
+        raise TypeError("passed is neither true, false nor null")
+    return None if value is None else bool(value)
+
+
+def _score(row: Mapping[str, Any]) -> float | None:
+    value = _number(row, "score")
+    if value is not None and not 0 <= value <= 1:
+        raise TypeError("score does not lie between 0 and 1")
+    return value
+
+
+def _number(row: Mapping[str, Any], key: str) -> float | None:
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(f"{key} is not a number")
+    return float(value)

@@ -1,0 +1,329 @@
+"""The result for other programs: a document whose keys are promised, and its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from gatekeeper import __version__
+from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.result import (
+    ArmResult,
+    ContractResult,
+    Difference,
+    FixtureFailure,
+    FixtureResult,
+    GateResult,
+    MustPassResult,
+    PairedResult,
+    SloResult,
+    UnderBase,
+)
+from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.interval import ConfidenceInterval
+
+SCHEMA_VERSION = 1
+_SCHEMA_FILE = "result.v1.json"
+
+
+def result_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) that every result document follows."""
+    from importlib.resources import files
+
+    text = files("gatekeeper.reports").joinpath(_SCHEMA_FILE).read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def result_document(result: GateResult) -> dict[str, Any]:
+    """The result as JSON-ready values. What is not known is null; never NaN, never infinite."""
+    started = result.started if result.started.tzinfo else result.started.replace(tzinfo=UTC)
+    document = {
+        "schema": SCHEMA_VERSION,
+        "version": __version__,
+        "kind": result.kind,
+        "verdict": result.verdict,
+        "exit_code": result.exit_code,
+        "base": {"sha": result.base_sha},
+        "head": {"sha": result.head_sha},
+        "order_seed": result.order_seed,
+        "started": started.isoformat(),
+        "seconds": result.seconds,
+        "calls": {
+            "made": result.calls.made,
+            "cached": result.calls.cached,
+            "saved": result.calls.saved,
+            "surplus": result.calls.surplus,
+            "failed": result.calls.failed,
+            "unrecorded": result.calls.unrecorded,
+        },
+        "cost_usd": result.cost_usd,
+        "contracts": [_contract(contract) for contract in result.contracts],
+        "uncovered": list(result.uncovered),
+        "policy_loosened": [asdict(found) for found in result.policy_loosened],
+        "unaffected": result.unaffected,
+        "notices": list(result.notices),
+    }
+    finite: dict[str, Any] = _finite(document)
+    return finite
+
+
+def render_result(result: GateResult) -> str:
+    """`result.json`: the document as text."""
+    return encode(result_document(result), indent=2) + "\n"
+
+
+def encode(value: Any, indent: int | None = None) -> str:
+    """JSON that any reader takes, whatever a model wrote into it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair can only be written as an escape
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)
+    # Readers that split text into lines would also split here.
+    for separator in ("\x85", "\u2028", "\u2029"):
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    return text
+
+
+def _contract(contract: ContractResult) -> dict[str, Any]:
+    return {
+        "name": contract.name,
+        "path": contract.path,
+        "verdict": contract.verdict,
+        "reasons": [
+            {
+                "code": reason.code,
+                "text": reason.text,
+                "verdict": reason.verdict,
+                "judged_by": reason.judged_by,
+            }
+            for reason in contract.reasons
+        ],
+        "affected_by": [
+            {"path": affected.path, "change": affected.change} for affected in contract.affected_by
+        ],
+        "base": _arm(contract.base),
+        "head": _arm(contract.head),
+        "paired": _paired(contract.paired),
+        "slo": [_slo(slo) for slo in contract.slo],
+        "error_budget": error_budget_document(contract.error_budget),
+        "error_budgets": [error_budget_document(budget) for budget in contract.error_budgets],
+        "fixtures": [_fixture(fixture) for fixture in contract.fixtures],
+        "order_seed": contract.order_seed,
+        "weakened": list(contract.weakened),
+        "warnings": list(contract.warnings),
+        "must_pass": [_must_pass(found) for found in contract.must_pass],
+        "limits": [asdict(found) for found in contract.limits],
+        "under_base": _under_base(contract.under_base),
+        "waiver": asdict(contract.waiver) if contract.waiver else None,
+    }
+
+
+def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "base": _arm(found.base),
+        "head": _arm(found.head),
+        "paired": _paired(found.paired),
+        "slo": [_slo(slo) for slo in found.slo],
+        "fixtures": [_fixture(fixture) for fixture in found.fixtures],
+        "judged_by": found.judged_by,
+        "must_pass": [_must_pass(one) for one in found.must_pass],
+        "limits": [asdict(one) for one in found.limits],
+    }
+
+
+def _must_pass(found: MustPassResult) -> dict[str, Any]:
+    return {
+        "fixture": found.fixture,
+        "check": found.check,
+        "base": None if found.base is None else str(found.base),
+        "head": str(found.head),
+        "p_value": found.p_value,
+        "found": found.found,
+    }
+
+
+def _slo(slo: SloResult) -> dict[str, Any]:
+    return {
+        "objective": slo.objective,
+        "target": slo.target,
+        "observed": slo.observed,
+        "interval": _interval(slo.interval),
+        "met": slo.met,
+        "unmeasured": slo.unmeasured,
+        "inputs": slo.inputs,
+        "inputs_needed": slo.inputs_needed,
+        "default": slo.default,
+        "clustered": slo.clustered,
+    }
+
+
+def _arm(arm: ArmResult | None) -> dict[str, Any] | None:
+    if arm is None:
+        return None
+    return {
+        "model": arm.model,
+        "prompt": arm.prompt_path,
+        "passed": arm.passed,
+        "samples": arm.samples,
+        "failed_calls": arm.failed_calls,
+        "fixtures_passed": arm.fixtures_passed,
+        "fixtures": arm.fixtures,
+        "success_rate": arm.success_rate,
+        "interval": _interval(arm.interval),
+        "latency_p95_ms": arm.latency_p95_ms,
+        "cost_per_call_usd": arm.cost_per_call_usd,
+        "intervals": _intervals(arm.intervals),
+        "latency_interval": _interval(arm.latency_interval),
+        "cost_interval": _interval(arm.cost_interval),
+    }
+
+
+def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
+    if paired is None:
+        return None
+    return {
+        "method": paired.method,
+        "alpha": paired.alpha,
+        "fixtures": paired.fixtures,
+        "broke": paired.broke,
+        "fixed": paired.fixed,
+        "unknown": paired.unknown,
+        "p_value": paired.p_value,
+        "difference": paired.difference,
+        "interval": _interval(paired.interval),
+        "minimum_detectable_effect": paired.minimum_detectable_effect,
+        "stopped": paired.stopped,
+        "rounds": paired.rounds,
+        "planned_rounds": paired.planned_rounds,
+        "family": paired.family,
+        "margin": paired.margin,
+        "unmeasured": paired.unmeasured,
+        "fixtures_needed": paired.fixtures_needed,
+        "adjusted_p_value": paired.adjusted_p_value,
+        "intervals": _intervals(paired.intervals),
+        "tests": dict(paired.beside),
+        "latency_difference_ms": _difference(paired.latency_difference_ms),
+        "cost_difference_usd": _difference(paired.cost_difference_usd),
+        "resources": [
+            {
+                "resource": found.resource,
+                "base": found.base,
+                "head": found.head,
+                "relative_interval": _interval(found.interval),
+            }
+            for found in paired.resources
+        ],
+        "clusters": asdict(paired.clusters) if paired.clusters else None,
+    }
+
+
+def _difference(difference: Difference | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {"value": difference.value, "interval": _interval(difference.interval)}
+
+
+def error_budget_document(budget: ErrorBudget | None) -> dict[str, Any] | None:
+    """As the schema of result.json has it."""
+    if budget is None:
+        return None
+    projected = budget.projected_burn_rate
+    return {
+        "objective": budget.objective,
+        "window": budget.window,
+        "events": budget.events,
+        "budget": budget.budget,
+        "spent": budget.spent,
+        "left": budget.left,
+        "state": budget.state,
+        "freezes_at": budget.freezes_at,
+        "burn_rate": dict(budget.burn_rate),
+        "projected_burn_rate": None if projected is None else list(projected),
+        "burning": list(budget.burning),
+        "exhausted_at": _moment(budget.exhausted_at),
+        "frozen_until": _moment(budget.frozen_until),
+    }
+
+
+def _moment(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).isoformat()
+
+
+@dataclass(slots=True)
+class _Outputs:
+    """Each text of one fixture once, by arm; the first sample's in front."""
+
+    base: list[str] = field(default_factory=list)
+    head: list[str] = field(default_factory=list)
+
+    def place(self, arm: Arm, text: str) -> int:
+        texts = self.base if arm == "base" else self.head
+        if text not in texts:
+            texts.append(text)
+        return texts.index(text)
+
+
+def _fixture(fixture: FixtureResult) -> dict[str, Any]:
+    outputs = _Outputs()
+    if fixture.base_output is not None:
+        outputs.place("base", fixture.base_output)
+    if fixture.head_output is not None:
+        outputs.place("head", fixture.head_output)
+    return {
+        "id": fixture.id,
+        "category": fixture.category,
+        "base": None if fixture.base is None else str(fixture.base),
+        "head": None if fixture.head is None else str(fixture.head),
+        "base_passed": fixture.base_passed,
+        "head_passed": fixture.head_passed,
+        "change": fixture.change,
+        "p_value": fixture.p_value,
+        "failures": _failures(fixture.failures, outputs),
+        "warnings": _failures(fixture.warnings, outputs),
+        "errors": list(fixture.errors),
+        "outputs": {"base": outputs.base, "head": outputs.head},
+        "duplicate_of": fixture.duplicate_of,
+        "cluster": fixture.cluster,
+    }
+
+
+def _failures(failures: Sequence[FixtureFailure], outputs: _Outputs) -> list[dict[str, Any]]:
+    """Each finding once, with the place of the text it speaks of and how many samples have it."""
+    found = Counter((f.arm, f.check, f.message, outputs.place(f.arm, f.output)) for f in failures)
+    return [
+        {"arm": arm, "check": check, "message": message, "output": output, "samples": samples}
+        for (arm, check, message, output), samples in found.items()
+    ]
+
+
+def _interval(interval: ConfidenceInterval | None) -> list[float] | None:
+    if interval is None or not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        return None
+    return [interval.low, interval.high]
+
+
+def _intervals(intervals: Mapping[str, ConfidenceInterval]) -> dict[str, list[float] | None]:
+    return {method: _interval(interval) for method, interval in intervals.items()}
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for every number that JSON cannot say."""
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        # A pair of bounds with one unknown bound says nothing.
+        if any(isinstance(entry, float) and not math.isfinite(entry) for entry in value):
+            return None
+        return [_finite(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

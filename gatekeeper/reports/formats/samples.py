@@ -1,0 +1,69 @@
+"""`samples.jsonl`: every judged sample on a line of its own, complete enough to be replayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.contract.trial import Completion, Judgement, Outcome
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports.formats.result_json import encode
+
+
+def render_samples(result: GateResult) -> str:
+    """One JSON object a line, in the order of the plan; empty where nothing was sampled."""
+    return "".join(f"{encode(sample_document(outcome))}\n" for outcome in result.outcomes)
+
+
+def sample_document(outcome: Outcome) -> dict[str, Any]:
+    """`request` and `repetition` find the line again when the same request is replayed."""
+    from gatekeeper.contract.digests import request_digest
+
+    sample = outcome.sample
+    trial, completion = sample.trial, sample.completion
+    request = trial.request
+    return {
+        "contract": trial.contract,
+        "fixture": trial.fixture,
+        # Left out for the many fixtures that have none.
+        **({} if trial.cluster is None else {"cluster": trial.cluster}),
+        "arm": trial.arm,
+        "judged_by": trial.judged_by,
+        "repetition": trial.repetition,
+        "model": request.model,
+        "seed": request.seed,
+        "request": request_digest(request.messages, request.params),
+        "prompt_digest": request_digest(request.messages, {}),
+        "output_raw": completion.text if completion else None,
+        "output": sample.output if completion else None,
+        **_whole(completion),
+        "repairs": list(sample.repairs),
+        "checks": [_judgement(judgement) for judgement in outcome.judgements],
+        "latency_ms": completion.latency_ms if completion else None,
+        "prompt_tokens": completion.prompt_tokens if completion else None,
+        "completion_tokens": completion.completion_tokens if completion else None,
+        "cost_usd": completion.cost_usd if completion else None,
+        "fingerprint": completion.fingerprint if completion else None,
+        "finish_reason": completion.finish_reason if completion else None,
+        "error": sample.error,
+        "shared": sample.shared,
+    }
+
+
+def _whole(completion: Completion | None) -> dict[str, Any]:
+    """Of an answer that was too long to be kept: what it was, whole. Null of any other."""
+    cut = completion.cut if completion else None
+    return {
+        "output_length": cut.length if cut else None,
+        "output_sha256": cut.sha256 if cut else None,
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "check": judgement.check,
+        "passed": judgement.passed,
+        "severity": judgement.severity,
+        "message": judgement.message,
+        # Left out for the many checks that give none.
+        **({} if judgement.score is None else {"score": judgement.score}),
+    }

@@ -1,0 +1,117 @@
+"""Past runs for people and for other programs: a table for the terminal, CSV for spreadsheets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from gatekeeper.history.record import Record
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import clip, visible
+from gatekeeper.reports.formats.csv_parquet import Kind, Row, csv_text
+from gatekeeper.reports.terminal.console import log_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLUMNS: Mapping[str, Kind] = {
+    "id": "text",
+    "time": "time",
+    "trigger": "text",
+    "sha": "text",
+    "contract": "text",
+    "model": "text",
+    "version": "text",
+    "samples": "whole",
+    "failed": "whole",
+    "success_rate": "number",
+    "interval_low": "number",
+    "interval_high": "number",
+    "calls": "whole",
+    "failed_calls": "whole",
+    "repaired": "whole",
+    "latency_p50_ms": "number",
+    "latency_p95_ms": "number",
+    "prompt_tokens": "whole",
+    "completion_tokens": "whole",
+    "cost_usd": "number",
+    "score": "number",
+    "prompt_digest": "text",
+    "contract_digest": "text",
+    "fingerprints": "texts",
+    "waived_by": "text",
+}
+
+
+def records_csv(records: Sequence[Record]) -> str:
+    """One row a record, as `records` has them; what counts by check or fixture is left to JSON."""
+    return csv_text(_COLUMNS, (_row(record) for record in records))
+
+
+def print_records(records: Sequence[Record], console: Console | None = None) -> None:
+    """One line a record, the newest first."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    console = console or log_console()
+    if not records:
+        console.print(Text("No such run is in the history."))
+        return
+    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    for heading in ("time", "contract", "trigger", "commit", "model"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("passed", "interval", "p95", "cost"):
+        table.add_column(heading, justify="right")
+    table.add_column("waived by", overflow="fold")
+    for record in reversed(records):
+        table.add_row(*(Text(visible(cell)) for cell in _cells(record)))
+    console.print(table)
+
+
+def _cells(record: Record) -> list[str]:
+    passed = record.samples - record.failed
+    return [
+        numbers.moment(record.time),
+        record.contract,
+        record.trigger,
+        record.sha[:10],
+        clip(record.model, 40),
+        f"{numbers.percent(record.success_rate)} ({passed:,}/{record.samples:,})",
+        numbers.percent_interval(record.interval),
+        numbers.milliseconds(record.latency_ms.get("p95")),
+        numbers.dollars(record.cost_usd),
+        f"@{record.waiver.author}" if record.waiver else "",
+    ]
+
+
+def _row(record: Record) -> Row:
+    interval = record.interval
+    return {
+        "id": record.id,
+        "time": record.time.astimezone(UTC),
+        "trigger": record.trigger,
+        "sha": record.sha,
+        "contract": record.contract,
+        "model": record.model,
+        "version": record.version,
+        "samples": record.samples,
+        "failed": record.failed,
+        "success_rate": record.success_rate,
+        "interval_low": interval.low if interval else None,
+        "interval_high": interval.high if interval else None,
+        "calls": record.calls,
+        "failed_calls": record.failed_calls,
+        "repaired": record.repaired,
+        "latency_p50_ms": record.latency_ms.get("p50"),
+        "latency_p95_ms": record.latency_ms.get("p95"),
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+        "cost_usd": record.cost_usd,
+        "score": record.score,
+        "prompt_digest": record.prompt_digest,
+        "contract_digest": record.contract_digest,
+        "fingerprints": list(record.fingerprints),
+        "waived_by": record.waiver.author if record.waiver else None,
+    }

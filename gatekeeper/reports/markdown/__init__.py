@@ -1,0 +1,1 @@
+"""The comment, the job summary and other Markdown texts."""

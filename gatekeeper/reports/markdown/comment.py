@@ -1,0 +1,55 @@
+"""The sticky comment on the pull request: the verdict first, depth folded away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gatekeeper import __version__
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports.headline import headline, lead
+from gatekeeper.reports.markdown.details import Depth, add_details
+from gatekeeper.reports.markdown.glance import add_glance
+from gatekeeper.reports.markdown.page import Page
+from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
+
+COMMENT_LIMIT = 65_000
+"""GitHub refuses a comment above 65,536 characters; some room is left for the sender."""
+
+_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000)
+_CUT = (
+    "*Cut to fit. The whole result is in `result.json` and `samples.jsonl` of this run's artifact.*"
+)
+
+
+def marker(marker_id: str = "gatekeeper") -> str:
+    """The hidden line by which the comment is found again. One repository may have several."""
+    # Two dashes would end the comment early.
+    safe = re.sub(r"[^A-Za-z0-9_.]+", "-", marker_id).strip("-") or "gatekeeper"
+    return f"<!-- gatekeeper:{safe} -->"
+
+
+def render_comment(
+    result: GateResult, *, limit: int = COMMENT_LIMIT, marker_id: str = "gatekeeper"
+) -> str:
+    """Markdown of at most `limit` characters, or a few hundred where the limit is below that."""
+    first = marker(marker_id)
+    return f"{first}\n{compose(result, limit=limit - len(first) - 1, depth=_DEPTH)}"
+
+
+def compose(
+    result: GateResult, *, limit: int, depth: Depth, size: Callable[[str], int] = len
+) -> str:
+    """The answer without the marker. The worst findings are added first, and survive."""
+    ending = footer(result, __version__)
+    page = Page(limit - size(ending) - size(_CUT) - 8, size)
+    page.add(headline(result))
+    for paragraph in lead(result):
+        page.add(paragraph)
+    add_glance(page, result)
+    if result.contracts:
+        add_table(page, result)
+        add_reasons(page, result)
+    add_notes(page, result)
+    add_details(page, result, depth)
+    return page.text(f"{_CUT}\n\n{ending}" if page.cut else ending) + "\n"

@@ -1,0 +1,162 @@
+"""How it was decided, folded away: by which test, on what, with latency, cost, error budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gatekeeper.contract.objectives import label_of
+from gatekeeper.gate.result import ArmResult, ContractResult, SloResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.columns import objective_value, share_left, standing, target
+from gatekeeper.reports.comparison_text import decided_by, judged_by_base
+from gatekeeper.reports.escape import code, prose
+from gatekeeper.reports.markdown.page import Page, fold
+from gatekeeper.reports.ranking import worst_verdict
+from gatekeeper.reports.resource_text import details, limit_details
+from gatekeeper.stats.error_budget import ErrorBudget
+
+_TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Standing", "Budget left")
+_RULES = ("---",) * len(_TITLES)
+
+
+def as_base_judges(contract: ContractResult) -> ContractResult | None:
+    """The contract as the base's found it, where that speaks against the change."""
+    found = contract.under_base
+    if found is None or all(reason.judged_by == "head" for reason in contract.reasons):
+        return None
+    name = f"{contract.name}, {judged_by_base(found)}"
+    its = [reason for reason in contract.reasons if reason.judged_by != "head"]
+    return replace(
+        contract,
+        name=name,
+        verdict=worst_verdict(its),
+        affected_by=(),
+        base=found.base,
+        head=found.head,
+        paired=found.paired,
+        slo=found.slo,
+        error_budget=None,
+        error_budgets=(),
+        fixtures=found.fixtures,
+        limits=found.limits,
+    )
+
+
+def rows_of(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
+    """The rows of a table of contracts: each, and below it how the base contract judged it if that
+    speaks against the change. Otherwise a failure could stand beside figures that show none."""
+    pairs = ((contract, as_base_judges(contract)) for contract in contracts)
+    return tuple(row for pair in pairs for row in pair if row)
+
+
+def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
+    """A few lines a contract, the worst first: causes, tests, arms, objectives, error budget."""
+    rows = [row for judging in rows_of(contracts) for row in decision_rows(judging)]
+    if not rows:
+        return
+    opening, closing = fold("How this was decided, with latency, cost and error budget")
+    page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
+
+
+def decision_rows(contract: ContractResult) -> list[str]:
+    """Blocks of Markdown: why it ran, the test, the arms, a table of the objectives, the error
+    budget."""
+    name = code(contract.name, 100)
+    rows = []
+    if contract.affected_by:
+        shown = [f"{code(a.path, 120)} {a.change}" for a in contract.affected_by[:5]]
+        more = contract.affected_by[5:]
+        rows.append(f"- {name} ran because of {', '.join(shown)}{f' +{len(more)}' if more else ''}")
+    if contract.paired:
+        rows.append(f"- {name}: {prose(decided_by(contract.paired))}")
+    rows += [
+        f"- {name} {label}: {_arm(arm)}"
+        for label, arm in (("base", contract.base), ("head", contract.head))
+        if arm
+    ]
+    resources = details(contract)
+    rows += [f"- {name} from base to head: {resources}"] if resources else []
+    limits = limit_details(contract)
+    rows += [f"- {name} limits from base to head: {limits}"] if limits else []
+    rows += [_objectives(contract, name)] if contract.slo else []
+    rows += _budget_rows(contract, name)
+    return rows
+
+
+def _arm(arm: ArmResult) -> str:
+    interval = ""
+    if arm.interval:
+        low, high = numbers.percent(arm.interval.low), numbers.percent(arm.interval.high)
+        interval = f" [{low} to {high}]"
+    failed = f", {numbers.count(arm.failed_calls, 'failed call')}" if arm.failed_calls else ""
+    cost = "cost unknown"
+    if arm.cost_per_call_usd is not None:
+        cost = f"{numbers.dollars(arm.cost_per_call_usd)} a call"
+    return (
+        f"{code(arm.model, 80)}, {numbers.count(arm.samples, 'sample')}, "
+        f"{numbers.percent(arm.success_rate)} pass{interval}{failed}, "
+        f"latency p95 {numbers.milliseconds(arm.latency_p95_ms)}, {cost}"
+    )
+
+
+def _objectives(contract: ContractResult, name: str) -> str:
+    """A table between blank lines, as it stands among list items."""
+    rows = [_cells(slo, contract) for slo in contract.slo]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (_TITLES, _RULES, *rows))
+    return f"\nObjectives of {name}:\n\n{table}\n"
+
+
+def _cells(slo: SloResult, contract: ContractResult) -> list[str]:
+    budget = next((b for b in contract.error_budgets if b.objective == slo.objective), None)
+    interval = numbers.NONE
+    if slo.interval:
+        low, high = (objective_value(slo, end) for end in (slo.interval.low, slo.interval.high))
+        interval = f"{low} to {high}"
+    cells = [
+        target(slo),
+        budget.window if budget else numbers.NONE,
+        objective_value(slo, slo.observed),
+        interval,
+        standing(slo, contract),
+        share_left(budget) if budget else numbers.NONE,
+    ]
+    return [prose(label_of(slo.objective), 100), *(cell.replace("<", "&lt;") for cell in cells)]
+
+
+def _budget_rows(contract: ContractResult, name: str) -> list[str]:
+    pressing = (contract.error_budget,) if contract.error_budget else ()
+    return [_budget_row(budget, name) for budget in contract.error_budgets or pressing]
+
+
+def _times(rate: float) -> str:
+    """A burn rate; most are below 1, where one digit would make many of them 0."""
+    return numbers.number(rate) if rate >= 1 else f"{round(rate, 2):g}"
+
+
+def _budget_row(budget: ErrorBudget, name: str) -> str:
+    rates = ", ".join(
+        f"{code(window, 20)} {numbers.NONE if rate is None else _times(rate)}"
+        for window, rate in budget.burn_rate.items()
+    )
+    projected = ""
+    if budget.projected_burn_rate:
+        low, high = (_times(rate) for rate in budget.projected_burn_rate)
+        projected = f"; merging would burn at {low} to {high} times the budgeted rate"
+    burn = f", burn rate {rates}" if rates else ""
+    other = budget.objective != "success_rate"
+    label = f" of {prose(label_of(budget.objective), 100)}" if other else ""
+    what = f"- {name} error budget{label} over {code(budget.window, 20)}"
+    if budget.events == 0:
+        return f"{what}: no history yet{projected}"
+    end, thaw = budget.exhausted_at, budget.frozen_until
+    ends = f", ends {numbers.moment(end)} at this rate" if end else ""
+    until = f", frozen until {numbers.moment(thaw)} if nothing more fails" if thaw else ""
+    if budget.state == "spent":
+        until = ", spent, but that could be chance"
+        if budget.freezes_at:
+            until += f": it would take {numbers.count(budget.freezes_at, 'failure')} to freeze it"
+    return (
+        f"{what}: {numbers.number(budget.left)} of {numbers.number(budget.budget)} failures left "
+        f"after {numbers.count(budget.events, 'event')}{burn}{ends}{until}{projected}"
+    )

@@ -1,0 +1,229 @@
+"""The folded parts of the answer: fixtures with both outputs, prompt diff, how it was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
+from gatekeeper.reports.markdown.decision import add_decision, as_base_judges
+from gatekeeper.reports.markdown.page import Page, fold
+from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.ranking import by_loss, by_severity, is_proven
+
+_CELL = 100
+_SECTIONS = 4
+_FIXTURE_COLUMNS = (
+    "| Fixture | Base | Head | Failing check | Base said | Head said |\n"
+    "| --- | :---: | :---: | --- | --- | --- |\n"
+)
+_ALONE_COLUMNS = "| Fixture | Passed | Failing check | Said |\n| --- | :---: | --- | --- |\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much is shown: fixtures a list, and characters of an output or a diff."""
+
+    broken: int
+    others: int
+    output: int
+    diff: int
+
+
+def add_details(page: Page, result: GateResult, depth: Depth) -> None:
+    """Worst contract first; of each, what broke before what explains it."""
+    ranked = by_severity(result.contracts)
+    several = len(ranked) > 1
+    shown: set[tuple[str, str]] = set()
+    for contract in ranked:
+        if not page.full:
+            _add_fixtures(page, contract, depth, several)
+        before = as_base_judges(contract)
+        if before and not page.full:
+            _add_fixtures(page, before, depth, several=True)
+    for contract in ranked:
+        if not page.full:
+            _add_diff(page, contract, depth, shown)
+    add_decision(page, ranked)
+
+
+def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:
+    of = f" in {html_code(contract.name, 60)}" if several else ""
+    broken = by_loss(f for f in contract.fixtures if f.change == "broke")
+    fixed = by_loss((f for f in contract.fixtures if f.change == "fixed"), "base")
+    failing = by_loss(
+        f for f in contract.fixtures if f.head_passed is False and f.change != "broke"
+    )
+    lost = [f for f in contract.fixtures if f.errors]
+    known = contract.base is not None
+    proven = sum(map(is_proven, broken))
+    sure = f", {proven:,} beyond chance" if proven else ""
+    summary = f"❌ {_fixtures(broken)} broke{of}{sure}"
+    _add_group(page, summary, broken, "head", depth.broken, depth, _changed(contract))
+    _add_lost(page, f"🚫 {_fixtures(lost)} had samples without an answer{of}", lost, depth.others)
+    _add_group(page, f"✅ {_fixtures(fixed)} fixed{of}", fixed, "base", depth.others, depth)
+    before = "on base as well" if known else "on head"
+    verb = "fails" if len(failing) == 1 else "fail"
+    summary = f"{_fixtures(failing)} {verb} {before}{of}"
+    _add_group(page, summary, failing, "head", depth.others, depth)
+
+
+def _add_group(
+    page: Page,
+    summary: str,
+    fixtures: Sequence[FixtureResult],
+    arm: Arm,
+    most: int,
+    depth: Depth,
+    note: str = "",
+) -> None:
+    """The fixtures in the order given, under the note: in a table where all outputs are short,
+    else each with blocks of its own."""
+    if not fixtures:
+        return
+    chosen = fixtures[:most]
+    opening, closing = fold(summary)
+    opening += note
+    alone = all(fixture.base is None and fixture.base_passed is None for fixture in fixtures)
+    if all(_is_short(fixture, arm) for fixture in chosen):
+        page.add_rows(
+            opening + (_ALONE_COLUMNS if alone else _FIXTURE_COLUMNS),
+            [_row(fixture, arm, alone=alone) for fixture in chosen],
+            total=len(fixtures),
+            closing=closing,
+            more=lambda left: f"\n…and {left:,} more in `result.json`",
+        )
+        return
+    page.add_rows(
+        opening,
+        [_blocks(fixture, arm, depth.output, alone=alone) for fixture in chosen],
+        total=len(fixtures),
+        closing=closing,
+        more=lambda left: f"…and {left:,} more in `result.json`",
+        joint="\n\n",
+    )
+
+
+def _changed(contract: ContractResult) -> str:
+    """Where in the prompt to look for what broke them."""
+    if contract.base is None or contract.head is None:
+        return ""
+    changes = diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+    if not changes:
+        return ""
+    shown = ", ".join(code(change.title, 80) for change in changes[:_SECTIONS])
+    more = f" and {len(changes) - _SECTIONS:,} more" if len(changes) > _SECTIONS else ""
+    return f"Changed in the prompt: {shown}{more}\n\n"
+
+
+def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most: int) -> None:
+    if not fixtures:
+        return
+    opening, closing = fold(summary)
+    page.add_rows(
+        opening,
+        [f"- {code(f.id, 80)}: {code(f.errors[0], 300)}{_more(f.errors)}" for f in fixtures[:most]],
+        total=len(fixtures),
+        closing=closing,
+        more=lambda left: f"- …and {left:,} more in `result.json`",
+    )
+
+
+def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:
+    """`alone` says that nothing of base is known of any fixture, so that head needs no name."""
+    first = 1 if alone else 0
+    tallies = [str(tally or numbers.NONE) for tally in (fixture.base, fixture.head)]
+    said = [
+        code_cell(text, _CELL) if text is not None else numbers.NONE for text in _said(fixture, arm)
+    ]
+    finding = _finding(fixture, arm, cell=True)
+    cells = [code_cell(fixture.id, 60), *tallies[first:], finding, *said[first:]]
+    return f"| {' | '.join(cells)} |"
+
+
+def _blocks(fixture: FixtureResult, arm: Arm, limit: int, *, alone: bool) -> str:
+    tally = f"base {fixture.base or numbers.NONE}, head {fixture.head or numbers.NONE}"
+    labels = ("Base said", "Head said")
+    if alone:
+        tally, labels = f"{fixture.head or numbers.NONE} passed", ("", "Said")
+    parts = [f"{code(fixture.id, 80)} ({tally}) {_finding(fixture, arm, cell=False)}"]
+    for label, text in zip(labels, _said(fixture, arm), strict=True):
+        if text is not None:
+            parts.append(f"{label}:\n\n{block(text, limit=limit)}")
+    return "\n\n".join(parts)
+
+
+def _finding(fixture: FixtureResult, arm: Arm, *, cell: bool) -> str:
+    found = _failures(fixture, arm)
+    if not found:
+        return numbers.NONE if cell else ""
+    first = found[0]
+    checks = {failure.check for failure in found}
+    others = f" (+{len(checks) - 1} more)" if len(checks) > 1 else ""
+    span = code_cell if cell else code
+    message = f": {prose(first.message, 120 if cell else 400)}" if first.message else ""
+    return f"{span(first.check, 60)}{others}{message}"
+
+
+def _said(fixture: FixtureResult, arm: Arm) -> tuple[str | None, str | None]:
+    """Both outputs; of the failing arm the one that the shown message speaks of."""
+    found = _failures(fixture, arm)
+    failing = found[0].output if found else None
+    if arm == "head":
+        return fixture.base_output, fixture.head_output if failing is None else failing
+    return fixture.base_output if failing is None else failing, fixture.head_output
+
+
+def _failures(fixture: FixtureResult, arm: Arm) -> list[FixtureFailure]:
+    return [failure for failure in fixture.failures if failure.arm == arm]
+
+
+def _is_short(fixture: FixtureResult, arm: Arm) -> bool:
+    return all(
+        text is None or (len(text) <= _CELL and "\n" not in text.strip("\n"))
+        for text in _said(fixture, arm)
+    )
+
+
+def _add_diff(
+    page: Page, contract: ContractResult, depth: Depth, shown: set[tuple[str, str]]
+) -> None:
+    base, head = contract.base, contract.head
+    if base is None or head is None:
+        return
+    if base.model != head.model:
+        page.add(f"Model of {code(contract.name, 60)}: {code(base.model)} → {code(head.model)}")
+    pair = (base.prompt_text, head.prompt_text)
+    if pair in shown:
+        return
+    shown.add(pair)
+    changes = diff_prompts(*pair)
+    if not changes:
+        return
+    where = html_code(head.prompt_path, 120)
+    opening, closing = fold(
+        f"Prompt diff of {where}: {numbers.count(len(changes), 'section')} changed"
+    )
+    page.add_rows(
+        opening,
+        [_section(change, depth.diff) for change in changes],
+        closing=closing,
+        more=lambda left: f"…and {numbers.count(left, 'more section')}",
+        joint="\n\n",
+    )
+
+
+def _section(change: SectionChange, limit: int) -> str:
+    state = "" if change.change == "changed" else f" ({change.change})"
+    return f"{code(change.title, 120)}{state}\n\n{block(change.diff, 'diff', limit)}"
+
+
+def _fixtures(fixtures: Sequence[FixtureResult]) -> str:
+    return numbers.count(len(fixtures), "fixture")
+
+
+def _more(errors: Sequence[str]) -> str:
+    return f" (+{len(errors) - 1:,} more)" if len(errors) > 1 else ""

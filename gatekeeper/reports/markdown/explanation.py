@@ -1,0 +1,159 @@
+"""One contract's evidence in words, for somebody who asks why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper.contract.objectives import label_of
+from gatekeeper.gate.result import (
+    ContractResult,
+    FixtureResult,
+    GateResult,
+    PairedResult,
+    SloResult,
+)
+from gatekeeper.reports import numbers
+from gatekeeper.reports.columns import objective_value, standing
+from gatekeeper.reports.comparison_text import (
+    counts,
+    deciding_test,
+    difference,
+    ended_early,
+    is_significant,
+    p_value,
+)
+from gatekeeper.reports.escape import block, code, prose
+from gatekeeper.reports.headline import ICONS
+from gatekeeper.reports.markdown.decision import as_base_judges
+from gatekeeper.reports.ranking import by_loss, worst_reasons
+from gatekeeper.reports.resource_text import limit_details
+
+_MOST_NAMES = 20
+_MOST_FAILURES = 5
+_OUTPUT = 400
+
+
+def render_explanation(result: GateResult, name: str) -> str:
+    """Markdown of at most some ten thousand characters."""
+    contract = next((c for c in result.contracts if c.name == name), None)
+    if contract is None:
+        return f"{code(name, 100)} is not affected by this change, so there is no evidence on it.\n"
+    parts = [
+        f"## {ICONS[contract.verdict]} {code(name, 100)}: {contract.verdict}",
+        "\n".join(f"- {ICONS[r.verdict]} {prose(r.text, 600)}" for r in worst_reasons(contract)),
+        *_evidence(contract),
+    ]
+    before = as_base_judges(contract)
+    if before:
+        parts += ["### Judged by the base contract", *_evidence(before)]
+    judged = f"Judged at {code(result.head_sha[:10])}"
+    spent = f"{numbers.calls(result.calls)}, cost {numbers.dollars(result.cost_usd)}"
+    parts.append(f"<sub>{judged} · {spent}</sub>")
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _evidence(contract: ContractResult) -> list[str]:
+    parts = [*_comparison(contract, contract.paired)] if contract.paired else [_alone(contract)]
+    if contract.slo:
+        rows = "\n".join(f"- {_objective(slo, contract)}" for slo in contract.slo)
+        parts.append(f"**Objectives**\n\n{rows}")
+    limits = limit_details(contract)
+    parts += [f"**Limits from base to head**: {prose(limits)}."] if limits else []
+    return [*parts, *_failures(contract)]
+
+
+def _alone(contract: ContractResult) -> str:
+    head = contract.head
+    if head is None:
+        return ""
+    passed = f"{head.fixtures_passed:,} of {numbers.count(head.fixtures, 'fixture')} pass"
+    return f"There is nothing to compare with. On head {passed}."
+
+
+def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
+    broke = [f.id for f in by_loss(contract.fixtures) if f.change == "broke"]
+    fixed = [f.id for f in contract.fixtures if f.change == "fixed"]
+    found = [
+        f"**What changed**: {prose(counts(paired))}.",
+        *([f"Broke: {_names(broke)}."] if broke else []),
+        *([f"Fixed: {_names(fixed)}."] if fixed else []),
+    ]
+    return [" ".join(found), _size(paired), _test(paired), _seen(paired)]
+
+
+def _size(paired: PairedResult) -> str:
+    if paired.difference is None:
+        return ""
+    text = f"**By how much**: {difference(paired)} in the pass rate"
+    if ended_early(paired):
+        too_large = ", likely too large" if is_significant(paired) else ""
+        return f"{text}, estimated after an early stop{too_large}."
+    interval = numbers.points_interval(paired.interval)
+    return f"{text}; the true difference is likely within {interval}." if interval else f"{text}."
+
+
+def _test(paired: PairedResult) -> str:
+    if paired.p_value is None:
+        return "**How sure**: no pair of answers could be compared."
+    p = p_value(paired)
+    chance = f"were head as good as base, a result at least this bad had probability {p}"
+    verdict = "below" if is_significant(paired) else "not below"
+    meaning = "worse than chance explains" if is_significant(paired) else "it can be chance"
+    test = prose(deciding_test(paired))
+    return f"**How sure**: {prose(chance)}, {verdict} the level; {meaning}. ({test})"
+
+
+def _seen(paired: PairedResult) -> str:
+    effect = paired.minimum_detectable_effect
+    if effect is None:
+        text = "with so few fixtures no drop could have been told from chance"
+    else:
+        text = f"a drop of {numbers.size_in_points(effect)} or more would probably have been found"
+    return f"**What could have been seen**: {text}."
+
+
+def _objective(slo: SloResult, contract: ContractResult) -> str:
+    observed, target = (objective_value(slo, value) for value in (slo.observed, slo.target))
+    interval = ""
+    if slo.interval:
+        low, high = (objective_value(slo, v) for v in (slo.interval.low, slo.interval.high))
+        interval = f", interval {low} to {high}"
+    return (
+        f"{prose(label_of(slo.objective), 100)}: {observed} against {target}{interval}: "
+        f"**{standing(slo, contract)}**"
+    )
+
+
+def _failures(contract: ContractResult) -> list[str]:
+    broke = by_loss(f for f in contract.fixtures if f.change == "broke")
+    failing = by_loss(
+        f for f in contract.fixtures if f.head_passed is False and f.change != "broke"
+    )
+    lost = [f for f in contract.fixtures if f.errors]
+    parts = [_failure(fixture) for fixture in (*broke, *failing)[:_MOST_FAILURES]]
+    left = len(broke) + len(failing) - len(parts)
+    if parts:
+        parts.insert(0, "**The worst failures**")
+    if left > 0:
+        parts.append(f"…and {left:,} more in `result.json`.")
+    if lost:
+        calls = numbers.count(len(lost), "fixture")
+        parts.append(f"Samples are missing of {calls}: {code(lost[0].errors[0], 300)}.")
+    return parts
+
+
+def _failure(fixture: FixtureResult) -> str:
+    found = next((failure for failure in fixture.failures if failure.arm == "head"), None)
+    tally = f"base {fixture.base or numbers.NONE}, head {fixture.head or numbers.NONE}"
+    why = f": {code(found.check, 60)} {prose(found.message, 300)}" if found else ""
+    parts = [f"{code(fixture.id, 80)} ({tally}){why}"]
+    said = (fixture.base_output, found.output if found else fixture.head_output)
+    for label, text in zip(("Base said", "Head said"), said, strict=True):
+        if text is not None:
+            parts.append(f"{label}:\n\n{block(text, limit=_OUTPUT)}")
+    return "\n\n".join(parts)
+
+
+def _names(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _MOST_NAMES:,} more" if len(ids) > _MOST_NAMES else ""
+    return ", ".join(code(i, 60) for i in ids[:_MOST_NAMES]) + more

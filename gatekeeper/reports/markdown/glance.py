@@ -1,0 +1,215 @@
+"""What a reader sees of a failure without a click: the edited lines of the prompt, and the one
+broken fixture that says most: its input, the answers before and after, and what was wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+
+from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult
+from gatekeeper.reports.escape import block, code, code_cell, prose
+from gatekeeper.reports.headline import foremost
+from gatekeeper.reports.markdown.decision import as_base_judges
+from gatekeeper.reports.markdown.page import Page
+from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.ranking import is_proven, worst_reasons
+
+_LINES = 12
+"""Edited lines of the prompt."""
+_LINE = 200
+_TEXT = 280
+_MESSAGE = 200
+_LEAD_IN = 40
+"""Characters kept in front of the place where two long texts begin to differ."""
+_SHARE = 0.3
+"""Of the room that is left; the table and the reasons come after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The lines that differ in the prompt, each with its sign. `more` counts those left out."""
+
+    where: str
+    lines: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One fixture that broke or fails. Texts are cut about the place where they differ, and raw:
+    each report escapes them. `before` is None if nothing was compared or base has no answer."""
+
+    fixture: str
+    tally: str
+    check: str
+    message: str
+    input: str | None
+    before: str | None
+    after: str | None
+    wanted: str | None
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What is known of it, by name."""
+        labels = ("Answer before", "Answer after") if self.before is not None else ("", "Answer")
+        found = (
+            ("Input", self.input),
+            (labels[0], self.before),
+            (labels[1], self.after),
+            ("Wanted", self.wanted),
+        )
+        return tuple((label, text) for label, text in found if text is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """Both of one contract."""
+
+    contract: str
+    edit: Edit | None
+    example: Example | None
+
+
+def at_a_glance(result: GateResult) -> Glance | None:
+    """Show the contract that the headline speaks of; None if it passed or has nothing to show."""
+    contract = foremost(result)
+    if contract is None or result.verdict not in ("fail", "inconclusive"):
+        return None
+    judged = _as_judged(contract)
+    found = Glance(contract.name, _edit(judged), _example(judged.fixtures))
+    return found if found.edit or found.example else None
+
+
+def add_glance(page: Page, result: GateResult) -> None:
+    """The same as Markdown, if there is room for it next to what follows."""
+    found = at_a_glance(result)
+    if found is None:
+        return
+    for part in (_edit_text(found.edit), _example_text(found.example)):
+        if part:
+            page.add_within(part, _SHARE)
+
+
+def _as_judged(contract: ContractResult) -> ContractResult:
+    """The judging that the worst reason comes from: head's own, or the base contract's."""
+    worst = next(iter(worst_reasons(contract)), None)
+    before = as_base_judges(contract) if worst and worst.judged_by != "head" else None
+    return before or contract
+
+
+def _edit(contract: ContractResult) -> Edit | None:
+    if contract.base is None or contract.head is None:
+        return None
+    changes = diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+    if not changes:
+        return None
+    lines = [line for change in changes for line in _edited(change)]
+    return Edit(_places(changes), tuple(lines[:_LINES]), max(0, len(lines) - _LINES))
+
+
+def _places(changes: Sequence[SectionChange]) -> str:
+    more = f" and {len(changes) - 1:,} more sections" if len(changes) > 2 else ""
+    if len(changes) == 2:
+        return f"{changes[0].title}, {changes[1].title}"
+    return changes[0].title + more
+
+
+def _edited(change: SectionChange) -> Iterator[str]:
+    """The lines that were removed and added; of a long pair the part that differs."""
+    removed: list[str] = []
+    added: list[str] = []
+    for line in (*change.diff.split("\n"), "@@"):
+        if line.startswith("-") and not added:
+            removed.append(line[1:])
+        elif line.startswith("+"):
+            added.append(line[1:])
+        else:
+            yield from _pairs(removed, added)
+            removed, added = ([line[1:]] if line.startswith("-") else []), []
+
+
+def _pairs(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
+    for sign, lines, others in (("-", removed, added), ("+", added, removed)):
+        for at, line in enumerate(lines):
+            if line.strip():
+                yield f"{sign}{_focused(line, others[at] if at < len(others) else None, _LINE)}"
+
+
+def _example(fixtures: Sequence[FixtureResult]) -> Example | None:
+    broken = [f for f in fixtures if f.change == "broke"]
+    candidates = broken or [f for f in fixtures if f.head_passed is False]
+    if not candidates:
+        return None
+    found = min(candidates, key=_telling)
+    failure = _failure(found)
+    after = failure.output if failure else found.head_output
+    before = found.base_output
+    tally = f"{found.head} pass" if found.head else ""
+    if found.base and found.head:
+        tally = f"{found.base} → {found.head} pass"
+    return Example(
+        fixture=found.id,
+        tally=tally,
+        check=failure.check if failure else "",
+        message=failure.message if failure else "",
+        input=None if found.input is None else _focused(found.input, None, _TEXT),
+        before=None if before is None else _focused(before, after, _TEXT),
+        after=None if after is None else _focused(after, before, _TEXT),
+        wanted=None if found.wanted is None else _focused(found.wanted, after, _TEXT),
+    )
+
+
+def _telling(fixture: FixtureResult) -> tuple[bool, bool, float, int]:
+    """Sorts first what is proven, has all there is to show, lost most, and is short to read."""
+    failure = _failure(fixture)
+    after = failure.output if failure else fixture.head_output
+    whole = bool(after) and fixture.input is not None
+    lost = _rate(fixture, "head") - _rate(fixture, "base")
+    texts = (fixture.input, fixture.base_output, after, fixture.wanted)
+    return not is_proven(fixture), not whole, lost, sum(len(text or "") for text in texts)
+
+
+def _rate(fixture: FixtureResult, arm: Arm) -> float:
+    tally = fixture.base if arm == "base" else fixture.head
+    return tally.passed / tally.samples if tally and tally.samples else 0.0
+
+
+def _failure(fixture: FixtureResult) -> FixtureFailure | None:
+    return next((f for f in fixture.failures if f.arm == "head"), None)
+
+
+def _focused(text: str, other: str | None, limit: int) -> str:
+    """At most `limit` characters, the first difference from `other` among them."""
+    text = text.strip("\n")
+    if len(text) <= limit:
+        return text
+    start = 0
+    if other is not None:
+        same = len(commonprefix([text, other.strip("\n")]))  # noqa: RUF071
+        if same > limit // 2:
+            start = min(same - _LEAD_IN, len(text) - limit + 1)
+    end = start + limit - (2 if start else 1)
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _edit_text(edit: Edit | None) -> str:
+    if edit is None or not edit.lines:
+        return ""
+    more = f"\n… {edit.more:,} more edited lines" if edit.more else ""
+    lines = "\n".join(edit.lines)
+    return f"**Edited in the prompt:** {code(edit.where, 120)}\n\n{block(lines + more, 'diff')}"
+
+
+def _example_text(example: Example | None) -> str:
+    if example is None:
+        return ""
+    check = ""
+    if example.check:
+        said = f": {prose(example.message, _MESSAGE)}" if example.message else ""
+        check = f", {code(example.check, 60)} fails{said}"
+    tally = f" ({example.tally})" if example.tally else ""
+    rows = "\n".join(f"| **{label}** | {code_cell(text)} |" for label, text in example.rows)
+    table = f"\n\n| | |\n| --- | --- |\n{rows}" if rows else ""
+    return f"**For example** {code(example.fixture, 80)}{tally}{check}{table}"

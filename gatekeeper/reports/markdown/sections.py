@@ -1,0 +1,165 @@
+"""The open parts of the answer: the table of contracts, the reasons, what was loosened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.result import ContractResult, GateResult, Reason
+from gatekeeper.reports import numbers
+from gatekeeper.reports.columns import Cell, columns
+from gatekeeper.reports.escape import code, code_cell, prose
+from gatekeeper.reports.headline import ICONS, said_in_lead
+from gatekeeper.reports.markdown.decision import rows_of
+from gatekeeper.reports.markdown.page import Page
+from gatekeeper.reports.ranking import by_severity, worst_reasons
+
+_LIST_LIMIT = 20
+
+
+def add_table(page: Page, result: GateResult) -> None:
+    """One row a contract, the worst first, and one for what its base contract says against it."""
+    contracts = rows_of(by_severity(result.contracts))
+    shown = columns(result, contracts)
+    titles = ["Contract", *(column.title for column in shown), "Verdict"]
+    rules = ["---", *("---" if c.justify == "left" else "---:" for c in shown), "---"]
+    rows = [
+        [
+            code_cell(contract.name, 100),
+            *(_cell(column.cells[row]) for column in shown),
+            f"{ICONS[contract.verdict]} {contract.verdict}",
+        ]
+        for row, contract in enumerate(contracts)
+    ]
+    page.add_rows(
+        f"{_line(titles)}\n{_line(rules)}\n",
+        [_line(row) for row in rows],
+        more=lambda left: f"| …and {left:,} more |{' |' * (len(titles) - 1)}",
+        share=0.4,
+    )
+
+
+def add_reasons(page: Page, result: GateResult) -> None:
+    """The reasons, the worst first. What the lead quotes or the table shows is not said again."""
+    ranked = by_severity(result.contracts)
+    quoted = said_in_lead(result)
+    reasons = [
+        (_icon(reason), reason.code, contract, reason.text)
+        for contract in ranked
+        for reason in worst_reasons(contract)
+        if reason is not quoted and reason.code not in ("not_worse", "no_regression")
+    ]
+    several = len(ranked) > 1
+    rows = [
+        f"- {icon} {f'{code(contract.name, 60)}: ' if several else ''}"
+        f"*{kind.replace('_', ' ')}*: {prose(text, 600)}"
+        for icon, kind, contract, text in reasons
+    ]
+    _add_list(page, "### Why", rows)
+
+
+def add_notes(page: Page, result: GateResult) -> None:
+    """What was loosened, what has no contract, and what else a reviewer should know."""
+    ranked = by_severity(result.contracts)
+    _add_list(
+        page,
+        "### This change loosens its own contract",
+        [f"- {code(c.name, 60)}: {prose(text, 400)}" for c in ranked for text in c.weakened],
+    )
+    _add_list(
+        page,
+        "### Prompts without a contract",
+        [f"- {code(path, 200)}" for path in result.uncovered],
+    )
+    notes = [f"- {prose(notice, 600)}" for notice in result.notices]
+    notes += [f"- {code(c.name, 60)}: {prose(text, 400)}" for c in ranked for text in c.warnings]
+    notes += [
+        note for contract in ranked for note in (*_soft_failures(contract), *_twins(contract))
+    ]
+    _add_list(page, "### Worth knowing", notes)
+
+
+def footer(result: GateResult, version: str) -> str:
+    """Which commits were judged, when, at what price, by which version."""
+    against = f" against {code(_short(result.base_sha))}" if result.base_sha else ""
+    parts = [
+        f"{code(_short(result.head_sha))}{against}",
+        f"{numbers.moment(result.started)}, {numbers.duration(result.seconds)}",
+    ]
+    if result.contracts:
+        parts += [numbers.calls(result.calls), f"cost {numbers.dollars(result.cost_usd)}"]
+        if result.unaffected:
+            untouched = numbers.count(result.unaffected, "other contract")
+            parts.append(f"{untouched} not affected")
+    parts.append(f"gatekeeper {version}")
+    return f"<sub>{' · '.join(parts)}</sub>"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(cell: Cell) -> str:
+    first, *others = (line.replace("<", "&lt;") for line in cell.lines)
+    return "<br>".join([f"**{first}**" if cell.strong else first, *others])
+
+
+def _soft_failures(contract: ContractResult) -> list[str]:
+    """Checks of severity warn that fail at head: shown with base beside, never gating."""
+    failing: dict[str, dict[Arm, set[str]]] = {}
+    for fixture in contract.fixtures:
+        for warning in fixture.warnings:
+            arms = failing.setdefault(warning.check, {"base": set(), "head": set()})
+            arms[warning.arm].add(fixture.id)
+    return [
+        f"- {code(contract.name, 60)}: the warning {code(check, 80)} fails on "
+        f"{_before_and_now(contract, arms)}; warnings never gate"
+        for check, arms in failing.items()
+        if arms["head"]
+    ]
+
+
+def _before_and_now(contract: ContractResult, arms: Mapping[Arm, set[str]]) -> str:
+    now = numbers.count(len(arms["head"]), "fixture")
+    if contract.base is None:
+        return f"{now} of head"
+    return f"{len(arms['base']):,} → {now}"
+
+
+def _twins(contract: ContractResult) -> list[str]:
+    twins = [(f.id, f.duplicate_of) for f in contract.fixtures if f.duplicate_of is not None]
+    if not twins:
+        return []
+    shown = ", ".join(f"{code(twin, 60)} = {code(original, 60)}" for twin, original in twins[:5])
+    more = f" and {len(twins) - 5:,} more" if len(twins) > 5 else ""
+    verb = "repeats" if len(twins) == 1 else "repeat"
+    return [
+        f"- {code(contract.name, 60)}: {numbers.count(len(twins), 'fixture')} {verb} the input of "
+        f"another: {shown}{more}"
+    ]
+
+
+def _icon(reason: Reason) -> str:
+    """A loosening that the policy or a person allows is still no good news."""
+    tolerated = reason.verdict == "pass" and reason.code in (
+        "weakened",
+        "removed",
+        "uncovered",
+        "waived",
+    )
+    return "ℹ️" if tolerated else ICONS[reason.verdict]
+
+
+def _add_list(page: Page, heading: str, rows: list[str]) -> None:
+    if rows:
+        page.add_rows(
+            f"{heading}\n\n",
+            rows[: 5 * _LIST_LIMIT],
+            total=len(rows),
+            more=lambda left: f"- …and {left:,} more",
+            share=0.4,
+        )
+
+
+def _short(sha: str) -> str:
+    return sha[:10]

@@ -1,0 +1,181 @@
+"""A sweep as Markdown and as JSON: the one setting to take, all of them, every two compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatekeeper.gate.sweep.compare import Cell, PairOfSettings, SweepResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import code, code_cell, prose
+
+_MOST_PAIRS = 30
+
+
+def sweep_document(result: SweepResult) -> dict[str, Any]:
+    """All that was found, as plain data. Rates are shares; latencies milliseconds; costs USD."""
+    return {
+        "sweep": 1,
+        "contract": result.contract,
+        "inputs": result.inputs,
+        "samples": result.samples,
+        "alpha": result.alpha,
+        "visible_drop": result.visible,
+        "recommended": result.recommendation.setting,
+        "reason": result.recommendation.reason,
+        "settings": [_setting(cell) for cell in result.cells],
+        "pairs": [_pair(pair) for pair in result.pairs],
+        "calls": {
+            "made": result.measured.calls.made,
+            "cached": result.measured.calls.cached,
+            "failed": result.measured.calls.failed,
+        },
+        "cost_usd": result.measured.cost_usd,
+        "ended": result.measured.ended,
+    }
+
+
+def render_sweep(result: SweepResult) -> str:
+    """Markdown: the recommendation, the settings, then the pairs that differ."""
+    parts = (
+        f"## Sweep of {code(result.contract, 80)}",
+        f"{recommendation(result)} {visible_drop(result)}",
+        settings_table(result),
+        sure_differences(result),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def recommendation(result: SweepResult) -> str:
+    """The setting to take and why, and what this sweep could not have seen."""
+    found = result.recommendation
+    if found.setting is None:
+        return f"**No recommendation:** {prose(found.reason)}."
+    cell = result.cells[found.setting]
+    today = " (as it is today)" if cell.setting.current else ""
+    name = code(cell.setting.name, 200)
+    return f"**Recommended:** {name}{today}: {prose(found.reason, 600)}."
+
+
+def axes_of(result: SweepResult) -> tuple[str, ...]:
+    """What is varied, in the order in which it was asked for."""
+    return tuple(result.cells[0].setting.varied)
+
+
+def by_rate(result: SweepResult) -> list[int]:
+    """The settings' numbers, the best pass rate first; unmeasured ones last."""
+    rates = [cell.arm.success_rate for cell in result.cells]
+    return sorted(range(len(rates)), key=lambda i: (rates[i] is None, -(rates[i] or 0.0)))
+
+
+def pass_rate(cell: Cell) -> str:
+    """`92 % (46/50)`, and how many calls had no answer."""
+    arm = cell.arm
+    lost = f", {numbers.count(arm.failed_calls, 'call')} failed" if arm.failed_calls else ""
+    return f"{numbers.percent(arm.success_rate)} ({arm.passed:,}/{arm.samples:,}{lost})"
+
+
+def said_of_pairs(result: SweepResult) -> str:
+    """How many pairs differ, in a sentence."""
+    pairs = numbers.count(len(result.pairs), "pair")
+    sure = sum(pair.adjusted <= result.alpha for pair in result.pairs)
+    if not sure:
+        return f"None of {pairs} of settings differs surely."
+    return (
+        f"{sure:,} of {pairs} of settings differ surely "
+        "(exact sign-flip test, two-sided, Holm over all pairs)."
+    )
+
+
+def visible_drop(result: SweepResult) -> str:
+    """What this sweep could not have seen."""
+    on = numbers.count(result.inputs, "cluster" if result.clustered else "distinct input")
+    if result.visible is None:
+        return f"On {on} no difference between two settings could have been found."
+    return (
+        f"On {on} a drop of {numbers.size_in_points(result.visible)} or more between two "
+        "settings is found 8 times in 10; smaller ones may be there unseen."
+    )
+
+
+def settings_table(result: SweepResult) -> str:
+    """A Markdown table of every setting, the best first."""
+    head = "| | setting | pass rate | 95 % interval | p95 latency | tokens a call | cost a call |"
+    rule = "| --- | --- | --- | --- | --- | --- | --- |"
+    return "\n".join([head, rule, *(_row(result, number) for number in by_rate(result))])
+
+
+def _row(result: SweepResult, number: int) -> str:
+    cell = result.cells[number]
+    arm = cell.arm
+    mark = "→" if number == result.recommendation.setting else ""
+    today = " (today)" if cell.setting.current else ""
+    tokens = numbers.NONE if cell.tokens_per_call is None else f"{cell.tokens_per_call:,.0f}"
+    cells = (
+        mark,
+        f"{code_cell(cell.setting.name, 120)}{today}",
+        pass_rate(cell),
+        numbers.percent_interval(arm.interval),
+        numbers.milliseconds(arm.latency_p95_ms),
+        tokens,
+        numbers.dollars(arm.cost_per_call_usd),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def sure_differences(result: SweepResult) -> str:
+    """Markdown: the pairs that differ, the surest first."""
+    sure = sorted(
+        (pair for pair in result.pairs if pair.adjusted <= result.alpha),
+        key=lambda pair: pair.adjusted,
+    )
+    lines = [said_of_pairs(result)]
+    if not sure:
+        return lines[0]
+    lines += [
+        "",
+        "| better | worse | difference | p, adjusted |",
+        "| --- | --- | --- | --- |",
+        *(_difference_row(result, pair) for pair in sure[:_MOST_PAIRS]),
+    ]
+    if len(sure) > _MOST_PAIRS:
+        lines += ["", f"{len(sure) - _MOST_PAIRS:,} more are in `sweep.json`."]
+    return "\n".join(lines)
+
+
+def _difference_row(result: SweepResult, pair: PairOfSettings) -> str:
+    difference = pair.difference or 0.0
+    better, worse = (pair.second, pair.first) if difference > 0 else (pair.first, pair.second)
+    names = [code_cell(result.cells[i].setting.name, 120) for i in (better, worse)]
+    size, p = numbers.size_in_points(difference), numbers.p_value(pair.adjusted, result.alpha)
+    return f"| {names[0]} | {names[1]} | {size} | {p.removeprefix('= ')} |"
+
+
+def _setting(cell: Cell) -> dict[str, Any]:
+    arm = cell.arm
+    return {
+        "varied": dict(cell.setting.varied),
+        "current": cell.setting.current,
+        "model": cell.setting.target.model,
+        "prompt": cell.setting.target.prompt.path,
+        "params": dict(cell.setting.target.params),
+        "passed": arm.passed,
+        "samples": arm.samples,
+        "failed_calls": arm.failed_calls,
+        "success_rate": arm.success_rate,
+        "interval": [arm.interval.low, arm.interval.high] if arm.interval else None,
+        "latency_p95_ms": arm.latency_p95_ms,
+        "tokens_per_call": cell.tokens_per_call,
+        "cost_per_call_usd": arm.cost_per_call_usd,
+    }
+
+
+def _pair(pair: PairOfSettings) -> Mapping[str, Any]:
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "inputs": pair.inputs,
+        "difference": pair.difference,
+        "p_value": pair.p_value,
+        "adjusted_p_value": pair.adjusted,
+    }

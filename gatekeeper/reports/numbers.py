@@ -1,0 +1,154 @@
+"""How numbers are written for people: as exact as they deserve, and never a false 0 or 100."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from gatekeeper.gate.result import Calls
+from gatekeeper.stats.interval import ConfidenceInterval
+
+_JOINED = "\u00a0"  # a number and its unit stay on one line
+UNKNOWN = "unknown"
+NONE = "–"
+_SMALLEST_P = 0.0001
+
+
+def percent(share: float | None) -> str:
+    """`0.975` as `97.5 %`. Never rounds to 0 % or 100 % what is neither."""
+    if share is None or not math.isfinite(share):
+        return NONE
+    if 0 < share < 0.0005:
+        return f"<{_JOINED}0.1{_JOINED}%"
+    if 0.9995 <= share < 1:
+        return f">{_JOINED}99.9{_JOINED}%"
+    return f"{_short(share * 100)}{_JOINED}%"
+
+
+def points(difference: float | None) -> str:
+    """A difference of two shares, in percentage points with its sign."""
+    if difference is None or not math.isfinite(difference):
+        return NONE
+    number = _signed(difference)
+    return f"{number}{_JOINED}{'point' if number in ('+1', '−1') else 'points'}"
+
+
+def size_in_points(effect: float) -> str:
+    """The size of a difference, without a sign."""
+    number = _short(abs(effect) * 100)
+    return f"{number}{_JOINED}{'point' if number == '1' else 'points'}"
+
+
+def percent_interval(interval: ConfidenceInterval | None) -> str:
+    """`91.2 % – 98.4 %`, empty where there is none."""
+    return "" if interval is None else f"{percent(interval.low)} – {percent(interval.high)}"
+
+
+def points_interval(interval: ConfidenceInterval | None) -> str:
+    """`[−29.1, −8.2]`, empty where there is none."""
+    if interval is None or not all(map(math.isfinite, (interval.low, interval.high))):
+        return ""
+    return f"[{_signed(interval.low)},{_JOINED}{_signed(interval.high)}]"
+
+
+def change(share: float | None) -> str:
+    """A change by a share of what it was: `+330 %`."""
+    if share is None or not math.isfinite(share):
+        return NONE
+    return f"{_signed(share)}{_JOINED}%"
+
+
+def change_interval(interval: ConfidenceInterval | None) -> str:
+    """`[+318, +341]`, empty where there is none."""
+    return points_interval(interval)
+
+
+def p_value(p: float | None, alpha: float | None = None, *, at_most: bool = False) -> str:
+    """`= 0.031` or `< 0.0001`, with enough digits to stand on its own side of alpha.
+
+    With `at_most` the value is a bound: `≤ 0.031`.
+    """
+    if p is None or not math.isfinite(p):
+        return NONE
+    if p < _SMALLEST_P:
+        return f"< {_SMALLEST_P}"
+    digits = 2 if p >= 0.1 else 3 if p >= 0.01 else 4
+    while alpha is not None and digits < 9 and (round(p, digits) <= alpha) != (p <= alpha):
+        digits += 1
+    number = f"{p:.{digits}f}"
+    sign = "≤" if at_most else "="
+    return f"{sign} 1" if float(number) == 1 else f"{sign} {number}"
+
+
+def dollars(amount: float | None) -> str:
+    """A cost in US dollars; `unknown` where a price is not known."""
+    if amount is None or not math.isfinite(amount):
+        return UNKNOWN
+    if amount == 0:
+        return "0 USD"
+    if abs(amount) >= 1:
+        return f"{amount:.2f} USD"
+    # Two significant digits: a call may cost millionths of a dollar.
+    digits = min(12, 1 - math.floor(math.log10(abs(amount))))
+    return f"{amount:.{max(digits, 2)}f} USD"
+
+
+def milliseconds(latency: float | None) -> str:
+    if latency is None or not math.isfinite(latency):
+        return NONE
+    return f"{latency:,.0f} ms" if latency >= 10 else f"{_short(latency)} ms"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{_short(seconds)} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 120:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def moment(time: datetime) -> str:
+    """The minute, in UTC where the zone is known."""
+    if time.tzinfo is None:
+        return f"{time:%Y-%m-%d %H:%M}"
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 fixture`, `3,000 fixtures`."""
+    word = noun if number == 1 else plural or f"{noun}s"
+    return f"{number:,} {word}"
+
+
+def calls(made: Calls) -> str:
+    """`400 calls made, 120 saved`; what is zero goes without saying."""
+    others = {
+        "saved": made.saved,
+        "cached": made.cached,
+        "not recorded": made.unrecorded,
+        "failed": made.failed,
+    }
+    if made.surplus:
+        others["too late to count"] = made.surplus
+    said = [f"{amount:,} {word}" for word, amount in others.items() if amount]
+    return ", ".join([f"{count(made.made, 'call')} made", *said])
+
+
+def number(value: float) -> str:
+    """A count that need not be whole, such as what is left of an error budget."""
+    return _short(value)
+
+
+def _signed(share: float) -> str:
+    short = _short(abs(share) * 100)
+    if short == "0":
+        return "0"
+    return f"{'−' if share < 0 else '+'}{short}"
+
+
+def _short(value: float) -> str:
+    text = f"{value:,.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text.replace("-", "−")

@@ -1,0 +1,55 @@
+"""What a reader looks at first: contracts, reasons and fixtures, the worst of each in front."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.result import ContractResult, FixtureResult, Reason, Tally, Verdict
+from gatekeeper.reports.comparison_text import is_significant
+
+_SEVERITY: dict[Verdict, int] = {"fail": 0, "error": 1, "inconclusive": 2, "pass": 3}
+_PROVEN = 0.05
+"""A fixture's own p-value, adjusted over the fixtures, at which its change is beyond chance."""
+
+
+def by_severity(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
+    """The worst first; among equals what is shown to be worse, then the largest drop."""
+    return tuple(sorted(contracts, key=_contract_rank))
+
+
+def worst_reasons(contract: ContractResult) -> tuple[Reason, ...]:
+    return tuple(sorted(contract.reasons, key=lambda reason: _SEVERITY[reason.verdict]))
+
+
+def worst_verdict(reasons: Sequence[Reason]) -> Verdict:
+    """What the worst of the reasons calls for; there must be one."""
+    return min((reason.verdict for reason in reasons), key=_SEVERITY.__getitem__)
+
+
+def by_loss(fixtures: Iterable[FixtureResult], arm: Arm = "head") -> tuple[FixtureResult, ...]:
+    """Those proven to have lost first, then those that lost most on `arm` against the other,
+    then those that pass least on it; otherwise in the contract's order."""
+    return tuple(sorted(fixtures, key=lambda fixture: _fixture_rank(fixture, arm)))
+
+
+def is_proven(fixture: FixtureResult) -> bool:
+    """Whether the fixture's own test says that it got worse."""
+    return fixture.p_value is not None and fixture.p_value <= _PROVEN
+
+
+def _contract_rank(contract: ContractResult) -> tuple[int, bool, float, str]:
+    paired = contract.paired
+    worse = paired is not None and is_significant(paired)
+    difference = paired.difference if paired and paired.difference is not None else 0.0
+    return _SEVERITY[contract.verdict], not worse, difference, contract.name
+
+
+def _fixture_rank(fixture: FixtureResult, arm: Arm) -> tuple[bool, float, float]:
+    base, head = _rate(fixture.base), _rate(fixture.head)
+    lost, won = (head, base) if arm == "head" else (base, head)
+    return not is_proven(fixture), lost - won, lost
+
+
+def _rate(tally: Tally | None) -> float:
+    return tally.passed / tally.samples if tally and tally.samples else 0.0

@@ -1,0 +1,142 @@
+"""What a call takes on head against base, in words: cost, tokens and latency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper.contract.resource_limits import LimitName, ResourceLimit
+from gatekeeper.gate.resource_result import LimitFinding, LimitResult, Resource, ResourceChange
+from gatekeeper.gate.result import ContractResult
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import code
+
+_LABELS: dict[Resource, str] = {
+    "cost_per_call_usd": "cost",
+    "tokens_per_call": "tokens",
+    "latency_p50_ms": "latency p50",
+    "latency_p95_ms": "latency p95",
+}
+_LIMITED: dict[LimitName, Resource] = {
+    "cost": "cost_per_call_usd",
+    "tokens": "tokens_per_call",
+    "latency_p50": "latency_p50_ms",
+    "latency_p95": "latency_p95_ms",
+}
+_FOUND: dict[LimitFinding, str] = {
+    "kept": "kept",
+    "exceeded": "exceeded",
+    "open": "above, could be chance",
+    "unknown": "open, samples missing",
+}
+_MOST = 3
+"""Contracts named in one line."""
+
+
+def changed(contract: ContractResult) -> tuple[ResourceChange, ...]:
+    """The resources that differ, beyond chance and by an amount that matters."""
+    return tuple(r for r in contract.paired.resources if r.differs) if contract.paired else ()
+
+
+def cell_lines(contract: ContractResult) -> tuple[str, ...]:
+    """A line for each resource that differs: `cost +330 % [+318, +341]`."""
+    return tuple(
+        f"{_LABELS[r.resource]} {numbers.change(r.relative)} {numbers.change_interval(r.interval)}"
+        for r in changed(contract)
+    )
+
+
+def rise(contracts: Sequence[ContractResult]) -> str:
+    """The largest rise for the title: `a call of `x` costs 330 % more`; empty without one."""
+    risen = [
+        (found, contract)
+        for contract in contracts
+        for found in changed(contract)
+        if (found.relative or 0) > 0
+    ]
+    if not risen:
+        return ""
+    order = list(_LABELS)
+    found, contract = min(
+        risen, key=lambda pair: (order.index(pair[0].resource) in (1, 2), -(pair[0].relative or 0))
+    )
+    more = numbers.percent(found.relative)
+    name = code(contract.name, 60)
+    if found.resource == "cost_per_call_usd":
+        return f"a call of {name} costs {more} more"
+    if found.resource == "tokens_per_call":
+        return f"a call of {name} takes {more} more tokens"
+    return f"{name} has {more} more {_LABELS[found.resource]}"
+
+
+def sentence(contracts: Sequence[ContractResult], *, only_changes: bool) -> str:
+    """One line on cost and latency. Unless `only_changes`, it also says that nothing changed."""
+    found = [(contract, changed(contract)) for contract in contracts]
+    differing = [(contract, changes) for contract, changes in found if changes]
+    if differing:
+        several = len(contracts) > 1
+        said = "; ".join(
+            f"{code(contract.name, 60) + ' ' if several else ''}"
+            f"{', '.join(f'{describe(c)} ({numbers.change(c.relative)})' for c in changes)}"
+            for contract, changes in differing[:_MOST]
+        )
+        left = len(differing) - _MOST
+        more = f"; and {numbers.count(left, 'more contract')}" if left > 0 else ""
+        return f"**Cost and latency:** {said}{more}."
+    measured = [c for contract in contracts if contract.paired for c in contract.paired.resources]
+    judged = [c for c in measured if c.interval is not None]
+    if only_changes or not judged:
+        return ""
+    if len(contracts) == 1:
+        shown = ", ".join(describe(c) for c in judged)
+        return f"**Cost and latency:** no clear change: {shown}."
+    return "**Cost and latency:** no clear change."
+
+
+def describe(found: ResourceChange) -> str:
+    """`cost 0.0010 → 0.0043 USD`."""
+    before, after = (_amount(found.resource, value) for value in (found.base, found.head))
+    number, _, unit = before.rpartition(" ")
+    if unit and after.endswith(f" {unit}"):
+        before = number
+    return f"{_LABELS[found.resource]} {before} → {after}"
+
+
+def details(contract: ContractResult) -> str:
+    """Every resource with its interval, for how a contract was decided."""
+    resources = contract.paired.resources if contract.paired else ()
+    return "; ".join(f"{describe(found)}{_around(found)}" for found in resources)
+
+
+def limit_details(contract: ContractResult) -> str:
+    """Every limit with what was found of it, for how a contract was decided."""
+    return "; ".join(_limit(found) for found in contract.limits)
+
+
+def _limit(found: LimitResult) -> str:
+    label = _LABELS[_LIMITED[found.name]]
+    limit = f"{label} {ResourceLimit(found.name, found.limit)}"
+    if found.found == "unmeasured":
+        return f"{limit}: not known of every call"
+    surely = ""
+    if found.found == "exceeded":
+        low = "" if found.low is None else f"surely {numbers.change(found.low)} or more, "
+        surely = f" ({low}p {numbers.p_value(found.p_value, found.level)})"
+    needs = ""
+    if found.inputs < found.inputs_needed:
+        needs = f", needs {found.inputs_needed:,} inputs, has {found.inputs:,}"
+    return f"{limit}: {_FOUND[found.found]}, {numbers.change(found.relative)}{surely}{needs}"
+
+
+def _around(found: ResourceChange) -> str:
+    if found.relative is None:
+        return ""
+    interval = numbers.change_interval(found.interval)
+    return f", {numbers.change(found.relative)}{f' {interval}' if interval else ''}"
+
+
+def _amount(resource: Resource, value: float) -> str:
+    if resource == "cost_per_call_usd":
+        return numbers.dollars(value)
+    if resource == "tokens_per_call":
+        return f"{value:,.0f}"
+    return numbers.milliseconds(value)

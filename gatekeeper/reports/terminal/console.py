@@ -1,0 +1,55 @@
+"""What a person at a terminal sees. rich is loaded only where there is something to lay out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports.headline import ICONS, title
+from gatekeeper.reports.terminal.progress import TerminalProgress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gatekeeper.gate.estimate import Forecast
+
+__all__ = ["TerminalProgress", "log_console", "print_forecast", "print_result"]
+
+_NO_WIDTH = 10_000
+
+
+def print_result(
+    result: GateResult,
+    files: Mapping[str, Path] | None = None,
+    console: Console | None = None,
+) -> None:
+    """The result in colour on a terminal, and without colour or frames elsewhere."""
+    if console is None and _is_quiet(result):
+        sys.stdout.write(f"{ICONS['pass']} {title(result)}: no contract is affected\n")
+        return
+    from gatekeeper.reports.terminal.screen import show_result
+
+    show_result(result, files or {}, console or log_console())
+
+
+def print_forecast(forecast: Forecast, console: Console | None = None) -> None:
+    """What a check would run, why, and at what price."""
+    from gatekeeper.reports.terminal.screen import show_forecast
+
+    show_forecast(forecast, console or log_console())
+
+
+def _is_quiet(result: GateResult) -> bool:
+    return not (result.contracts or result.uncovered or result.notices) and result.verdict == "pass"
+
+
+def log_console(file: TextIO | None = None) -> Console:
+    """Standard output, or `file`. What is no terminal has no width: a table's row and a sentence
+    are a line each, which tools can search and no viewer finds broken in pieces."""
+    from rich.console import Console
+
+    file = file or sys.stdout
+    return Console(file=file, highlight=False, width=None if file.isatty() else _NO_WIDTH)

@@ -1,0 +1,274 @@
+"""Progress while sampling, on standard error.
+
+On a terminal a few lines that are drawn anew: calls, rate, cost, time left, and how far each
+contract is. Anywhere else a plain line every so often, without control codes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO, cast
+
+from gatekeeper.gate.progress import Standing
+from gatekeeper.reports import numbers
+from gatekeeper.reports.escape import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.table import Table
+
+_SECONDS_BETWEEN_LINES = 15.0
+_SECONDS_BETWEEN_DRAWINGS = 0.2
+_SHARE_OF_TIME = 0.05
+"""Of the run's own time, the most that showing its progress may take."""
+_SECONDS_TO_JUDGE_BY = 5.0
+_CALLS_TO_JUDGE_BY = 20
+"""Or a quarter of them all, if that is fewer: then the time left is worth telling."""
+_MOST_CONTRACTS = 12
+_ENOUGH_OF_A_NAME = 12
+_BAR = 12
+_GAP = 2
+_LAYOUTS = (
+    ("drawn", "bar", "changed", "near"),
+    ("drawn", "changed", "near"),
+    ("changed", "near"),
+    ("near",),
+    (),
+)
+_ANSWERS = {"regressed": "is worse", "not_worse": "is not worse", "exhausted": "all drawn"}
+_STYLES = {"regressed": "red", "not_worse": "green"}
+
+
+class TerminalProgress:
+    """Follows one run. Safe to use without ever being started: then it shows nothing."""
+
+    def __init__(
+        self, console: Console | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._given = console
+        self._clock = clock
+        self._live: Live | None = None
+        self._standings: Callable[[], Sequence[Standing]] = tuple
+        self._total = self._done = self._failed = 0
+        self._cost: float | None = None
+        self._began = self._next = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finished()
+
+    def started(self, total: int, standings: Callable[[], Sequence[Standing]] = tuple) -> None:
+        """`total` calls are planned; fewer may be made. `standings` is asked now and then."""
+        self._total, self._done, self._failed, self._cost = total, 0, 0, None
+        self._standings = standings
+        self._began = self._clock()
+        if not total:
+            return
+        if not _can_draw(self._console()):
+            self._line(f"sampling: at most {numbers.count(total, 'call')}")
+            self._next = self._began + _SECONDS_BETWEEN_LINES
+            return
+        from rich.live import Live
+
+        # Standard output may be a pipe that somebody reads: nothing of it is to be drawn here.
+        self._live = Live(
+            console=self._console(), auto_refresh=False, transient=True, redirect_stdout=False
+        )
+        self._live.start()
+        self._draw()
+
+    def advanced(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
+        """One more call is done. The cost shown is the sum of what is known."""
+        self._done += 1
+        self._failed += failed
+        if cost_usd is not None:
+            self._cost = (self._cost or 0.0) + cost_usd
+        if self._clock() < self._next:
+            return
+        if self._live:
+            self._draw()
+        else:
+            self._next = self._clock() + _SECONDS_BETWEEN_LINES
+            self._line(
+                "; ".join([f"sampling: {self._calls()}, {self._state()}", *self._evidence()])
+            )
+
+    def finished(self) -> None:
+        """What was drawn goes away and one line stays. Safe to call twice."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+        if self._total:
+            took = numbers.duration(self._clock() - self._began)
+            self._line(f"sampling: {self._calls()} in {took}, {self._state(ended=True)}")
+            self._total = 0
+
+    def _draw(self) -> None:
+        assert self._live is not None  # noqa: S101
+        began = self._clock()
+        self._live.update(self._picture(self._standings()), refresh=True)
+        now = self._clock()
+        self._next = now + max(_SECONDS_BETWEEN_DRAWINGS, (now - began) / _SHARE_OF_TIME)
+
+    def _picture(self, standings: Sequence[Standing]) -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        console = self._console()
+        head = Text(f"sampling: {self._calls()}, {self._state(standings)}", overflow="ellipsis")
+        head.no_wrap = True
+        # Two lines for the head and for what is left out, one for the cursor.
+        room = max(0, min(_MOST_CONTRACTS, console.height - 3))
+        shown = sorted(standings, key=_nearest_first)[:room]
+        parts: list[RenderableType] = [head, _table(shown, console.width)]
+        hidden = len(standings) - len(shown)
+        if shown and hidden:
+            answered = sum(s.answer is not None for s in standings)
+            more = f"and {hidden:,} more; {answered:,} of {len(standings):,} answered"
+            parts.append(Text(more, style="dim", no_wrap=True, overflow="ellipsis"))
+        return Group(*parts)
+
+    def _evidence(self) -> Iterator[str]:
+        """How many contracts have an answer, and how far the nearest other one is."""
+        standings = self._standings()
+        if len(standings) > 1:
+            answered = sum(s.answer is not None for s in standings)
+            yield f"{answered:,} of {len(standings):,} contracts answered"
+        nearest = min((s for s in standings if s.answer is None), key=_nearest_first, default=None)
+        if nearest is not None:
+            yield f"{plain(nearest.contract)}: {', '.join(filter(None, _cells(nearest)))}"
+
+    def _calls(self) -> str:
+        return f"{self._done:,} of {self._total:,}"
+
+    def _state(self, standings: Sequence[Standing] | None = None, *, ended: bool = False) -> str:
+        seconds = self._clock() - self._began
+        said = [f"cost {numbers.dollars(self._cost)}"]
+        if seconds > 0 and self._done:
+            said.insert(0, f"{self._done / seconds:.1f}/s")
+            left = 0 if ended else self._calls_left(standings)
+            if left and self._can_tell_time(seconds):
+                said.append(f"at most {numbers.duration(left * seconds / self._done)} left")
+        if self._failed:
+            said.append(f"{self._failed:,} failed")
+        return ", ".join(said)
+
+    def _can_tell_time(self, seconds: float) -> bool:
+        """The first answers come late, and all at once: they say nothing of the speed to come."""
+        return seconds >= _SECONDS_TO_JUDGE_BY and self._done >= min(
+            _CALLS_TO_JUDGE_BY, self._total / 4
+        )
+
+    def _calls_left(self, standings: Sequence[Standing] | None) -> int:
+        """At most: a contract that has its answer needs no more, and others may soon have."""
+        planned = self._total - self._done
+        every = self._standings() if standings is None else standings
+        if not every:
+            return planned
+        return min(planned, sum(s.planned - s.drawn for s in every if s.answer is None))
+
+    def _line(self, text: str) -> None:
+        from rich.text import Text
+
+        self._console().print(Text(text), soft_wrap=True)
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        self._given = self._given or Console(
+            file=cast(TextIO, _LossyStream(sys.stderr)), highlight=False
+        )
+        return self._given
+
+
+class _LossyStream:
+    """A stream that loses what it cannot take: a run does not end because its progress is unread.
+
+    rich would end the process, and standard output with it, at the first line for a closed pipe.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _can_draw(console: Console) -> bool:
+    """FORCE_COLOR makes rich take a log for a terminal: only the file itself knows."""
+    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
+
+
+def _nearest_first(standing: Standing) -> tuple[bool, float, str]:
+    near = max(standing.worse or 0.0, standing.not_worse or 0.0)
+    near = near or standing.drawn / max(1, standing.planned)
+    return standing.answer is not None, -near, standing.contract
+
+
+def _table(standings: Sequence[Standing], width: int) -> Table:
+    """A row a contract, never wider than `width`: what matters least is left out first."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [(standing, plain(standing.contract), _cells(standing)) for standing in standings]
+    widest = [max((len(cells[column]) for _, _, cells in rows), default=0) for column in range(3)]
+    sizes = dict(zip(("drawn", "changed", "near"), widest, strict=True), bar=_BAR)
+    name = min(_ENOUGH_OF_A_NAME, max((len(name) for _, name, _ in rows), default=0))
+    taken = {layout: sum(sizes[column] + _GAP for column in layout) for layout in _LAYOUTS}
+    columns = next((layout for layout in _LAYOUTS if name + taken[layout] < width), ())
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    table.add_column(
+        no_wrap=True, overflow="ellipsis", max_width=max(1, width - 1 - taken[columns])
+    )
+    for _ in columns:
+        table.add_column(no_wrap=True)
+    for standing, name_of_it, (drawn, changed, near) in rows:
+        bar = ProgressBar(total=standing.planned, completed=standing.drawn, width=_BAR)
+        style = _STYLES.get(standing.answer or "", "")
+        cells: dict[str, RenderableType] = {
+            "drawn": Text(drawn),
+            "bar": bar,
+            "changed": Text(changed),
+            "near": Text(near, style=style),
+        }
+        table.add_row(Text(name_of_it), *(cells[column] for column in columns))
+    return table
+
+
+def _cells(standing: Standing) -> tuple[str, str, str]:
+    """What was drawn, what changed, and the answer or how near it is."""
+    if standing.pairs is None:
+        drawn, changed = f"{standing.drawn:,} of {standing.planned:,} samples", ""
+    else:
+        drawn = numbers.count(standing.pairs, "pair")
+        changed = f"{standing.broke:,} broke, {standing.fixed:,} fixed"
+    if standing.answer is not None:
+        return drawn, changed, _ANSWERS[standing.answer]
+    worse, not_worse = standing.worse or 0.0, standing.not_worse or 0.0
+    if not worse and not not_worse:
+        return drawn, changed, ""
+    name, near = ("worse", worse) if worse >= not_worse else ("not worse", not_worse)
+    return drawn, changed, f"{near:.0%} to {name}"

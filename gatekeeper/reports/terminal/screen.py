@@ -1,0 +1,207 @@
+"""The result and the forecast on a terminal: a table, the reasons, where the files are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gatekeeper.contract.objectives import label_of
+from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, PairedResult, Verdict
+from gatekeeper.reports import numbers
+from gatekeeper.reports.columns import Column, columns, shown_objectives, standing
+from gatekeeper.reports.comparison_text import deciding_test, ended_early, fixtures_wanted
+from gatekeeper.reports.escape import clip, plain, visible
+from gatekeeper.reports.headline import ICONS, title
+from gatekeeper.reports.markdown.decision import rows_of
+from gatekeeper.reports.ranking import by_loss, by_severity
+from gatekeeper.reports.ranking import worst_reasons as reasons_of
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.estimate import ContractForecast, Forecast
+
+_STYLES: dict[Verdict, str] = {
+    "pass": "green",
+    "fail": "bold red",
+    "inconclusive": "yellow",
+    "error": "magenta",
+}
+_MOST_BROKEN = 5
+
+
+def show_result(result: GateResult, files: Mapping[str, Path], console: Console) -> None:
+    """The worst contract first; the verdict last, where the eye ends."""
+    if result.contracts:
+        console.print(_table(result, console))
+        for contract in by_severity(result.contracts):
+            _print_contract(console, contract)
+    for path in result.uncovered:
+        console.print(_text(f"{path} has no contract.", "yellow"))
+    for notice in result.notices:
+        console.print(_text(notice, "dim"))
+    _print_spending(console, result)
+    _print_files(console, files)
+    verdict = Text(f"{ICONS[result.verdict]} {title(result)}", _STYLES[result.verdict])
+    if not result.contracts and result.verdict == "pass":
+        verdict.append(": no contract is affected by this change")
+    console.print(verdict)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(("?", ".")) else f"{text}."
+
+
+def show_forecast(forecast: Forecast, console: Console) -> None:
+    """Each affected contract with its causes and its price, then the sum."""
+    for contract in forecast.contracts:
+        _print_contract_forecast(console, contract)
+    for path in forecast.uncovered:
+        console.print(_text(f"{path} changed and has no contract.", "yellow"))
+    for notice in forecast.notices:
+        console.print(_text(notice, "dim"))
+    for warning in forecast.warnings:
+        console.print(Text("⚠️ ").append(_text(_sentence(warning), "yellow")))
+    untouched = numbers.count(forecast.unaffected, "contract")
+    if not forecast.contracts:
+        console.print(Text(f"No contract is affected; {untouched} unaffected. No model is called."))
+        return
+    affected = numbers.count(len(forecast.contracts), "contract")
+    calls = numbers.count(forecast.calls, "call")
+    console.print(
+        Text(
+            f"{affected} affected, {forecast.unaffected:,} not; at most {calls}, "
+            f"expected cost {numbers.dollars(forecast.cost_usd)}.",
+            "bold",
+        )
+    )
+
+
+def _table(result: GateResult, console: Console) -> Table:
+    """The comment's columns."""
+    contracts = rows_of(by_severity(result.contracts))
+    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    table.add_column("contract", overflow="fold")
+    shown = columns(result, contracts)
+    for column in shown:
+        heading = column.title if column.title.isupper() else column.title.lower()
+        table.add_column(heading, justify=column.justify)
+    table.add_column("verdict")
+    for row, contract in enumerate(contracts):
+        table.add_row(
+            _text(contract.name, limit=100),
+            *(_cell(column, row, contract) for column in shown),
+            Text(contract.verdict, _STYLES[contract.verdict]),
+        )
+    return table
+
+
+def _cell(column: Column, row: int, contract: ContractResult) -> Text:
+    """In one line. What could have been seen stands in the reasons below."""
+    if column.title == "SLO":
+        return _objectives(contract)
+    first, *others = column.cells[row].lines
+    if not others or column.title == "p":
+        return Text(first)
+    second = others[0] if others[0].startswith("[") else f"({others[0]})"
+    return Text(f"{first} {second}")
+
+
+def _print_contract(console: Console, contract: ContractResult) -> None:
+    for reason in reasons_of(contract):
+        style = _STYLES[reason.verdict]
+        line = Text(f"{ICONS[reason.verdict]} ").append(_text(contract.name, "bold"))
+        console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
+    if contract.paired:
+        console.print(Text("  ").append(_text(_decided(contract, contract.paired), "dim")))
+    for text in contract.weakened:
+        console.print(Text("  weakened: ", "yellow").append(_text(text)))
+    for text in contract.warnings:
+        console.print(Text("  note: ", "dim").append(_text(text)))
+    broken = by_loss(fixture for fixture in contract.fixtures if fixture.change == "broke")
+    for fixture in broken[:_MOST_BROKEN]:
+        console.print(_broken(fixture))
+    if len(broken) > _MOST_BROKEN:
+        console.print(Text(f"  …and {len(broken) - _MOST_BROKEN:,} more broke", "dim"))
+
+
+def _decided(contract: ContractResult, paired: PairedResult) -> str:
+    """What the reasons above leave out."""
+    said = any(reason.code == "undecided" for reason in contract.reasons)
+    wanted = "" if said else fixtures_wanted(paired)
+    return "; ".join(filter(None, (deciding_test(paired), ended_early(paired), wanted)))
+
+
+def _broken(fixture: FixtureResult) -> Text:
+    line = Text("  broke ").append(_text(fixture.id, "bold"))
+    line.append(f" {fixture.base or numbers.NONE} → {fixture.head or numbers.NONE}")
+    failure = next((failure for failure in fixture.failures if failure.arm == "head"), None)
+    if failure is None:
+        return line
+    line.append(": ").append(_text(failure.check)).append(" ")
+    return line.append(_text(failure.message, "dim", 200))
+
+
+def _print_spending(console: Console, result: GateResult) -> None:
+    calls = result.calls
+    if not (calls.made or calls.failed or calls.saved or calls.cached):
+        return
+    text = (
+        f"{numbers.calls(calls)}; "
+        f"cost {numbers.dollars(result.cost_usd)}; {numbers.duration(result.seconds)}"
+    )
+    console.print(Text(text, "dim"))
+
+
+def _print_files(console: Console, files: Mapping[str, Path]) -> None:
+    folders = {path.parent for path in files.values()}
+    for folder in sorted(folders):
+        names = [name for name, path in files.items() if path.parent == folder]
+        console.print(_text(f"{folder}: {', '.join(names)}", "dim"))
+
+
+def _print_contract_forecast(console: Console, contract: ContractForecast) -> None:
+    line = _text(contract.name, "bold").append(f"  {plain(contract.path)}", "dim")
+    console.print(line)
+    for affected in contract.affected_by:
+        console.print(Text(f"  {affected.change} ").append(_text(affected.path)))
+    if contract.removed:
+        console.print(Text("  removed at head: nothing to sample", "yellow"))
+        return
+    seen = contract.minimum_detectable_effect
+    # The warning says it with what to do.
+    sees = ""
+    if seen is not None and not contract.warning:
+        sees = f", can show a drop of {numbers.size_in_points(seen)} at best"
+    sooner = " (fewer where it is sure sooner)" if contract.may_stop_early else ""
+    console.print(
+        Text("  ")
+        .append(_text(contract.model or numbers.UNKNOWN))
+        .append(
+            f": {numbers.count(contract.fixtures, 'fixture')}, "
+            f"at most {numbers.count(contract.calls, 'call')}{sooner}, "
+            f"expected cost {numbers.dollars(contract.cost_usd)}{sees}"
+        )
+    )
+    if contract.warning:
+        console.print(Text("  ⚠️ ").append(_text(contract.warning, "yellow")))
+
+
+def _text(text: str, style: str = "", limit: int = 600) -> Text:
+    """One line, never read as markup, with what is invisible spelled out."""
+    return Text(clip(" ".join(visible(text).split()), limit), style)
+
+
+def _objectives(contract: ContractResult) -> Text:
+    if not contract.slo:
+        return Text(numbers.NONE)
+    # The figures stand in the reasons below the table; a narrow terminal has no room for them.
+    if all(slo.met for slo in contract.slo):
+        return Text("met")
+    shown, rest = shown_objectives(contract)
+    named = [f"{visible(label_of(slo.objective))} {standing(slo, contract)}" for slo in shown]
+    return Text("; ".join([*named, *rest]))

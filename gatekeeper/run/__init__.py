@@ -1,0 +1,1 @@
+"""One run in this process: model client, history, cache, signals and progress."""

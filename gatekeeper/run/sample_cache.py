@@ -1,0 +1,99 @@
+"""The sample cache of one run: read before it, added to after it. What may be in it and why:
+sampling/cache.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from gatekeeper.gate.pipeline import Work
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports.secrets import secrets_in
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.cache import Entry
+
+NO_KEY = (
+    "the cache is not used, because its entries are signed with the keys of the models, and no "
+    "variable whose name ends in API_KEY has 16 characters or more"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCache:
+    """`entries` are those that may be used, by their plan; `notices` what is to be said of others.
+
+    Without a file or a key to sign with it knows nothing and keeps nothing.
+    """
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    path: Path = Path()
+    key: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def open(cls, path: Path | None, work: Work) -> Self:
+        """The cache at the path. A run on one revision has no use for it: what is measured for
+        the health of the default branch is always measured now."""
+        if path is None or work.kind != "check":
+            return cls()
+        from gatekeeper.providers.cache_file import read_cache
+        from gatekeeper.providers.keys import model_access
+        from gatekeeper.sampling.cache import signing_key
+
+        access = model_access(os.environ)
+        if not access:
+            return cls(notices=(f"{path}: {NO_KEY}",))
+        key = signing_key(access)
+        return cls(*read_cache(path, key, datetime.now(UTC)), path, key)
+
+    def in_order(self, work: Work) -> Work:
+        """The work with each contract that has an entry in the order in which it was drawn."""
+        from gatekeeper.sampling.cache import earlier_order_seeds
+
+        seeds = earlier_order_seeds(work.trials, self.entries)
+        jobs = (
+            job.in_order(seeds[job.contract.name]) if job.contract.name in seeds else job
+            for job in work.jobs
+        )
+        return replace(work, jobs=tuple(jobs))
+
+    def keep(self, work: Work, result: GateResult) -> tuple[str, ...]:
+        """Add what the run measured, unless it repeats a secret. Returns what is to be said
+        where that could not be done."""
+        if self.key is None:
+            return ()
+        from gatekeeper.providers.cache_file import read_cache, write_cache
+        from gatekeeper.reports.redact import redactor
+        from gatekeeper.sampling.cache import (
+            continued,
+            contracts_with_cut_answers,
+            measured,
+            standing,
+        )
+
+        now = datetime.now(UTC)
+        redact = redactor(secrets_in(os.environ))
+        samples = [outcome.sample for outcome in result.outcomes]
+        notices = tuple(
+            f"{self.path}: the answers of contract {name} are not kept, because one of them is too "
+            "long to be kept whole"
+            for name in sorted(contracts_with_cut_answers(samples))
+        )
+        new = []
+        seeds = {job.contract.name: job.order_seed for job in work.jobs}
+        for entry in measured(work.trials, samples, now, seeds):
+            pairs = tuple(pair for pair in entry.pairs if redact.value(pair) == pair)
+            if pairs:
+                earlier = self.entries.get(entry.plan)
+                new.append(continued(earlier, replace(entry, pairs=pairs)))
+        if not new:
+            return notices
+        # What a run beside this one has kept meanwhile was drawn first, and stands.
+        meanwhile = read_cache(self.path, self.key, now).entries
+        entries = standing([*meanwhile.values(), *self.entries.values(), *new])
+        return (*notices, *write_cache(self.path, entries.values(), self.key))

@@ -1,0 +1,254 @@
+"""One run in this process: the model client, the past, signals, the event loop, progress.
+
+What the command line and the action share. Work that calls no model starts none of it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from gatekeeper.contract.change import FileTooLargeError, Revision
+from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
+from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
+from gatekeeper.gate.pipeline import Surroundings, Work, answer_without_calls
+from gatekeeper.gate.pipeline import measure as measure_work
+from gatekeeper.gate.result import GateResult, Waiver
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from gatekeeper.contract.definition import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.trial import Request
+    from gatekeeper.gate.sweep.compare import SweepResult
+    from gatekeeper.gate.sweep.grid import Setting
+    from gatekeeper.gate.sweep.measure import Measured
+    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.reports.terminal.progress import TerminalProgress
+    from gatekeeper.sampling.client import ModelClient
+    from gatekeeper.sampling.limits import Price
+
+T = TypeVar("T")
+
+_FORKS = (
+    "Pull requests from forks get no secrets; Forks in gatekeeper's docs/github-action.md says "
+    "how a maintainer has them judged"
+)
+
+
+def measure(
+    work: Work,
+    revisions: tuple[Revision, ...],
+    *,
+    history: HistoryStore | None = None,
+    replay: Path | None = None,
+    cache: Path | None = None,
+    waivers: tuple[Waiver, ...] = (),
+    notices: tuple[str, ...] = (),
+    trusted: bool = True,
+) -> GateResult:
+    """Do the work and return its result, without the secrets of this process's environment.
+
+    `revisions`, base first, are where `recorded/` models are read from: what base has
+    recorded stands, and head can only add to it. `replay` answers every model from a
+    samples.jsonl of this machine instead.
+    `cache` is the file of what earlier checks measured: read before, added to after.
+    `waivers` are those that count for the commit judged, `notices` what else is to be said.
+    A call that alone can cost more than the base policy allows is refused before any call, with
+    a UsageError. `trusted` is False for a fork's head: what could spend more all in all, or has no
+    known price, is then refused with a MeasurementError.
+    SIGINT and SIGTERM end the run with what was gathered.
+    """
+    from gatekeeper.reports.redact import environment_redactor
+
+    redact = environment_redactor()
+    _require_recording(replay)
+    if not work.trials:
+        return redact.value(answer_without_calls(work, waivers, notices))
+    notices = (*notices, *(() if replay else _require_sound_models(work, revisions)))
+    gc.enable()  # the action turns it off until here
+    import asyncio
+
+    from gatekeeper.gate.lowered_checks import gating_history
+    from gatekeeper.history.record import events_of, past_runs
+    from gatekeeper.history.store import Past
+    from gatekeeper.providers import ModelRouter
+    from gatekeeper.run.sample_cache import SampleCache
+
+    past = history.read() if history else Past()
+    client = ModelRouter(_reader(revisions), replay=replay)
+    # A history without a single event says nothing yet.
+    around = Surroundings(
+        client,
+        events_of(past.records) or None,
+        gated=gating_history(past.records),
+        notices=(*notices, *past.notices),
+        waivers=waivers,
+        unread=past.unread,
+    )
+    remembered = SampleCache.open(None if replay else cache, work)
+    work = remembered.in_order(work)
+    around = replace(
+        around,
+        notices=(*around.notices, *remembered.notices),
+        remembered=remembered.entries,
+    )
+
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> GateResult:
+        price: Price = _free
+        said: tuple[str, ...] = ()
+        if not replay:
+            # In a thread: litellm's price list takes seconds to load.
+            price, said = await asyncio.to_thread(_prices_within_limits, work, trusted)
+        try:
+            await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
+        except UsageError as error:
+            if trusted:
+                raise
+            raise MeasurementError(f"{error}. {_FORKS}") from error
+        ready = replace(around, price=price, progress=progress, stop=stop)
+        found = await measure_work(work, ready)
+        # What earlier runs or recordings answered had no price to know.
+        return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
+
+    result = asyncio.run(_with_signals(client, within))
+    notices = (
+        *result.notices,
+        *([] if replay else _unmeasured(result, revisions)),
+        *remembered.keep(work, result),
+    )
+    return redact.value(replace(result, notices=notices, past=past_runs(past.records)))
+
+
+def _require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
+    """Refuse models that cannot or may not be asked, before any call. Returns a notice of each
+    that is likely misspelt. Raises ContractError."""
+    from gatekeeper.contract.models.faults import find_faults, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    faults = find_faults(work.models, with_recordings(find_model_fault, revisions))
+    refused = faults.with_refused(work.model_problems)
+    if refused:
+        raise ContractError(refused)
+    return faults.notices
+
+
+def _unmeasured(result: GateResult, revisions: tuple[Revision, ...]) -> list[str]:
+    from gatekeeper.providers.unmeasured import unmeasured_notices
+
+    if len(revisions) < 2:
+        return []  # a run on the default branch: what it reads is merged
+    base, head = revisions
+    return unmeasured_notices(result.outcomes, base, head)
+
+
+def sweep(
+    contract: Contract,
+    settings: Sequence[Setting],
+    policy: Policy,
+    revision: Revision,
+    replay: Path | None = None,
+) -> SweepResult:
+    """Try a contract under each of the settings. SIGINT and SIGTERM end it. The result comes
+    without the secrets of this process's environment."""
+    import asyncio
+
+    from gatekeeper.gate.sweep.compare import weigh_sweep
+    from gatekeeper.gate.sweep.measure import measure_sweep
+    from gatekeeper.providers import ModelRouter
+    from gatekeeper.providers.prices import worst_cost
+    from gatekeeper.reports.redact import environment_redactor
+
+    _require_recording(replay)
+    client = ModelRouter(_reader((revision,)), replay=replay)
+
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measured:
+        await client.require_keys(dict.fromkeys(setting.target.model for setting in settings))
+        price = _free if replay else worst_cost
+        if not replay:
+            await asyncio.to_thread(_load_prices, settings, policy)
+        return await measure_sweep(
+            contract, settings, client, policy.limits, progress=progress, stop=stop, price=price
+        )
+
+    result = weigh_sweep(contract, settings, asyncio.run(_with_signals(client, within)))
+    return environment_redactor().value(result)
+
+
+def _prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, ...]]:
+    """The most that each request can cost, and what is to be said of models without a price.
+    Raises UsageError and MeasurementError for what the limits cannot hold."""
+    from gatekeeper.gate.estimate import require_within_limits
+    from gatekeeper.providers.prices import worst_cost
+
+    return worst_cost, require_within_limits(work, worst_cost, trusted=trusted)
+
+
+def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:
+    """Have the price list at hand before the first call."""
+    from gatekeeper.contract.trial import Request
+    from gatekeeper.providers.prices import worst_cost
+
+    if policy.limits.cost_usd is not None:
+        for model in {setting.target.model for setting in settings}:
+            worst_cost(Request(model, (), {}, None, 0))
+
+
+def _require_recording(replay: Path | None) -> None:
+    """Say at once that the file is not there, and not as the failure of every call."""
+    if replay is None:
+        return
+    if not replay.exists():
+        raise UsageError(f"--replay {replay}: there is no such file; name a samples.jsonl")
+    if replay.is_dir():
+        raise UsageError(f"--replay {replay}: this is a folder; name the samples.jsonl in it")
+
+
+def _free(_: Request) -> float:
+    """What a recording answers costs nothing."""
+    return 0.0
+
+
+async def _with_signals(
+    client: ModelClient, within: Callable[[TerminalProgress, asyncio.Event], Awaitable[T]]
+) -> T:
+    """Run it with its progress shown, and with an event that a signal sets."""
+    import asyncio
+    import signal
+
+    from gatekeeper.reports.terminal.progress import TerminalProgress
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    # Every further signal finds the run ending already: runners repeat theirs within seconds.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        with TerminalProgress() as progress:
+            return await within(progress, stop)
+    finally:
+        await client.aclose()
+
+
+def _reader(revisions: tuple[Revision, ...]) -> Callable[[str], bytes]:
+    def read(path: str) -> bytes:
+        try:
+            recordings = [r.read(path) for r in revisions if path in r.entries]
+        except FileTooLargeError as error:
+            what = f"the recording has {error.size // 1_000_000:,} MB, which is more than is read"
+            raise ContractError([Problem(path, what, "record fewer samples")]) from None
+        if not recordings:
+            raise FileNotFoundError(path)
+        try:
+            for recording in recordings:
+                refuse_lfs_pointer(recording, path)
+        except UnreadableError as error:
+            raise ContractError([Problem(path, error.what, error.fix)]) from None
+        return b"\n".join(recordings)
+
+    return read

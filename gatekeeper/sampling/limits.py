@@ -1,0 +1,176 @@
+"""What a run has spent, and whether it may spend more."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.sampling.money import in_dollars
+from gatekeeper.sampling.retries import Sleep
+
+Clock = Callable[[], float]
+Price = Callable[[Request], float | None]
+"""The most that a request can cost, in US dollars; None if no price is known, infinite if there is
+a price and nothing bounds it."""
+
+
+class LimitReached(Exception):
+    """The run may not make another call. The message names the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """What is set aside for one call until its price is known, in US dollars."""
+
+    model: str
+    amount: float
+
+
+class Meter:
+    """Counts calls and costs against the limits, and spaces calls in time.
+
+    A call counts when it starts, also when it is a retry: it reaches the model either way. Before
+    it starts, the most that it can cost is set aside, so that what was spent and what is under way
+    never exceed the limit together. A call whose price stays unknown, because the answer has no
+    token counts or there is no answer although the provider may bill one, keeps what was set aside.
+
+    The first call to a model goes alone. If it costs more than was set aside for it, that much is
+    set aside from then on. So a price that is not in the list, or is wrong there, is found out by
+    one call and not by many.
+    """
+
+    def __init__(
+        self, limits: Limits, clock: Clock, sleep: Sleep, price: Price | None = None
+    ) -> None:
+        self.made = 0
+        self.cost_usd: float | None = None
+        """The sum of the costs that are known; None if none is."""
+        self._limits = limits
+        self._clock = clock
+        self._sleep = sleep
+        self._price = price
+        self._started = clock()
+        self._next_start = self._started
+        self._assumed = 0.0
+        self._reserved = 0.0
+        self._under_way: Counter[str] = Counter()
+        self._dearest: dict[str, float] = {}
+        self._queue = asyncio.Lock()  # whoever waits for room longest is served first
+        self._ended_one = asyncio.Event()
+
+    def seconds_left(self) -> float | None:
+        """Until the time limit; None without one."""
+        if self._limits.minutes is None:
+            return None
+        return self._limits.minutes * 60 - (self._clock() - self._started)
+
+    async def wait_for_turn(self) -> None:
+        """Wait until requests_per_minute allows the next call."""
+        if not self._limits.requests_per_minute:
+            return
+        now = self._clock()
+        start = max(now, self._next_start)
+        self._next_start = start + 60 / self._limits.requests_per_minute
+        if start > now:
+            await self._sleep(start - now)
+
+    async def start(self, request: Request) -> Reserve:
+        """Count a call that is about to start, once there is room for the most that it can cost.
+
+        Raises LimitReached if there is none and no call under way can make any.
+        """
+        known = self._price(request) if self._price and self._limits.cost_usd is not None else None
+        async with self._queue:
+            while True:
+                self._require_calls_and_time()
+                dearest = self._dearest.get(request.model)
+                reserve = Reserve(request.model, max(known or 0.0, dearest or 0.0))
+                alone = known != 0 and dearest is None
+                if self._has_room(reserve, alone=alone):
+                    break
+                self._require_hope(reserve)
+                self._ended_one.clear()
+                await self._ended_one.wait()
+        self.made += 1
+        self._under_way[reserve.model] += 1
+        self._reserved += reserve.amount
+        return reserve
+
+    def finish(
+        self,
+        reserve: Reserve,
+        completion: Completion | None,
+        *,
+        called: bool = True,
+        billable: bool = True,
+    ) -> None:
+        """Count a call that has ended, with its answer if it had one.
+
+        If no model was `called`, because the call was not needed any more or a recording stands for
+        it, nothing was spent. `billable` says that the provider may bill a call without an answer.
+        """
+        self._under_way[reserve.model] -= 1
+        self._reserved -= reserve.amount
+        self._ended_one.set()
+        if called or completion:
+            self._dearest.setdefault(reserve.model, 0.0)
+        if not called:
+            self.made -= 1
+            return
+        cost = completion.cost_usd if completion else None
+        if cost is not None and 0 <= cost < math.inf:
+            self.cost_usd = (self.cost_usd or 0.0) + cost
+            self._dearest[reserve.model] = max(self._dearest[reserve.model], cost)
+        elif completion or billable:
+            self._assumed += reserve.amount
+
+    def out_of_time(self) -> str:
+        """What the time limit says when it is reached."""
+        return f"the time limit of {self._limits.minutes or 0:g} minutes is reached"
+
+    def _require_calls_and_time(self) -> None:
+        calls, left = self._limits.calls, self.seconds_left()
+        if calls is not None and self.made >= calls:
+            raise LimitReached(f"the limit of {calls} calls is reached")
+        if left is not None and left <= 0:
+            raise LimitReached(self.out_of_time())
+
+    def _has_room(self, reserve: Reserve, *, alone: bool) -> bool:
+        """Whether the call fits. If it is to go `alone`, no other to its model is under way."""
+        limit = self._limits.cost_usd
+        if limit is None:
+            return True
+        if alone and self._under_way[reserve.model]:
+            return False
+        return self._spent + self._reserved + reserve.amount <= limit + _ROUNDING
+
+    def _require_hope(self, reserve: Reserve) -> None:
+        """Raise LimitReached if the call will not fit, however little those under way cost."""
+        limit = self._limits.cost_usd or 0.0
+        under_way = self._under_way.total() > 0
+        if under_way and self._spent + reserve.amount <= limit + _ROUNDING:
+            return
+        said = (
+            f"the cost limit of {in_dollars(limit)} is reached: {in_dollars(self._spent)} are spent"
+        )
+        if self._assumed:
+            said += (
+                f", of which {in_dollars(self._assumed)} are the most that calls without a known "
+                "price can have cost"
+            )
+        raise LimitReached(
+            f"{said}, and the next call to {reserve.model} can cost {in_dollars(reserve.amount)}; "
+            "set a lower max_tokens in the contract's params or raise limits.cost_usd"
+        )
+
+    @property
+    def _spent(self) -> float:
+        return (self.cost_usd or 0.0) + self._assumed
+
+
+_ROUNDING = 1e-12  # sums of prices are not exact

@@ -1,0 +1,369 @@
+"""Trials in, samples out: concurrent calls, retries and limits, evidence in plan order.
+
+Calls finish in any order, but `Watch.add` sees their samples in plan order and no sample
+of a contract that was already decided by the ones before it. So what a run concludes
+depends on what the models said, never on which connection was faster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
+from gatekeeper.errors import CallFailed, NotRecorded
+from gatekeeper.sampling.calls import Call, State, group_calls
+from gatekeeper.sampling.client import LimitedClient, ModelClient
+from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
+from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, within
+from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
+
+Ended = Literal["done", "limit", "interrupted", "fatal"]
+
+CALLS_AHEAD = 8
+"""How many calls per concurrent one may be started beyond the first that has no answer yet.
+
+What is beyond it is paid for before it can be evidence. Fewer make the run wait for every slow
+answer, more save nothing: `benchmarks/ahead.py` has the figures.
+"""
+
+_CANCEL_SECONDS = 1.0  # a client that does not heed its cancellation is left behind after this
+
+
+class Watch(Protocol):
+    """Who sees the evidence as it comes in, and knows when there is enough of it."""
+
+    def wants(self, trial: Trial) -> bool:
+        """Whether the trial can still change anything. Once False for a trial, always False."""
+        ...
+
+    def judge(self, sample: Sample) -> Outcome:
+        """Judge a sample, without what is too long to be kept. Called in any order."""
+        ...
+
+    def add(self, outcome: Outcome) -> None:
+        """Take a judged sample for evidence. Called in plan order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was gathered, and how it ended.
+
+    `made` counts the requests sent, retries included. `saved` counts the planned calls
+    that were not wanted any more; trials that share a call were planned as one. `failed` counts
+    the samples without an answer, `unrecorded`, by recording, the requests that it has none
+    for: no model was asked, and neither was it for what a recording answers. `surplus` counts
+    the calls that were under way when their contract was decided: paid for and in `made`, but
+    not evidence. `cached` counts the answers that were known before.
+    `cost_usd` sums the known costs; None where none is known.
+    `author` says that a fatal failure is the author's to fix (exit 2).
+    """
+
+    samples: tuple[Sample, ...]
+    made: int
+    saved: int
+    failed: int
+    surplus: int
+    cost_usd: float | None
+    ended: Ended
+    detail: str | None = None
+    author: bool = False
+    unrecorded: Mapping[str, int] = field(default_factory=dict)
+
+
+async def run_trials(
+    trials: Sequence[Trial],
+    client: ModelClient,
+    watch: Watch,
+    limits: Limits,
+    *,
+    known: Mapping[int, Completion] | None = None,
+    retry: RetryPolicy | None = None,
+    stop: asyncio.Event | None = None,
+    clock: Clock = time.monotonic,
+    sleep: Sleep = asyncio.sleep,
+    price: Price | None = None,
+) -> Run:
+    """Run the trials, as many as are wanted and allowed.
+
+    `known` are the answers of trials, by their place, for which no model is asked.
+    `stop` ends the run with what was gathered. Closing the client is left to its owner.
+    `price` gives the most that a request can cost, so that the cost limit holds. Without it, and
+    for what it knows no price of, the limit only sees what calls turned out to cost.
+    """
+    meter = Meter(limits, clock, sleep, price)
+    width = max(1, limits.concurrency)
+    retry = retry or RetryPolicy()
+    runner = _Runner(trials, known or {}, client, watch, retry, meter, sleep, width)
+    return await runner.run(stop or asyncio.Event())
+
+
+class _NotNeeded(Exception):
+    """The call is not wanted any more, or the run has ended."""
+
+
+class _Runner:
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        known: Mapping[int, Completion],
+        client: ModelClient,
+        watch: Watch,
+        retry: RetryPolicy,
+        meter: Meter,
+        sleep: Sleep,
+        width: int,
+    ) -> None:
+        self._width = width
+        self._trials = trials
+        self._client = client
+        self._watch = watch
+        self._retry = retry
+        self._meter = meter
+        self._sleep = sleep
+        self._calls, self._call_of = group_calls(trials, known)
+        self._queue = iter([call for call in self._calls if not call.known])
+        # Taken by each call before it starts, given back when its first sample is delivered.
+        self._ahead = asyncio.Semaphore(width * CALLS_AHEAD)
+        self._running: set[Call] = set()
+        self._slots: dict[str, asyncio.Semaphore | None] = {}
+        self._unrecorded: Counter[str] = Counter()
+        self._failed = 0
+        self._samples: list[Sample] = []
+        self._delivered = 0
+        self._successes = 0
+        self._failures_in_a_row = 0
+        self._ended: Ended = "done"
+        self._detail: str | None = None
+        self._author = False
+        self._halt = asyncio.Event()
+
+    async def run(self, stop: asyncio.Event) -> Run:
+        self._deliver()
+        work = asyncio.create_task(self._work_side_by_side())
+        signals = [asyncio.create_task(event.wait()) for event in (self._halt, stop)]
+        try:
+            await asyncio.wait(
+                [work, *signals],
+                timeout=self._meter.seconds_left(),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if stop.is_set() and not work.done():
+                self._end("interrupted", "interrupted")
+            elif not work.done() and not self._halt.is_set():
+                self._end("limit", self._meter.out_of_time())
+        finally:
+            await self._cancel_all([work, *signals])
+        self._deliver(past_gaps=True)
+        return self._result()
+
+    async def _cancel_all(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Cancel what still runs; what failed for a reason of its own is raised."""
+        calls = [call.task for call in self._running if call.task is not None]
+        for task in (*tasks, *calls):
+            task.cancel()
+        done, _ = await asyncio.wait([*tasks, *calls], timeout=_CANCEL_SECONDS)
+        for task in done:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+
+    async def _work_side_by_side(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._width):
+                    group.create_task(self._work())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    async def _work(self) -> None:
+        for call in self._queue:
+            await self._ahead.acquire()
+            if self._ended != "done":
+                return
+            if not self._wanted(call):
+                self._settle(call, "unwanted")
+                continue
+            slot = self._slot(self._trials[call.trials[0]].request.model)
+            async with slot or contextlib.nullcontext():
+                # In a task of its own, which can be cancelled without its worker.
+                call.task = asyncio.create_task(self._make(call))
+                self._running.add(call)
+                await asyncio.wait([call.task])
+                self._running.discard(call)
+            if not call.task.cancelled():
+                call.task.result()
+
+    async def _make(self, call: Call) -> None:
+        await self._meter.wait_for_turn()
+        if self._ended != "done":
+            return
+        if not self._wanted(call):
+            self._settle(call, "unwanted")
+            return
+        try:
+            call.completion = await call_with_retries(
+                lambda: self._attempt(call), self._retry, self._sleep
+            )
+        except _NotNeeded:
+            if call.state == "running":
+                self._settle(call, "surplus")
+            elif self._ended == "done":
+                self._settle(call, "unwanted")
+        except LimitReached as limit:
+            call.state = "lost" if call.state == "running" else "waiting"
+            self._end("limit", str(limit))
+        except CallFailed as failure:
+            call.error = shorten(str(failure), MOST_OF_MESSAGE)
+            self._settle(call, "answered")
+            self._count_failure(failure)
+        else:
+            self._successes += 1
+            self._failures_in_a_row = 0
+            self._settle(call, "answered")
+
+    async def _attempt(self, call: Call) -> Completion:
+        again = call.state == "running"
+        if again:
+            await self._meter.wait_for_turn()
+        request = self._trials[call.trials[0]].request
+        call.reserve = await self._meter.start(request)
+        completion, called, billable = None, True, True
+        try:
+            # There may have been a long wait for room under the cost limit.
+            if not self._wanted(call) or (self._ended != "done" and not again):
+                called = False
+                raise _NotNeeded
+            call.state = "running"
+            completion = await within(self._retry.timeout_seconds, self._client.complete(request))
+            called = not completion.replayed
+        except NotRecorded as missing:
+            self._unrecorded[missing.path] += 1
+            call.unrecorded, called = True, False
+            raise
+        except CallFailed as failure:
+            billable = failure.billable
+            raise
+        finally:
+            self._meter.finish(call.reserve, completion, called=called, billable=billable)
+        return completion
+
+    def _slot(self, model: str) -> asyncio.Semaphore | None:
+        if model not in self._slots:
+            width = self._client.slots(model) if isinstance(self._client, LimitedClient) else None
+            self._slots[model] = None if width is None else asyncio.Semaphore(width)
+        return self._slots[model]
+
+    def _wanted(self, call: Call) -> bool:
+        return any(self._watch.wants(self._trials[index]) for index in call.trials)
+
+    def _settle(self, call: Call, state: State) -> None:
+        call.state = state
+        self._let_go_of_long_answer(call)
+        self._deliver()
+
+    def _let_go_of_long_answer(self, call: Call) -> None:
+        """Judge it at once and cut it: a hundred that wait for their turn would fill the memory."""
+        if call.completion is not None and is_long(call.completion):
+            wanted = [index for index in call.trials if self._watch.wants(self._trials[index])]
+            call.judged = {i: self._watch.judge(self._sample(i, call)) for i in wanted}
+            kept = next((o.sample.completion for o in call.judged.values()), None)
+            call.completion = kept or stored_completion(call.completion)
+
+    def _deliver(self, *, past_gaps: bool = False) -> None:
+        """Hand over the samples that are next in the plan."""
+        before = len(self._samples)
+        while self._delivered < len(self._trials):
+            index = self._delivered
+            call = self._call_of[index]
+            if call.state in ("waiting", "running", "lost") and not past_gaps:
+                break
+            self._delivered += 1
+            if index == call.trials[0] and not call.known:
+                self._ahead.release()
+            if call.state == "answered":
+                self._add(index, call)
+        if len(self._samples) > before:
+            self._cancel_unwanted()
+
+    def _add(self, index: int, call: Call) -> None:
+        trial = self._trials[index]
+        if not self._watch.wants(trial):
+            return
+        call.used = True
+        self._failed += call.completion is None and not call.unrecorded
+        outcome = call.judged.pop(index, None) or self._watch.judge(self._sample(index, call))
+        self._samples.append(outcome.sample)
+        self._watch.add(outcome)
+
+    def _sample(self, index: int, call: Call) -> Sample:
+        output = call.completion.text if call.completion else ""
+        shared = index != call.trials[0]
+        return Sample(self._trials[index], call.completion, call.error, output, shared=shared)
+
+    def _cancel_unwanted(self) -> None:
+        """Cancel the calls that cannot change anything any more.
+
+        One that money was set aside for goes on while other calls are wanted: cancelled, it would
+        count with the most that it can cost, against the limit that the others need.
+        """
+        unwanted = [c for c in self._running if c.state == "running" and not self._wanted(c)]
+        if any(c.reserve and c.reserve.amount for c in unwanted) and self._are_others_wanted():
+            unwanted = [c for c in unwanted if not (c.reserve and c.reserve.amount)]
+        for call in unwanted:
+            if call.task is not None:
+                call.state = "surplus"
+                call.task.cancel()
+
+    def _are_others_wanted(self) -> bool:
+        ahead = (self._call_of[index] for index in range(self._delivered, len(self._trials)))
+        return any(call.state in ("waiting", "running") and self._wanted(call) for call in ahead)
+
+    def _count_failure(self, failure: CallFailed) -> None:
+        if isinstance(failure, NotRecorded):
+            return  # says nothing of the next request, and costs nothing
+        self._failures_in_a_row += 1
+        if failure.fatal:
+            self._author = failure.author
+            self._end("fatal", str(failure))
+            return
+        patience = self._retry.give_up_after * (3 if self._successes else 1)
+        if self._failures_in_a_row >= patience:
+            self._end("fatal", f"{patience} calls failed in a row, the last with: {failure}")
+
+    def _end(self, ended: Ended, detail: str) -> None:
+        if self._ended != "done":
+            return
+        self._ended, self._detail = ended, detail
+        for _ in range(self._width):  # whoever waits to go ahead finds that there is no more to do
+            self._ahead.release()
+        if ended == "fatal":
+            self._halt.set()
+
+    def _is_surplus(self, call: Call) -> bool:
+        """Paid for, and evidence for nobody: not for any of the trials that share the call."""
+        answered = call.state == "answered" and not call.free
+        return call.state == "surplus" or (answered and not call.used)
+
+    def _result(self) -> Run:
+        unwanted = sum(
+            call.state == "unwanted" or (call.known and not call.used) for call in self._calls
+        )
+        return Run(
+            samples=tuple(self._samples),
+            made=self._meter.made,
+            saved=unwanted,
+            failed=self._failed,
+            unrecorded=self._unrecorded,
+            surplus=sum(self._is_surplus(call) for call in self._calls),
+            cost_usd=self._meter.cost_usd,
+            ended=self._ended,
+            detail=self._detail,
+            author=self._author,
+        )

@@ -1,0 +1,84 @@
+"""The order of one judging's trials, drawn from a seed of the run.
+
+Repetition is outermost, so that stopping early leaves every fixture with nearly the same
+number of samples. The fixtures come in a random order, the same in every repetition. The two arms
+of a fixture are next to each other, so that a drift of the provider hits both alike and a prompt
+prefix that both share stays in the provider's cache; which of the two goes first is drawn anew for
+every pair. If one arm always went first, anything of period two on the provider's side, such as
+one bad replica of two, would look like a difference between the arms. Fixtures of one cluster are
+neighbours as well: they are looked at when the last of them is drawn, and a large cluster must not
+come later for that.
+
+Two rules keep a pull request from choosing its order:
+
+1. The seed is drawn when the run is planned (`new_order_seed`), after the commits are made. It is
+   not secret afterwards: `result.json` has it.
+2. A place depends on the seed, on what is sent to the models and on which fixtures share a
+   cluster, and on nothing else of the files. So a seed that is used again for the same requests
+   (sampling/cache.py) gives the same order, however the file of fixtures is sorted and whatever
+   the fixtures are called.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from gatekeeper.contract.clusters import count_as_one, members_of
+from gatekeeper.contract.digests import digest, request_digest
+from gatekeeper.contract.trial import Arm, Trial
+
+
+def new_order_seed() -> str:
+    """128 random bits in hexadecimal, which nobody can know before the run."""
+    return secrets.token_hex(16)
+
+
+def in_order(trials: Sequence[Trial], seed: str) -> tuple[Trial, ...]:
+    """The trials of one judging in the order that the seed draws for them.
+
+    The result is the same for the same trials in any order. Fixtures with equal requests on
+    every arm are neighbours, sorted by their ids.
+    """
+    asked: dict[str, dict[Arm, str]] = defaultdict(dict)
+    for trial in trials:
+        if trial.arm not in asked[trial.fixture]:
+            request = trial.request
+            sent = request_digest(request.messages, request.params)
+            asked[trial.fixture][trial.arm] = f"{request.model} {sent}"
+    inputs = {fixture: digest(arms) for fixture, arms in asked.items()}
+    places = {name: _draw(seed, "fixture", name) for name in set(inputs.values())}
+    unit_places = _unit_places(trials, inputs, seed)
+
+    def place(trial: Trial) -> tuple[int, bytes, bytes, str, bool]:
+        name = inputs[trial.fixture]
+        # Fixtures that share a request draw the same, so their one call keeps its place.
+        head_first = bool(_draw(seed, f"arms {trial.repetition}", name)[0] & 1)
+        second = (trial.arm == "head") != head_first
+        unit = unit_places.get(trial.fixture, places[name])
+        return trial.repetition, unit, places[name], trial.fixture, second
+
+    return tuple(sorted(trials, key=place))
+
+
+def _unit_places(trials: Sequence[Trial], inputs: Mapping[str, str], seed: str) -> dict[str, bytes]:
+    """The place of each unit of several inputs, by fixture."""
+    clusters = {trial.fixture: trial.cluster for trial in trials if trial.cluster is not None}
+    if not clusters:
+        return {}
+    first: dict[str, str] = {}
+    same = {fixture: first.setdefault(name, fixture) for fixture, name in inputs.items()}
+    repeats = {fixture: other for fixture, other in same.items() if fixture != other}
+    places: dict[str, bytes] = {}
+    for members in members_of(count_as_one(repeats, clusters), list(inputs)).values():
+        names = sorted({inputs[fixture] for fixture in members})
+        if len(names) > 1:
+            places |= dict.fromkeys(members, _draw(seed, "cluster", digest(names)))
+    return places
+
+
+def _draw(seed: str, purpose: str, name: str) -> bytes:
+    """32 bytes that cannot be told from random ones without the seed."""
+    return hmac.digest(seed.encode(), f"{purpose} {name}".encode(), "sha256")

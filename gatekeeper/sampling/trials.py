@@ -1,0 +1,206 @@
+"""What one contract asks the models: its trials, in the order of sampling/trial_order.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Message, Target
+from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
+from gatekeeper.contract.renaming import find_renaming, lent_values
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.trial import Arm, JudgedBy, Request, Trial
+from gatekeeper.errors import ContractError, Problem
+from gatekeeper.sampling.trial_order import in_order
+
+Messages = Mapping[str, tuple[Message, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The trials, and the fixtures that an arm's prompt cannot take, whoever lends the variables.
+
+    `unpaired` have no base trial; `unanswerable` no head trial.
+    """
+
+    trials: tuple[Trial, ...]
+    unpaired: tuple[str, ...] = ()
+    unanswerable: tuple[str, ...] = ()
+
+
+def as_sent(contract: Contract) -> Target:
+    """The contract's target as its requests go out: mode `enforce` adds the output's schema.
+
+    Raises ContractError for a schema that cannot be sent.
+    """
+    target = contract.target
+    schema = _response_format(contract) if contract.mode == "enforce" else None
+    if schema is None or "response_format" in target.params:
+        return target
+    return replace(target, params={**target.params, "response_format": schema})
+
+
+def plan_trials(
+    contract: Contract,
+    head: Target,
+    base: Target | None,
+    lent: Mapping[str, Fixture],
+    judged_by: JudgedBy = "head",
+    order_seed: str = "",
+) -> Plan:
+    """Every trial that a contract asks for. Without `base` the head arm runs alone.
+
+    Both arms get the contract's fixtures. If a prompt needs variables that a fixture does not
+    have, the fixture of the same id in `lent`, of the other revision, lends its names: the
+    values stay the fixture's own, so that a new name cannot bring an easier input.
+    The order of fixtures and arms is drawn from `order_seed`.
+    For the head's contract its own prompt must take all its own fixtures: raises
+    ContractError with every reason why it does not.
+    """
+    fixtures = list(contract.fixtures)
+    seed = contract.sampling.seed
+
+    strict = judged_by == "head"
+    answers = _render_own(contract, head) if strict else _render(head, fixtures, lent)
+    arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
+    if base is not None:
+        arms.insert(0, ("base", base, _render(base, fixtures, lent)))
+    trials = tuple(
+        Trial(
+            contract=contract.name,
+            fixture=fixture.id,
+            arm=arm,
+            repetition=repetition,
+            request=Request(
+                model=target.model,
+                messages=messages[fixture.id],
+                params=dict(target.params),
+                seed=None if seed is None else seed + repetition,
+                repetition=repetition,
+            ),
+            judged_by=judged_by,
+            cluster=fixture.cluster,
+        )
+        for repetition in range(contract.sampling.samples)
+        for fixture in fixtures
+        for arm, target, messages in arms
+        if fixture.id in messages and (strict or fixture.id in answers)
+    )
+    return Plan(
+        in_order(trials, order_seed),
+        unpaired=_missing(contract, arms[0][2]) if base is not None else (),
+        unanswerable=_missing(contract, answers),
+    )
+
+
+def _missing(contract: Contract, messages: Messages) -> tuple[str, ...]:
+    return tuple(fixture.id for fixture in contract.fixtures if fixture.id not in messages)
+
+
+def _render_own(contract: Contract, target: Target) -> Messages:
+    rendered: dict[str, tuple[Message, ...]] = {}
+    failing: dict[Problem, list[str]] = {}
+    for fixture, found in _rendered(target, contract.fixtures):
+        if isinstance(found, ContractError):
+            for problem in found.problems:
+                failing.setdefault(problem, []).append(fixture.id)
+        else:
+            rendered[fixture.id] = found
+    if failing:
+        total = len(contract.fixtures)
+        raise ContractError([_for_fixtures(p, ids, total) for p, ids in failing.items()])
+    values = [fixture.vars for fixture in contract.fixtures]
+    problems = rendered_role_problems(target.prompt, values)
+    if problems:
+        raise ContractError(problems)
+    return rendered
+
+
+def _rendered(
+    target: Target, fixtures: Sequence[Fixture]
+) -> Iterator[tuple[Fixture, tuple[Message, ...] | ContractError]]:
+    """What the target's prompt makes of each fixture, within a budget of their own."""
+    found = render_all(target.prompt, [fixture.vars for fixture in fixtures], Budget())
+    return zip(fixtures, found, strict=True)
+
+
+def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
+    where = f"fixture {ids[0]!r}"
+    if len(ids) > 1:
+        where = f"{len(ids)} of {total} fixtures, the first is {ids[0]!r}"
+    return Problem(
+        path=problem.path,
+        what=f"{problem.what} (with {where})",
+        fix=problem.fix,
+        line=problem.line,
+        column=problem.column,
+        field=problem.field,
+    )
+
+
+def _render(target: Target, fixtures: list[Fixture], lent: Mapping[str, Fixture]) -> Messages:
+    rendered: dict[str, tuple[Message, ...]] = {}
+    failing = _failing(target, fixtures, rendered)
+    if failing:
+        # They have a budget of their own: they must not use up that of the others.
+        renaming = find_renaming(fixtures, lent.values())
+        _failing(target, lent_values(failing, lent, renaming), rendered)
+    return rendered
+
+
+def _failing(
+    target: Target, fixtures: Sequence[Fixture], rendered: dict[str, tuple[Message, ...]]
+) -> list[Fixture]:
+    """Add the messages of each fixture to `rendered`; return the fixtures that have none."""
+    failing = []
+    for fixture, found in _rendered(target, fixtures):
+        if isinstance(found, ContractError):
+            failing.append(fixture)
+        else:
+            rendered[fixture.id] = found
+    return failing
+
+
+def _response_format(contract: Contract) -> Mapping[str, Any] | None:
+    """What makes a provider answer by the contract's first JSON Schema; None without one."""
+    check = next((check for check in contract.checks if check.type == "json_schema"), None)
+    if check is None:
+        return None
+    schema = _schema_of(check)
+    foreign = sorted({ref for ref in _references(schema) if not ref.startswith("#")})
+    if foreign:
+        raise ContractError(
+            [
+                Problem(
+                    path=check.position.path if check.position else contract.path,
+                    line=check.position.line if check.position else None,
+                    column=check.position.column if check.position else None,
+                    field="schema",
+                    what=f"mode enforce cannot send a schema that refers to {foreign[0]!r}",
+                    fix="move what it refers to under $defs of the same schema, or use mode repair",
+                )
+            ]
+        )
+    return {"type": "json_schema", "json_schema": {"name": "output", "schema": schema}}
+
+
+def _schema_of(check: CheckSpec) -> Any:
+    schema = check.params["schema"]
+    # The loader has read a schema file along with the contract. JSON is YAML too.
+    return yaml.safe_load(check.files[schema]) if isinstance(schema, str) else schema
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        reference = value.get("$ref")
+        if isinstance(reference, str):
+            yield reference
+        for child in value.values():
+            yield from _references(child)
+    elif isinstance(value, list | tuple):
+        for child in value:
+            yield from _references(child)

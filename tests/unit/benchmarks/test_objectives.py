@@ -1,0 +1,72 @@
+"""The simulation behind "Are objectives judged rightly?" draws what it says it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import objectives as bench
+
+PAGE = Path(__file__).parents[3] / "docs" / "statistics.md"
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("suite", bench.SUITES, ids=lambda suite: suite.name)
+def test_the_inputs_of_a_suite_are_at_its_target(suite):
+    source = rng()
+    rates = []
+    for _ in range(400):
+        passed, samples = suite.draw(source)
+        assert ((passed >= 0) & (passed <= samples)).all()
+        rates.append(float((passed / samples).mean()))
+    error = float(np.std(rates)) / 20
+    assert np.mean(rates) == pytest.approx(suite.target, abs=4 * error + 1e-9)
+
+
+@pytest.mark.parametrize("amounts", bench.AMOUNTS, ids=lambda amounts: amounts.name)
+def test_amounts_have_the_mean_that_is_said(amounts):
+    drawn = amounts.draw(rng(), 400_000)
+    error = float(np.std(drawn)) / 400_000**0.5
+    assert drawn.mean() == pytest.approx(amounts.mean, abs=4 * error)
+
+
+def test_a_prompt_that_never_fails_is_never_frozen_and_one_that_always_fails_is_at_once():
+    case = bench.NIGHTS[0]
+    assert not bench.frozen_nights(replace(case, rate=0.0), rng(), 10).any()
+    assert bench.frozen_nights(replace(case, rate=1.0), rng(), 10).all()
+    assert bench.overspent_nights(replace(case, rate=1.0), rng(), 10).all()
+
+
+def test_failures_leave_the_window_after_28_nights():
+    failed = np.zeros((1, bench.YEAR), dtype=int)
+    failed[0, 5] = 3
+    within = bench._in_window(failed)[0]
+    assert within.tolist() == [0] * 5 + [3] * 28 + [0] * (bench.YEAR - 33)
+
+
+def test_what_is_promised_is_held_against_what_is_found():
+    broken: list[str] = []
+    fewer = iter([("above", None)] * 50 + [(None, "above")] * 50)
+    row = bench._judged_row("x", "95 %", lambda: next(fewer), 100, broken, "above")
+    assert row[2].startswith("50.0 (")
+    assert len(broken) == 1
+    late = replace(bench.NIGHTS[2], allowed=0.05, rate=0.1)
+    broken.clear()
+    bench._freeze_row(late, rng(), 300, broken)
+    assert broken == []
+
+
+def test_the_page_has_the_tables_of_a_run_that_kept_its_promises():
+    _, _, rest = PAGE.read_text("utf-8").partition(bench.BEGIN)
+    text, found, _ = rest.partition(bench.END)
+    assert found
+    for suite in bench.SUITES:
+        assert f"| {suite.name} |" in text
+    for case in bench.NIGHTS:
+        assert f"| {case.name} |" in text

@@ -1,0 +1,100 @@
+"""Parameters and modes that cannot do what they say are refused where they are written."""
+
+from __future__ import annotations
+
+import pytest
+from support.two_contracts import FILES, SHAPES, contract, revision
+
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.models.params import HOSTED_PARAMS, LOCAL_PARAMS
+from gatekeeper.errors import ContractError, Problem
+
+PATH = "contracts/a.yaml"
+HOSTED = "openai/gpt-4o-mini"
+
+
+def problems(more: str = "", model: str = HOSTED, **files: str) -> list[Problem]:
+    """What loading the contract complains of."""
+    text = contract("a", extra=more).replace("model: m\n", f"model: {model}\n" if model else "")
+    prompt = {"prompts/a.md": files["prompt"]} if "prompt" in files else {}
+    try:
+        load_contract(revision({**FILES, PATH: text, **prompt}), PATH, SHAPES)
+    except ContractError as error:
+        return list(error.problems)
+    return []
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("temprature", "`temperature`"),
+        ("Temperature", "`temperature`"),
+        ("maxTokens", "`max_tokens`"),
+        ("max_token", "`max_tokens`"),
+        ("topp", "`top_p`"),
+        ("api_base", "environment"),
+        ("base_url", "environment"),
+        ("api_key", "environment"),
+        ("extra_headers", "environment"),
+        ("extra_body", "environment"),
+        ("tools", "remove"),
+        ("tool_choice", "remove"),
+        ("parallel_tool_calls", "remove"),
+        ("functions", "remove"),
+        ("zzz", "known are"),
+    ],
+)
+def test_a_parameter_that_cannot_be_sent_is_refused_with_its_line(name: str, fix: str) -> None:
+    for model in (HOSTED, "local/smollm2"):
+        (found,) = problems(f"params:\n  seed: 1\n  {name}: 1\n", model)
+        assert (found.path, found.line, found.field) == (PATH, 9, f"params.{name}")
+        assert fix in found.fix
+
+
+@pytest.mark.parametrize("written", ["maxTokns", "max_tokns"])
+def test_one_of_a_prompt_file_is_named_there(written: str) -> None:
+    prompt = f"---\nmodel: {HOSTED}\nparameters:\n  {written}: 5\n---\nA {{{{ x }}}}"
+    (found,) = problems(model="", prompt=prompt)
+    assert (found.path, found.line, found.field) == ("prompts/a.md", 4, "max_tokns")
+    assert "`max_tokens`" in found.fix
+
+
+@pytest.mark.parametrize(
+    ("model", "names"), [(HOSTED, HOSTED_PARAMS), ("local/smollm2", LOCAL_PARAMS)]
+)
+def test_every_known_parameter_is_taken(model: str, names: frozenset[str]) -> None:
+    assert problems("params: {" + ", ".join(f"{name}: 1" for name in names) + "}\n", model) == []
+
+
+def test_a_recording_takes_what_it_was_recorded_with() -> None:
+    for name in ("tools", "a_setting_of_our_own", "repeat_penalty"):
+        assert problems(f"params: {{{name}: 1}}\n", "recorded/r.jsonl") == []
+    (found,) = problems("params: {temprature: 1}\n", "recorded/r.jsonl")
+    assert "`temperature`" in found.fix
+
+
+def test_every_wrong_name_is_told_at_once() -> None:
+    found = problems("params: {temprature: 0, tools: [], seed: 1}\n")
+    assert [problem.field for problem in found] == ["params.temprature", "params.tools"]
+
+
+@pytest.mark.parametrize("mode", ["assist", "auto"])
+def test_a_mode_that_does_not_do_what_it_says_is_refused(mode: str) -> None:
+    (found,) = problems(f"mode: {mode}\n")
+    assert (found.line, found.field) == (7, "mode")
+    assert "mode: repair" in found.fix
+
+
+@pytest.mark.parametrize("mode", ["observe", "repair", "enforce"])
+def test_the_other_modes_stand(mode: str) -> None:
+    assert problems(f"mode: {mode}\n") == []
+
+
+def test_an_unknown_mode_is_told_with_those_there_are() -> None:
+    (found,) = problems("mode: repiar\n")
+    assert "`repair`" in found.fix
+
+
+def test_without_a_mode_outputs_are_repaired() -> None:
+    loaded = load_contract(revision(FILES), PATH, SHAPES)
+    assert loaded.mode == "repair"

@@ -1,0 +1,58 @@
+"""A variable in single braces is named; braces that mean something else are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.two_contracts import FILES, SHAPES, revision
+
+from gatekeeper.contract.definition import MessageTemplate, Prompt
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.prompts.unfilled_names import unfilled_names, unfilled_notices
+
+
+def lines(prompt: str) -> list[int | None]:
+    files = revision({**FILES, "prompts/a.md": prompt})
+    return [
+        found.line for found in unfilled_names(load_contract(files, "contracts/a.yaml", SHAPES))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [("Read {x}.", [1]), ("Read\n\n{x}\nand {x} {x}", [3, 4]), ("'{x}'", [1]), ("<a>{x}</a>", [1])],
+)
+def test_a_variable_in_single_braces_is_named_with_its_line(
+    prompt: str, expected: list[int]
+) -> None:
+    assert lines(prompt) == expected
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "{{ x }} and {x}",
+        '{"x": 1} {x: 1} { x }',
+        r"\textbf{x} \frac{x}{x} ${x} a[0]{x}",
+        "{other} {% if x %}{x}{% endif %}",
+        "{{ '{' }}x{{ '}' }} {{ x }}",
+    ],
+)
+def test_other_braces_are_left_alone(prompt: str) -> None:
+    assert lines(prompt) == []
+
+
+def test_tags_that_are_never_closed_take_no_time() -> None:
+    text = "{{" * 200_000
+    prompt = Prompt("p.txt", (MessageTemplate("user", f"{text}\n{{x}}", 1),), "")
+    contract = load_contract(revision(FILES), "contracts/a.yaml", SHAPES)
+    found = unfilled_names(replace(contract, target=replace(contract.target, prompt=prompt)))
+    assert list(found) == []
+
+
+def test_notices_are_few_and_name_each_place_once() -> None:
+    files = revision({**FILES, "prompts/a.md": "{x}\n" * 9})
+    contract = load_contract(files, "contracts/a.yaml", SHAPES)
+    notices = unfilled_notices([contract, contract])
+    assert [notice.split(" ")[0] for notice in notices] == [f"prompts/a.md:{n}:" for n in (1, 2, 3)]

@@ -1,0 +1,141 @@
+"""What a contract could see, and the advice where that is not what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.outcomes import contract
+
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.definition import SamplingPolicy
+from gatekeeper.contract.objectives import read_objectives
+from gatekeeper.contract.policy import Policy
+from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.power import Foresight, objective_notes
+from gatekeeper.gate.validate import validate_contracts
+from gatekeeper.stats.power import minimum_detectable_effect
+
+
+def _foresight(
+    inputs: int = 20,
+    margin: float = 0.05,
+    seen: float | None = 0.313,
+    needed: int | None = 134,
+) -> Foresight:
+    return Foresight("words", inputs, 0.05, margin, seen, needed)
+
+
+@pytest.mark.parametrize(
+    ("foresight", "said"),
+    [
+        (
+            _foresight(),
+            "words, judged alone: 20 distinct fixtures can show a drop of 32 percentage points at "
+            "best, gate.margin is 5 percentage points; use 134 fixtures, or set gate.margin to "
+            "0.32",
+        ),
+        (
+            replace(_foresight(), together=2),
+            "words, judged together with 1 other: 20 distinct fixtures can show a drop of 32 "
+            "percentage points at best, gate.margin is 5 percentage points; use 134 fixtures, or "
+            "set gate.margin to 0.32",
+        ),
+        (
+            replace(_foresight(inputs=1, seen=None), together=4),
+            "words, judged together with 3 others: 1 distinct fixture can show no drop, "
+            "gate.margin is 5 percentage points; use 134 fixtures",
+        ),
+        (
+            _foresight(margin=0.0, needed=None),
+            "words, judged alone: 20 distinct fixtures can show a drop of 32 percentage points at "
+            "best, gate.margin is 0 percentage points; set gate.margin to 0.32",
+        ),
+        (
+            _foresight(seen=0.0071, margin=0.005, inputs=900, needed=1342),
+            "words, judged alone: 900 distinct fixtures can show a drop of 1 percentage point at "
+            "best, gate.margin is 0.5 percentage points; use 1,342 fixtures, or set gate.margin "
+            "to 0.01",
+        ),
+        (
+            _foresight(inputs=0, seen=None, margin=0.0, needed=None),
+            "words, judged alone: 0 distinct fixtures can show no drop, gate.margin is 0 "
+            "percentage points; add fixtures",
+        ),
+        (
+            _foresight(seen=0.996, needed=6),
+            "words, judged alone: 20 distinct fixtures can show a drop of 100 percentage points at "
+            "best, gate.margin is 5 percentage points; use 6 fixtures",
+        ),
+    ],
+)
+def test_who_is_blind_to_the_margin_is_told_what_would_do(foresight: Foresight, said: str) -> None:
+    assert foresight.warning == said
+
+
+@pytest.mark.parametrize("seen", [0.05, 0.02])
+def test_who_sees_the_margin_is_left_alone(seen: float) -> None:
+    assert _foresight(seen=seen).warning is None
+
+
+@given(st.integers(5, 200))
+def test_the_advised_margin_is_enough(inputs: int) -> None:
+    seen = minimum_detectable_effect(inputs, 0.05)
+    assert seen is not None
+    warning = _foresight(inputs=inputs, seen=seen, margin=0.001).warning
+    assert warning is not None
+    advised = float(warning.rsplit(" ", 1)[1])
+    assert _foresight(inputs=inputs, seen=seen, margin=advised).warning is None
+
+
+def _validated(words: Sequence[str], gate: str) -> str:
+    rows = "\n".join(f"  - {{id: f{n}, vars: {{word: {word}}}}}" for n, word in enumerate(words))
+    files = {
+        "contracts/words.yaml": (
+            "contract: 1\nname: words\nprompt: ../prompts/words.txt\nmodel: openai/gpt-4o-mini\n"
+            f"checks: [{{type: regex, pattern: ok}}]\ngate: {gate}\nfixtures:\n{rows}\n"
+        ).encode(),
+        "prompts/words.txt": b"Say {{ word }}.\n",
+    }
+    (line,), problems = validate_contracts(MemoryRevision(files), Policy())
+    assert not problems
+    return line
+
+
+def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
+    words = [f"word{n}" for n in range(20)]
+    first, warning = _validated([*words, *words], "{margin: 0.05}").split("\n")
+    assert first.startswith("contracts/words.yaml: words: 40 fixtures, 20 with a repeated input")
+    # A repeated input shows nothing new.
+    assert warning.startswith(
+        "  warning: words, judged alone: 20 distinct fixtures can show a drop of 32 percentage"
+    )
+
+
+def test_validate_has_nothing_to_say_of_one_that_can() -> None:
+    assert "\n" not in _validated([f"word{n}" for n in range(20)], "{margin: 0.4}")
+
+
+@pytest.mark.parametrize(
+    ("samples", "mode", "needed"), [(1, "fixed", 86), (10, "fixed", 86), (10, "adaptive", 117)]
+)
+def test_objectives_that_the_suite_cannot_prove_are_told_before_the_run(samples, mode, needed):
+    """Two objectives share the 5 %, and so do five looks; 40 of 50 fixtures are distinct."""
+    names = [f"f{i}" for i in range(50)]
+    slo = read_objectives(
+        {"success_rate": 0.95, "checks": {"says ok": 0.7}, "cost_per_call_usd": 1}
+    )[:2]
+    made = contract(*names, slo=slo, sampling=SamplingPolicy(samples=samples, mode=mode))
+    same = dict.fromkeys(names[40:], names[0])
+    judging = Judging("head", made, None, made.target, (), (), (), same, None)
+    (note,) = objective_notes(judging)
+    assert f"success rate needs {needed} distinct inputs" in note
+    assert "has 40;" in note
+
+
+def test_a_contract_without_objectives_has_nothing_to_prove():
+    made = contract("f1", slo=())
+    assert objective_notes(Judging("head", made, None, made.target, (), (), (), {}, None)) == ()

@@ -1,0 +1,120 @@
+"""Every workflow, those to copy included: least permissions, pinned, no credentials left behind."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import lint_workflows  # noqa: E402
+
+WORKFLOWS = dict(lint_workflows.workflows(ROOT))
+
+
+@pytest.fixture(params=WORKFLOWS)
+def text(request: pytest.FixtureRequest) -> str:
+    return WORKFLOWS[request.param]
+
+
+def test_all_places_are_looked_at() -> None:
+    for place in (
+        ".github/workflows/ci.yml",
+        ".github/workflows/gate.yml",
+        ".github/workflows/release.yml",
+        "README.md block 1",
+        "docs/github-action.md block 1",
+        "gatekeeper/cli/starter/workflow.yml",
+        "gatekeeper/cli/starter/nightly.yml",
+    ):
+        assert place in WORKFLOWS
+
+
+def test_permissions_are_given_by_job_and_explained(text: str) -> None:
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {}
+    for job in workflow["jobs"].values():
+        for name, access in job["permissions"].items():
+            assert re.search(rf"^ +{name}: {access} # \w+", text, re.MULTILINE), name
+
+
+def test_actions_are_pinned_with_their_version(text: str) -> None:
+    for name, comment in re.findall(r"^ +(?:- )?uses: (\S+)(.*)", text, re.MULTILINE):
+        if name not in ("./", "OWNER/gatekeeper@COMMIT"):
+            assert re.search(r"@[0-9a-f]{40}$", name), name
+            assert re.search(r"# v\d+\.\d+\.\d+$", comment), name
+
+
+def test_a_checkout_leaves_no_credentials(text: str) -> None:
+    for job in yaml.safe_load(text)["jobs"].values():
+        for step in job["steps"]:
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+
+
+def test_the_action_is_given_inputs_that_it_has(text: str) -> None:
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
+    for job in yaml.safe_load(text)["jobs"].values():
+        for step in job["steps"]:
+            if step.get("uses") in ("./", "OWNER/gatekeeper@COMMIT"):
+                assert set(step.get("with", {})) <= set(inputs)
+
+
+PULL_REQUESTS = ("pull_request", "pull_request_target")
+
+
+def test_only_pull_requests_are_cancelled(text: str) -> None:
+    workflow = yaml.safe_load(text)
+    events = set(workflow[True])  # YAML 1.1 takes `on` for a truth value
+    cancel = workflow["concurrency"]["cancel-in-progress"]
+    if events <= set(PULL_REQUESTS):
+        assert cancel is True
+        assert "github.event.pull_request.number" in workflow["concurrency"]["group"]
+    else:
+        only = [f"${{{{ github.event_name == '{event}' }}}}" for event in PULL_REQUESTS]
+        assert cancel in (False, *only)
+
+
+def test_no_workflow_can_leave_a_required_check_pending(text: str) -> None:
+    assert "paths" not in str(yaml.safe_load(text)[True])
+
+
+def test_nothing_is_found_here() -> None:
+    assert lint_workflows.lint(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("place", "right", "wrong"),
+    [
+        ("docs/a.md", "persist-credentials: false", "fetch-depth: 1"),
+        ("docs/a.md", "github.sha", "github.shaa"),
+        ("docs/a.md", "    runs-on:", "    runs-om:"),
+        ("action.yml", "runs:", "rums:"),
+        ("contracts/sentiment.yaml", "fixtures:", "fixtrues:"),
+    ],
+)
+def test_what_is_wrong_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, right: str, wrong: str
+) -> None:
+    block = f"```yaml\n{WORKFLOWS['docs/github-action.md block 1']}```\n"
+    files = {
+        "docs/a.md": block,
+        "README.md": "",
+        "action.yml": (ROOT / "action.yml").read_text(),
+        "contracts/sentiment.yaml": (ROOT / "contracts" / "sentiment.yaml").read_text(),
+        "gatekeeper/contract/schema.v1.json": (
+            ROOT / "gatekeeper" / "contract" / "schema.v1.json"
+        ).read_text(),
+    }
+    assert right in files[place]
+    files[place] = files[place].replace(right, wrong)
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert not lint_workflows.lint(tmp_path)
+    assert capsys.readouterr().out

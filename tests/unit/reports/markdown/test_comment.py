@@ -1,0 +1,366 @@
+"""What a reviewer reads on the pull request."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from support import early_results as early_examples
+from support import results as examples
+from support.ticket_run import PROMPT, run_result
+
+from gatekeeper import __version__
+from gatekeeper.gate.result import Calls, FixtureFailure, GateResult, Reason
+from gatekeeper.reports.markdown.comment import COMMENT_LIMIT, marker, render_comment
+from gatekeeper.reports.markdown.summary import SUMMARY_LIMIT, render_summary
+
+
+def _read(result: GateResult) -> str:
+    return render_comment(result).replace("\u00a0", " ")
+
+
+def _row(comment: str, name: str) -> list[str]:
+    line = next(line for line in comment.splitlines() if line.startswith(f"| `{name}`"))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def _is_whole(markdown: str) -> bool:
+    """Every fold and fence that opens also closes, and only the gate's own HTML is there."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
+    html = "".join(t.content for t in tokens if t.type == "html_block")
+    inline = {
+        child.content
+        for token in tokens
+        for child in token.children or []
+        if child.type == "html_inline"
+    }
+    assert inline <= {"<br>", "<sub>", "</sub>"}
+    return html.count("<details>") == html.count("</details>")
+
+
+def test_a_failure_is_understood_from_the_first_lines() -> None:
+    lines = _read(examples.FAIL).splitlines()
+    assert lines[0] == "<!-- gatekeeper:gatekeeper -->"
+    assert lines[1] == "## ❌ Do not merge: `speech-tag` got worse"
+    assert "38 of 40 → 30 of 40 fixtures pass, **−20 points** [−28.3, −12.9]" in lines[3]
+    assert "p = 0.011: more than chance" in lines[3]
+    assert lines[5].startswith("**What to do:** Look at the fixtures that broke")
+
+
+def test_one_row_a_contract_the_worst_first() -> None:
+    comment = _read(examples.FAIL)
+    assert comment.index("| `speech-tag`") < comment.index("| `order-id`")
+    assert _row(comment, "speech-tag") == [
+        "`speech-tag`",
+        "95 %<br>38/40",
+        "75 %<br>30/40",
+        "**−20 points**<br>[−28.3, −12.9]",
+        "0.011",
+        "❌ success rate 77.5 %<br>wanted ≥ 95 %<br>1 met",
+        "61.7 %",
+        "❌ fail",
+    ]
+    # What is not significant says what could have been seen.
+    assert _row(comment, "order-id")[4] == "0.88<br>shows ≥ 12 points"
+
+
+def test_the_details_show_the_failing_check_and_both_outputs() -> None:
+    comment = _read(examples.FAIL)
+    assert "❌ 9 fixtures broke in <code>speech-tag</code>" in comment
+    assert "✅ 1 fixture fixed in <code>speech-tag</code>" in comment
+    assert "1 fixture fails on base as well in <code>speech-tag</code>" in comment
+    broke = _row(comment, "nn-000")
+    assert broke[1:3] == ["5/5", "1/5"]
+    assert broke[3].startswith("`is a tag`: the output does not match")
+    assert broke[4:] == ["`NN`", "`The word “fox” is a noun.`"]
+
+
+def test_a_long_output_gets_a_block_of_its_own() -> None:
+    comment = _read(examples.PASS)
+    assert "Head said:\n\n```text\nI am sorry,\n\nbut `A-17` is not\nan order.\n```" in comment
+
+
+def test_short_and_long_outputs_are_in_one_list() -> None:
+    contract = examples.failing_contract()
+    long = examples.fixture(99, "broke", head_output="word " * 100)
+    contract = replace(contract, fixtures=(*contract.fixtures, long))
+    comment = _read(examples.result(contract))
+    assert comment.count("<summary>❌ 10 fixtures broke</summary>") == 1
+    assert comment.index("`nn-000` (base") < comment.index("word word") < comment.index("diff of")
+    assert _is_whole(comment)
+
+
+def test_several_failing_checks_are_counted() -> None:
+    fixture = examples.fixture(0, "broke")
+    more = FixtureFailure("head", "is short", "", "x")
+    fixture = replace(fixture, failures=(*fixture.failures, more))
+    contract = replace(examples.failing_contract(), fixtures=(fixture,))
+    assert "`is a tag` (+1 more): the output" in _read(examples.result(contract))
+
+
+def test_the_prompt_diff_goes_by_section() -> None:
+    comment = _read(examples.FAIL)
+    assert "Prompt diff of <code>prompts/speech-tag.prompty</code>: 1 section changed" in comment
+    assert "`system › # Rules`\n\n```diff\n@@ -7,4 +7,4 @@" in comment
+    assert "-- Never explain.\n+- Be friendly" in comment
+    assert comment.count("Prompt diff of") == 2
+
+
+def test_a_prompt_shared_by_contracts_is_diffed_once() -> None:
+    two = examples.result(examples.failing_contract(), examples.failing_contract("other"))
+    assert _read(two).count("Prompt diff of") == 1
+
+
+def test_a_changed_model_is_named() -> None:
+    contract = examples.failing_contract()
+    head = examples.arm(30, 40, model="openai/llama3.2:1b")
+    comment = _read(examples.result(replace(contract, head=head)))
+    assert "Model of `speech-tag`: `openai/gpt-4o-mini` → `openai/llama3.2:1b`" in comment
+    assert "Prompt diff" not in comment
+
+
+def test_the_footer_names_what_was_judged() -> None:
+    footer = _read(examples.FAIL).splitlines()[-1]
+    assert footer == (
+        "<sub>`9be31f07c6` against `0f3a9c1de2` · 2026-03-02 10:31 UTC, 42 s · "
+        "400 calls made, 120 saved · cost 0.0084 USD · 12 other contracts not affected · "
+        f"gatekeeper {__version__}</sub>"
+    )
+
+
+def test_an_unknown_cost_is_unknown() -> None:
+    assert "cost unknown" in _read(replace(examples.FAIL, cost_usd=None))
+
+
+def test_inconclusive_says_what_could_have_been_seen() -> None:
+    comment = _read(examples.INCONCLUSIVE)
+    assert "## ⚠️ Not enough evidence: the policy lets it merge" in comment
+    assert "This run could only have shown a drop of 31 points or more." in comment
+    assert (
+        "**What to do:** Look at the 2 fixtures that broke, below. "
+        "Add fixtures to see smaller drops: 134 fixtures would show a drop of 5 points." in comment
+    )
+    paired = examples.paired(20, 2, 0, 0.25, fixtures_needed=20)
+    enough = replace(examples.undecided_contract(), paired=paired)
+    assert "Add fixtures or samples" in _read(examples.result(enough))
+    blocked = _read(replace(examples.INCONCLUSIVE, exit_code=1))
+    assert "Not enough evidence: the policy blocks it" in blocked
+
+
+def test_a_doubtful_objective_is_quoted() -> None:
+    reason = Reason("slo", "Objective in doubt: success rate 93.0%.", "inconclusive")
+    contract = replace(examples.undecided_contract(), reasons=(reason,))
+    assert "`support-answer`: Objective in doubt: success rate 93.0%." in _read(
+        examples.result(contract)
+    )
+
+
+def test_an_error_is_no_verdict_on_the_prompt() -> None:
+    comment = _read(examples.ERROR)
+    assert "## 🚫 Could not measure\n" in comment
+    assert "`speech-tag` could not be measured: No sample could be measured on head." in comment
+    assert "This says nothing about the prompt." in comment
+    assert "- 🚫 *limit*: Not measured to the end: 20 minutes are over." in comment
+    assert "- `nn-000`: `429 Too Many Requests: slow down` (+1 more)" in comment
+    assert "- Ended early." in comment
+    assert "5 failed calls" in comment
+    assert _row(comment, "speech-tag")[2:5] == ["–", "–", "–"]
+
+
+def test_an_untouched_prompt_gets_one_quiet_line() -> None:
+    assert _read(examples.QUIET).splitlines() == [
+        "<!-- gatekeeper:gatekeeper -->",
+        "## ✅ May merge",
+        "",
+        "None of 12 prompt contracts is affected by this change, so no model was called.",
+        "",
+        f"<sub>`9be31f07c6` against `0f3a9c1de2` · 2026-03-02 10:31 UTC, 0.2 s · "
+        f"gatekeeper {__version__}</sub>",
+    ]
+    assert "No prompt contract is affected" in _read(replace(examples.QUIET, unaffected=0))
+
+
+def test_a_removed_contract() -> None:
+    comment = _read(examples.REMOVED)
+    assert "## ❌ Do not merge: `greeting` was removed" in comment
+    assert "Put the contract back" in comment
+    assert "`greeting` ran because of `contracts/greeting.yaml` deleted" in comment
+
+
+def test_a_weakened_contract() -> None:
+    comment = _read(examples.WEAKENED)
+    assert (
+        "### This change loosens its own contract\n\n- `order-id`: check \\`is a tag\\`" in comment
+    )
+    assert "- ℹ️ *weakened*: The contract was weakened" in comment
+    assert "2 fixtures have no base arm" in comment
+    assert "Do not merge: `order-id` misses its objective" in comment
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("slo", "`order-id` misses its objective"),
+        ("weakened", "`order-id` was weakened"),
+        ("budget", "`order-id` has no error budget left"),
+        ("unseen", "Do not merge: `order-id`"),
+    ],
+)
+def test_the_title_says_what_is_at_fault(code: str, said: str) -> None:
+    reason = Reason(code, "Because.", "fail")  # type: ignore[arg-type]
+    contract = replace(examples.passing_contract(), verdict="fail", reasons=(reason,))
+    assert said in _read(examples.result(contract)).splitlines()[1]
+
+
+def test_several_failures_are_counted() -> None:
+    names = ("a", "b", "c")
+    comment = _read(examples.result(*(examples.failing_contract(name) for name in names)))
+    assert "## ❌ Do not merge: `a`, `b` and 1 more got worse" in comment
+    assert "The table shows 2 more." in comment
+
+
+def test_several_passes_lead_with_the_least_favourable() -> None:
+    unchanged = replace(
+        examples.passing_contract("calm"), paired=examples.paired(60, 0, 0, 1.0), reasons=()
+    )
+    better = replace(
+        examples.passing_contract("best"),
+        paired=examples.paired(60, 0, 10, 1.0, minimum_detectable_effect=None),
+    )
+    comment = _read(examples.result(better, unchanged))
+    assert "The least favourable of 2 contracts: `calm` did **not change** on any" in comment
+    assert "`best` got **better**" in _read(examples.result(better))
+
+
+def test_uncovered_prompts() -> None:
+    comment = _read(examples.UNCOVERED)
+    assert "## ❌ Do not merge: a changed prompt has no contract" in comment
+    assert "1 changed prompt has no contract. **What to do:** Write a contract" in comment
+    assert "### Prompts without a contract\n\n- `prompts/greeting.md`" in comment
+    with_contracts = replace(
+        examples.PASS, verdict="fail", uncovered=("prompts/a.md", "prompts/b.md")
+    )
+    assert "2 changed prompts have no contract." in _read(with_contracts)
+    assert "No contract ran" in _read(replace(examples.QUIET, verdict="error"))
+
+
+def test_duplicates_and_warnings_are_worth_knowing() -> None:
+    contract = examples.passing_contract()
+    warned = FixtureFailure("head", "is polite", "no thanks said", "NN")
+    fixtures = [
+        replace(contract.fixtures[5], warnings=(warned,)),
+        replace(contract.fixtures[6], warnings=(warned, replace(warned, arm="base"))),
+        *(replace(contract.fixtures[n], duplicate_of="nn-004") for n in range(7, 14)),
+    ]
+    comment = _read(examples.result(replace(contract, fixtures=tuple(fixtures))))
+    assert "the warning `is polite` fails on 1 → 2 fixtures; warnings never gate" in comment
+    assert "7 fixtures repeat the input of another and counts with it" not in comment
+    assert "7 fixtures repeat the input of another: `rb-007` = `nn-004`" in comment
+    assert "and 2 more" in comment
+
+
+def test_budget_and_latency_are_explained() -> None:
+    comment = _read(examples.FAIL)
+    assert "37 of 60 failures left after 1,200 events" in comment
+    assert "merging would burn at 3.1 to 6.8 times the budgeted rate" in comment
+    assert "burn rate `1d` –, `7d` 0.4, `28d` 0.38" in comment
+    assert "| latency p95 | ≤ 4,000 ms | – | 812 ms | – | met | – |" in comment
+    assert "0.000021 USD a call" in comment
+
+
+def test_a_full_run_has_no_arms_to_compare() -> None:
+    comment = _read(examples.RUN)
+    assert "## ✅ Every contract holds" in comment
+    assert "| Contract | Passed | SLO | Budget left | Verdict |" in comment
+    assert "against" not in comment.splitlines()[-1]
+    bare = replace(examples.RUN, contracts=(replace(examples.RUN.contracts[0], reasons=()),))
+    assert "`order-id`: 290 of 300 samples pass." in _read(bare)
+    failed = replace(examples.RUN, verdict="fail", exit_code=1)
+    assert "A contract does not hold" in _read(failed)
+    assert "Not enough evidence" in _read(replace(examples.RUN, verdict="inconclusive"))
+
+
+def test_a_new_contract_has_no_base() -> None:
+    comment = _read(examples.NEW)
+    assert "1 fixture fails on head" in comment
+    assert _row(comment, "fresh")[1] == "–"
+
+
+@pytest.mark.parametrize("name", early_examples.EVERY)
+def test_every_result_fits_and_is_whole(name: str) -> None:
+    comment = render_comment(early_examples.EVERY[name])
+    assert len(comment) <= COMMENT_LIMIT
+    assert _is_whole(comment)
+    summary = render_summary(early_examples.EVERY[name])
+    assert len(summary.encode()) <= SUMMARY_LIMIT
+    assert not summary.startswith("<!--")
+    assert _is_whole(summary)
+
+
+@pytest.mark.long
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2_000, 70_000), st.sampled_from(["fail", "many", "huge", "weakened"]))
+def test_any_limit_holds_and_keeps_the_verdict(limit: int, name: str) -> None:
+    comment = render_comment(examples.EVERY[name], limit=limit)
+    assert len(comment) <= limit
+    assert "❌ Do not merge" in comment
+    assert "gatekeeper 0." in comment.splitlines()[-1]
+    assert _is_whole(comment)
+
+
+def test_what_was_cut_is_said_and_where_it_is() -> None:
+    huge = _read(examples.HUGE)
+    assert "❌ 3,000 fixtures broke" in huge
+    assert "…and 2,950 more in `result.json`" in huge
+    many = _read(examples.MANY)
+    assert "| `tagger-4`" in many
+    assert "Cut to fit. The whole result is in `result.json`" in many
+    assert "Cut to fit" not in _read(examples.FAIL)
+
+
+def test_no_room_for_broken_fixtures_is_said_too() -> None:
+    assert "Cut to fit" in render_comment(examples.HUGE, limit=2_200)
+
+
+def test_hostile_names_stay_names() -> None:
+    evil = "<!-- gatekeeper:x -->|`</details>@admin"
+    contract = replace(
+        examples.failing_contract(evil),
+        reasons=(Reason("regression", f"{evil} ![x](y)", "fail"),),
+        weakened=(evil,),
+        warnings=(evil,),
+    )
+    comment = render_comment(replace(examples.result(contract), uncovered=(evil,), notices=(evil,)))
+    assert comment.count("<!--") == 1
+    assert _is_whole(comment)
+
+
+def test_the_marker_is_one_comment() -> None:
+    assert marker() == "<!-- gatekeeper:gatekeeper -->"
+    assert marker("nightly.eu_1") == "<!-- gatekeeper:nightly.eu_1 -->"
+    assert marker("--> <b>") == "<!-- gatekeeper:b -->"
+    assert marker("-->") == "<!-- gatekeeper:gatekeeper -->"
+    assert render_comment(examples.PASS, marker_id="b").startswith("<!-- gatekeeper:b -->\n")
+
+
+def test_no_calls_but_contracts() -> None:
+    assert "0 calls made" in _read(replace(examples.PASS, calls=Calls()))
+
+
+def test_causes_and_reasons_are_listed_up_to_a_point() -> None:
+    by = examples.passing_contract().affected_by * 8
+    contract = replace(examples.passing_contract(), affected_by=by)
+    assert " +3" in _read(examples.result(contract))
+
+
+def test_of_one_revision_nobody_speaks_of_a_base() -> None:
+    terse = _read(run_result(head=PROMPT))
+    assert "| Fixture | Passed | Failing check | Said |" in terse
+    assert not re.search(r"\bbase\b", terse, re.IGNORECASE)
+    wordy = _read(run_result())
+    assert "\n\nSaid:\n\n```text" in wordy
+    assert not re.search(r"\bbase\b", wordy, re.IGNORECASE)

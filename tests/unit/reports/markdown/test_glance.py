@@ -1,0 +1,154 @@
+"""What a failure shows without a click: the edit, and the fixture that says most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import results as examples
+from support.ticket_run import gate_result
+
+from gatekeeper.gate.result import (
+    ContractResult,
+    FixtureFailure,
+    FixtureResult,
+    GateResult,
+    Tally,
+    UnderBase,
+)
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.markdown.comment import COMMENT_LIMIT, render_comment
+from gatekeeper.reports.markdown.glance import at_a_glance
+
+
+def _open_part(result: GateResult) -> str:
+    return render_comment(result).replace("\u00a0", " ").partition("<details>")[0]
+
+
+def _of(*fixtures: FixtureResult) -> ContractResult:
+    return replace(examples.failing_contract(), fixtures=fixtures)
+
+
+def _broken(name: str, after: str, **other: object) -> FixtureResult:
+    made = replace(
+        examples.fixture(0, "broke", head_output=after),
+        id=name,
+        base_output="NN",
+        input="The quick brown fox jumps.",
+        wanted="NN",
+    )
+    return replace(made, **other)  # type: ignore[arg-type]
+
+
+def test_the_open_part_shows_the_edit_and_one_broken_fixture() -> None:
+    shown = _open_part(examples.result(_of(_broken("nn-000", "a noun"))))
+    assert "-- Never explain.\n+- Be friendly: answer in a full sentence." in shown
+    for row in (
+        "| **Input** | `The quick brown fox jumps.` |",
+        "| **Answer before** | `NN` |",
+        "| **Answer after** | `a noun` |",
+        "| **Wanted** | `NN` |",
+    ):
+        assert row in shown
+    assert "`nn-000` (5/5 → 1/5 pass), `is a tag` fails" in shown
+
+
+def test_the_gate_itself_keeps_what_the_example_needs() -> None:
+    result = gate_result(30, 1)
+    found = at_a_glance(result)
+    assert found
+    assert found.edit
+    assert found.edit.lines == (
+        "-- Answer with nothing else.",
+        "+- Be polite, and explain your choice in a short sentence.",
+    )
+    assert found.example
+    rows = dict(found.example.rows)
+    assert rows["Wanted"] in ("billing", "delivery", "account")
+    assert "Please help!" in rows["Input"]
+    assert rows["Answer before"] != rows["Answer after"]
+    page = render_html(result)
+    head = page.partition("<header")[2].partition("</header>")[0]
+    assert "Be polite, and explain your choice" in head
+    assert "Answer before" in head
+
+
+def test_the_fixture_that_lost_most_and_is_short_is_chosen() -> None:
+    little = _broken("little", "x", head=Tally(2, 5))
+    long = _broken("long", "word " * 100)
+    short = _broken("short", "a noun")
+    proven = _broken("proven", "word " * 90, p_value=0.01)
+
+    def chosen(*fixtures: FixtureResult) -> str:
+        found = at_a_glance(examples.result(_of(*fixtures)))
+        assert found
+        assert found.example
+        return found.example.fixture
+
+    assert chosen(little, long, short) == "short"
+    assert chosen(little, long) == "long"
+    assert chosen(short, proven) == "proven"
+
+
+def test_long_texts_are_cut_about_the_place_where_they_differ() -> None:
+    same = "the same words again and again " * 30
+    fixture = _broken("nn", f"{same}AFTER{same}", base_output=f"{same}BEFORE{same}")
+    failure = FixtureFailure("head", "is a tag", "", f"{same}AFTER{same}")
+    found = at_a_glance(examples.result(_of(replace(fixture, failures=(failure,)))))
+    assert found
+    assert found.example
+    assert found.example.before
+    assert found.example.after
+    assert "BEFORE" in found.example.before
+    assert "AFTER" in found.example.after
+    assert max(len(found.example.before), len(found.example.after)) <= 280
+
+
+def test_of_a_new_contract_one_failing_fixture_is_shown() -> None:
+    fixture = replace(_broken("nn", "a noun"), base=None, base_output=None, change=None)
+    contract = replace(_of(fixture), base=None, paired=None)
+    shown = _open_part(examples.result(contract))
+    assert "Edited in the prompt" not in shown
+    assert "| **Answer** | `a noun` |" in shown
+    assert "Answer before" not in shown
+
+
+def test_where_the_base_contract_decides_its_fixture_is_shown() -> None:
+    contract = _of(_broken("of-head", "x"))
+    assert contract.head
+    before = UnderBase(
+        contract.base, contract.head, contract.paired, (), (_broken("of-base", "y"),)
+    )
+    reason = replace(contract.reasons[0], judged_by="base")
+    contract = replace(contract, reasons=(reason,), under_base=before)
+    found = at_a_glance(examples.result(contract))
+    assert found
+    assert found.example
+    assert found.example.fixture == "of-base"
+
+
+@pytest.mark.parametrize("name", ["pass", "error", "quiet", "uncovered", "removed"])
+def test_there_is_none_without_a_failure_to_show(name: str) -> None:
+    assert at_a_glance(examples.EVERY[name]) is None
+
+
+def test_a_small_limit_keeps_the_table_and_drops_the_example() -> None:
+    fixture = _broken("nn", "a noun " * 60)
+    shown = render_comment(examples.result(_of(fixture)), limit=1800)
+    assert "**Answer after**" not in shown
+    assert "| `speech-tag` |" in shown
+    assert len(shown) <= 1800
+
+
+@given(text=st.text(max_size=2000), other=st.text(max_size=2000))
+def test_hostile_texts_stay_inside_their_cells(text: str, other: str) -> None:
+    fixture = _broken("nn", text, base_output=other, input=text, wanted=other)
+    failure = FixtureFailure("head", "is a tag", text, text)
+    result = examples.result(_of(replace(fixture, failures=(failure,))))
+    comment = render_comment(result)
+    assert len(comment) <= COMMENT_LIMIT
+    rows = [line for line in comment.split("\n") if line.startswith("| **")]
+    assert len(rows) == 4
+    assert all(row.count("|") == 3 for row in rows)

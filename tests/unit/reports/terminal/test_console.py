@@ -1,0 +1,257 @@
+"""What a person at a terminal sees, and what a log gets."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from support import early_results as early_examples
+from support import results as examples
+
+from gatekeeper.contract.change import AffectedBy
+from gatekeeper.gate.result import GateResult, Reason
+from gatekeeper.reports.terminal.console import print_forecast, print_result
+from gatekeeper.stats.error_budget import ErrorBudget
+
+
+@dataclass(frozen=True)
+class _ContractForecast:
+    name: str = "speech-tag"
+    path: str = "contracts/speech-tag.yaml"
+    affected_by: tuple[AffectedBy, ...] = (AffectedBy("prompts/a.md", "modified"),)
+    model: str | None = "openai/gpt-4o-mini"
+    fixtures: int = 40
+    calls: int = 400
+    cost_usd: float | None = 0.0084
+    minimum_detectable_effect: float | None = 0.12
+    removed: bool = False
+    may_stop_early: bool = False
+    warning: str | None = None
+
+
+@dataclass(frozen=True)
+class _Forecast:
+    contracts: tuple[_ContractForecast, ...] = (_ContractForecast(),)
+    uncovered: tuple[str, ...] = ()
+    unaffected: int = 12
+    notices: tuple[str, ...] = ()
+    calls: int = 400
+    cost_usd: float | None = 0.0084
+    warnings: tuple[str, ...] = ()
+
+
+def _console(*, terminal: bool = False, width: int = 160) -> Console:
+    return Console(
+        file=io.StringIO(), width=width, force_terminal=terminal, highlight=False, no_color=False
+    )
+
+
+def _printed(result: GateResult, **files: Path) -> str:
+    console = _console()
+    print_result(result, files, console)
+    return _text(console)
+
+
+def _text(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().replace("\u00a0", " ")
+
+
+def _forecast(forecast: _Forecast) -> str:
+    console = _console()
+    print_forecast(forecast, console)  # type: ignore[arg-type]
+    return _text(console)
+
+
+def test_the_end_of_a_failed_run() -> None:
+    text = _printed(examples.FAIL, **{"result.json": Path("out/result.json")})
+    assert "95 % (38/40)" in text
+    assert "−20 points [−28.3, −12.9]" in text
+    assert "❌ speech-tag regression: Worse than base" in text
+    assert "broke nn-000 5/5 → 1/5: is a tag the output does not match" in text
+    assert "…and 4 more broke" in text
+    assert "success rate missed" in text
+    assert "400 calls made, 120 saved; cost 0.0084 USD; 42 s" in text
+    assert "out: result.json" in text
+    assert text.endswith("❌ Do not merge\n")
+
+
+def test_a_log_gets_no_escape_codes_and_a_terminal_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b" not in _printed(examples.FAIL)
+    console = _console(terminal=True)
+    print_result(examples.FAIL, None, console)
+    assert "\x1b[" in _text(console)
+
+
+def test_what_is_no_terminal_has_no_width() -> None:
+    """A row and a sentence are a line each, however narrow the terminal that started it."""
+    environment = {**os.environ, "COLUMNS": "60"}
+    environment.pop("FORCE_COLOR", None)
+    program = (
+        "import sys; sys.path.insert(0, 'tests');"
+        "from support import results as examples;"
+        "from gatekeeper.reports.terminal.console import print_result;"
+        "print_result(examples.FAIL)"
+    )
+    root = Path(__file__).parents[4]
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    head, first, *_ = done.stdout.replace("\u00a0", " ").splitlines()
+    titles = ["contract", "base", "head", "difference", "p", "SLO", "budget left", "verdict"]
+    assert re.split(r"\s{2,}", head.strip()) == titles
+    assert re.split(r"\s{2,}", first.strip()) == [
+        "speech-tag",
+        "95 % (38/40)",
+        "75 % (30/40)",
+        "−20 points [−28.3, −12.9]",
+        "0.011",
+        "success rate missed; 1 met",
+        "61.7 %",
+        "fail",
+    ]
+    assert "interval 72.5% to 77.5%.\n" in done.stdout
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    print_result(examples.FAIL, None, console)
+    assert "\x1b[31" not in _text(console)
+    assert "\x1b[1;31" not in _text(console)
+
+
+@pytest.mark.parametrize("name", [name for name in early_examples.EVERY if name != "many"])
+def test_every_result_can_be_printed(name: str) -> None:
+    assert _printed(early_examples.EVERY[name]).strip()
+
+
+def test_an_untouched_prompt_is_one_line() -> None:
+    assert _printed(examples.QUIET) == "✅ May merge: no contract is affected by this change\n"
+
+
+def test_the_quick_answer_loads_nothing_heavy(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.path.insert(0, 'tests');"
+        "from support import results as examples;"
+        "from gatekeeper.reports.terminal.console import TerminalProgress, print_result;"
+        "from gatekeeper.reports.write import write_reports;"
+        "from pathlib import Path;"
+        "progress = TerminalProgress(); progress.started(0); progress.finished();"
+        "print_result(examples.QUIET, write_reports(examples.QUIET, Path(sys.argv[1])));"
+        "print([n for n in ('rich', 'markdown_it', 'jsonschema', 'scipy') if n in sys.modules])"
+    )
+    root = Path(__file__).parents[4]
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "✅ May merge: no contract is affected\n[]\n"
+
+
+def test_without_a_console_it_prints_to_standard_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_result(examples.PASS)
+    print_forecast(_Forecast())  # type: ignore[arg-type]
+    printed = capsys.readouterr().out
+    assert "May merge" in printed
+    assert "1 contract affected" in printed
+
+
+def test_uncovered_and_notices() -> None:
+    text = _printed(replace(examples.UNCOVERED, notices=("A notice.",)))
+    assert "prompts/greeting.md has no contract." in text
+    assert "A notice." in text
+
+
+def test_loosenings_and_notes() -> None:
+    text = _printed(examples.WEAKENED)
+    assert "weakened: slo.success_rate 0.95 → 0.9" in text
+    assert "note: 2 fixtures have no base arm" in text
+
+
+def test_a_broken_fixture_without_a_message() -> None:
+    contract = examples.failing_contract()
+    bare = replace(contract.fixtures[0], failures=(), head=None)
+    empty = replace(contract, fixtures=(bare,), slo=(), error_budget=ErrorBudget("1d", 0, 0, 0, 0))
+    assert "broke nn-000 5/5 → –\n" in _printed(examples.result(empty))
+
+
+def test_hostile_text_is_not_markup() -> None:
+    evil = "[red]x[/red]\x1b[31m\u202e:smile:\n::error::"
+    contract = replace(
+        examples.failing_contract(evil), reasons=(Reason("regression", evil, "fail"),)
+    )
+    text = _printed(examples.result(contract))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[red]x[/red]⟨U+001B⟩[31m⟨U+202E⟩:smile: ::error::" in text
+
+
+def test_what_a_check_would_run() -> None:
+    limit = "It may take 400 calls, and limits.calls is 100"
+    text = _forecast(
+        _Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",), warnings=(limit,))
+    )
+    assert f"⚠️ {limit}.\n1 contract affected" in text
+    assert "speech-tag  contracts/speech-tag.yaml" in text
+    assert "  modified prompts/a.md" in text
+    assert (
+        "40 fixtures, at most 400 calls, expected cost 0.0084 USD, "
+        "can show a drop of 12 points at best" in text
+    )
+    assert "prompts/b.md changed and has no contract." in text
+    assert "Shallow clone." in text
+    assert text.endswith(
+        "1 contract affected, 12 not; at most 400 calls, expected cost 0.0084 USD.\n"
+    )
+
+
+def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> None:
+    text = _forecast(_Forecast((_ContractForecast(may_stop_early=True, warning="Too few."),)))
+    assert "at most 400 calls (fewer where it is sure sooner), expected cost" in text
+    assert "\n  ⚠️ Too few.\n" in text
+    assert "can show" not in text  # the warning says it
+    assert "⚠️" not in _forecast(_Forecast())
+
+
+def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
+    early = _printed(early_examples.EARLY)
+    sure = "level 0.05; sure after 9 of 100 fixtures\n"
+    assert f"\n  sequential McNemar test on 100 distinct inputs, {sure}" in early
+    assert "18 calls made, 182 saved, 3 too late to count" in early
+    wanted = "134 fixtures would show a drop of 5 points"
+    assert wanted in _printed(examples.PASS)
+    # The reason says it already.
+    assert wanted not in _printed(examples.INCONCLUSIVE)
+
+
+def test_a_removed_contract_and_an_unknown_price() -> None:
+    gone = _ContractForecast(removed=True)
+    unpriced = _ContractForecast(cost_usd=None, minimum_detectable_effect=None, model=None)
+    text = _forecast(_Forecast(contracts=(gone, unpriced), cost_usd=None))
+    assert "removed at head: nothing to sample" in text
+    assert "unknown: 40 fixtures, at most 400 calls, expected cost unknown\n" in text
+
+
+def test_nothing_would_run() -> None:
+    text = _forecast(_Forecast(contracts=()))
+    assert text == "No contract is affected; 12 contracts unaffected. No model is called.\n"

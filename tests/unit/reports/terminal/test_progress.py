@@ -1,0 +1,298 @@
+"""Progress while sampling."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pty
+import re
+from collections.abc import Callable, Sequence
+
+import pytest
+from rich.console import Console
+
+from gatekeeper.gate.progress import Standing
+from gatekeeper.reports.terminal.progress import TerminalProgress
+
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_COLORS = re.compile(r"\x1b\[[0-9;]*[1-9][0-9;]*m")
+
+
+class _Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+def _log() -> Console:
+    return Console(file=io.StringIO(), width=80, highlight=False)
+
+
+def _terminal(width: int = 100, height: int = 25) -> Console:
+    return Console(file=_Terminal(), width=width, height=height, highlight=False)
+
+
+def _text(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def _drawn(console: Console) -> str:
+    return _CODES.sub("", _text(console))
+
+
+def _standings(*standings: Standing) -> Callable[[], Sequence[Standing]]:
+    return lambda: standings
+
+
+TAGS = Standing("speech-tag", 20, 400, pairs=10, broke=3, fixed=1, worse=0.6, not_worse=0.1)
+ORDERS = Standing("order-id", 60, 400, pairs=30, worse=0.0, not_worse=0.85)
+DONE = Standing("greeting", 12, 400, pairs=6, broke=6, answer="regressed")
+
+
+def test_a_log_gets_a_few_plain_lines() -> None:
+    clock, console = _Clock(), _log()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(400)
+        for _ in range(100):
+            clock.now += 0.4
+            progress.advanced(cost_usd=0.0001)
+        progress.advanced(failed=True)
+    assert _text(console).splitlines() == [
+        "sampling: at most 400 calls",
+        "sampling: 38 of 400, 2.5/s, cost 0.0038 USD, at most 2 min 25 s left",
+        "sampling: 76 of 400, 2.5/s, cost 0.0076 USD, at most 2 min 10 s left",
+        "sampling: 101 of 400 in 40 s, 2.5/s, cost 0.010 USD, 1 failed",
+    ]
+
+
+def test_a_log_tells_the_evidence_of_the_nearest_answer() -> None:
+    clock, console = _Clock(), _log()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(1200, _standings(TAGS, ORDERS, DONE))
+        clock.now += 16
+        progress.advanced()
+    line = _text(console).splitlines()[1]
+    assert line.endswith(
+        "1 of 3 contracts answered; order-id: 30 pairs, 0 broke, 0 fixed, 85% to not worse"
+    )
+
+
+def test_when_all_is_answered_there_is_no_nearest() -> None:
+    clock, console = _Clock(), _log()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(400, _standings(DONE))
+        clock.now += 16
+        progress.advanced()
+    assert _text(console).splitlines()[1] == "sampling: 1 of 400, 0.1/s, cost unknown"
+
+
+def test_what_a_contract_with_an_answer_would_have_drawn_takes_no_time() -> None:
+    clock, console = _Clock(), _log()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(800, _standings(DONE, TAGS))
+        for _ in range(32):
+            clock.now += 0.5
+            progress.advanced()
+    # 380 samples of speech-tag are left at 2 a second, and none of greeting.
+    assert "at most 3 min 10 s left" in _text(console)
+
+
+@pytest.mark.parametrize(
+    ("total", "calls", "seconds", "told"),
+    [
+        (400, 1, 60, False),
+        (400, 30, 2, False),
+        (400, 20, 6, True),
+        (12, 3, 6, True),
+        (12, 2, 6, False),
+    ],
+)
+def test_the_time_left_is_told_once_it_means_something(
+    total: int, calls: int, seconds: float, told: bool
+) -> None:
+    clock, console = _Clock(), _terminal()
+    progress = TerminalProgress(console, clock)
+    progress.started(total)
+    for _ in range(calls):
+        clock.now += seconds / calls
+        progress.advanced()
+    shown = "at most" in progress._state()
+    progress.finished()
+    assert shown is told
+
+
+def test_samples_of_a_run_that_compares_nothing() -> None:
+    clock, console = _Clock(), _log()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(40, _standings(Standing("order-id", 8, 40)))
+        clock.now += 16
+        progress.advanced()
+    assert _text(console).splitlines()[1].endswith("; order-id: 8 of 40 samples")
+
+
+def test_an_unknown_price_is_an_unknown_cost() -> None:
+    console = _log()
+    with TerminalProgress(console, _Clock()) as progress:
+        progress.started(2)
+        progress.advanced(cost_usd=None)
+        progress.advanced(cost_usd=None)
+    assert _text(console).splitlines()[-1] == "sampling: 2 of 2 in 0 s, cost unknown"
+
+
+def test_a_terminal_is_drawn_on_and_one_line_stays() -> None:
+    clock, console = _Clock(), _terminal()
+    progress = TerminalProgress(console, clock)
+    progress.started(1200, _standings(DONE, TAGS, ORDERS))
+    clock.now += 1
+    progress.advanced(cost_usd=0.02)
+    progress.finished()
+    rows = _drawn(console).splitlines()
+    assert any("sampling: 1 of 1,200, 1.0/s, cost 0.020 USD" in row for row in rows)
+    order = [row.split()[0] for row in rows if "broke" in row]
+    assert order[:3] == ["order-id", "speech-tag", "greeting"]
+    (tags, *_) = [row for row in rows if row.startswith("speech-tag")]
+    assert "10 pairs" in tags
+    assert "3 broke, 1 fixed" in tags
+    assert "60% to worse" in tags
+    assert rows[-1].endswith("sampling: 1 of 1,200 in 1 s, 1.0/s, cost 0.020 USD")
+    assert _text(console).rstrip().count("\x1b[2K") >= 4, "what was drawn is erased"
+
+
+def test_drawing_takes_a_small_part_of_the_time() -> None:
+    clock, console = _Clock(), _terminal()
+    asked = 0
+
+    def slow() -> Sequence[Standing]:
+        nonlocal asked
+        asked += 1
+        clock.now += 0.5
+        return (TAGS,)
+
+    with TerminalProgress(console, clock) as progress:
+        progress.started(400, slow)
+        for _ in range(200):
+            clock.now += 0.1
+            progress.advanced()
+    assert asked == 2
+
+
+def test_colors_are_left_out_where_nobody_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wanted in (True, False):
+        if not wanted:
+            monkeypatch.setenv("NO_COLOR", "1")
+        console = _terminal()
+        with TerminalProgress(console, _Clock()) as progress:
+            progress.started(400, _standings(DONE, TAGS))
+        assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]", _text(console))) is wanted
+
+
+@pytest.mark.parametrize(("width", "height"), [(20, 5), (40, 10), (80, 24), (300, 100), (10, 2)])
+def test_it_fits_terminals_of_any_size(width: int, height: int) -> None:
+    many = [
+        Standing(f"contract-{n:03}-with-a-long-name", n, 100, pairs=n, not_worse=n / 100)
+        for n in range(50)
+    ]
+    console = _terminal(width, height)
+    with TerminalProgress(console, _Clock()) as progress:
+        progress.started(5000, _standings(*many))
+    drawing = _drawn(console).split("sampling: 0 of 5,000 in")[0].split("\r")[0]
+    rows = drawing.splitlines()
+    assert len(rows) <= height
+    assert max(map(len, rows)) <= width
+    if height > 3:
+        shown = [row for row in rows if row.startswith("contract-0")]
+        assert len(shown) == min(12, height - 3)
+        assert rows[-1].startswith(f"and {50 - len(shown)} more")
+    if width >= 80:
+        assert "49% to" in shown[0]
+
+
+def test_a_name_cannot_write_control_codes() -> None:
+    hostile = Standing("evil\x1b]0;owned\x07[red]\x1b[2J", 1, 10, pairs=1, not_worse=0.5)
+    for console in (_terminal(), _log()):
+        clock = _Clock()
+        with TerminalProgress(console, clock) as progress:
+            progress.started(10, _standings(hostile))
+            clock.now += 20
+            progress.advanced()
+        assert "\x1b]0" not in _text(console)
+        assert "\x1b[2J" not in _text(console)
+        assert "[red]" in _text(console)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("FORCE_COLOR", "1"), ("TTY_COMPATIBLE", "1"), ("TERM", "dumb")]
+)
+def test_a_log_gets_no_control_codes_whatever_is_set(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    file = _Terminal() if variable == "TERM" else io.StringIO()
+    clock, console = _Clock(), Console(file=file, width=80, highlight=False)
+    with TerminalProgress(console, clock) as progress:
+        progress.started(10, _standings(TAGS))
+        clock.now += 20
+        progress.advanced()
+    assert "\x1b" not in file.getvalue()
+    assert len(file.getvalue().splitlines()) == 3
+
+
+def test_a_real_terminal() -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as writer:
+        progress = TerminalProgress(Console(file=writer, width=80, height=24), _Clock())
+        progress.started(400, _standings(TAGS))
+        progress.finished()
+    text = ""
+    with os.fdopen(ours, "rb", buffering=0) as reader, contextlib.suppress(OSError):
+        while chunk := reader.read(65536):  # ends with EIO, as nobody writes any more
+            text += chunk.decode()
+    assert "speech-tag" in text
+    assert text.endswith("sampling: 0 of 400 in 0 s, cost unknown\r\n")
+
+
+def test_nothing_to_sample_is_silent() -> None:
+    console = _log()
+    with TerminalProgress(console) as progress:
+        progress.started(0)
+        progress.finished()
+    assert _text(console) == ""
+
+
+def test_standard_error_is_where_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with TerminalProgress() as progress:
+        progress.started(1)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "0 of 1" in captured.err
+
+
+def test_never_started_is_silent() -> None:
+    console = _terminal()
+    with TerminalProgress(console):
+        pass
+    assert _text(console) == ""
+
+
+def test_the_drawing_goes_away_when_a_run_breaks_off() -> None:
+    console = _terminal()
+    progress = TerminalProgress(console, _Clock())
+    progress.started(3)
+    progress.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert _drawn(console).splitlines()[-1].endswith("sampling: 0 of 3 in 0 s, cost unknown")
+    assert _text(console).count("\x1b[?25l") == _text(console).count("\x1b[?25h") == 1

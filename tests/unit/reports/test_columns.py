@@ -1,0 +1,223 @@
+"""The order and the figures that the comment and the terminal share."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.console import Console
+from support import early_results as early_examples
+from support import results as examples
+
+from gatekeeper.gate.result import FixtureResult, GateResult, Reason, SloResult, Tally
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.reports.terminal.console import print_result
+from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.interval import ConfidenceInterval
+
+
+def _read(result: GateResult) -> str:
+    return render_comment(result).replace("\u00a0", " ")
+
+
+def _printed(result: GateResult) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    print_result(result, {}, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().replace("\u00a0", " ")
+
+
+def _row(comment: str, name: str) -> list[str]:
+    line = next(line for line in comment.splitlines() if line.startswith(f"| `{name}`"))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_what_broke_is_listed_as_a_reader_looks_at_it() -> None:
+    def broke(number: int, head: int, p_value: float | None = None) -> FixtureResult:
+        fixture = examples.fixture(number, "broke")
+        return replace(fixture, head=Tally(head, 5), p_value=p_value)
+
+    found = (broke(0, 2), broke(1, 0), broke(2, 2), broke(3, 1, 0.3), broke(4, 1, 0.01))
+    result = examples.result(replace(examples.failing_contract(), fixtures=found))
+    comment = _read(result)
+    order = ["nn-004", "vbz-001", "rb-003", "nn-000", "jj-002"]
+    places = [comment.index(f"| `{name}` |") for name in order]
+    assert places == sorted(places)
+    assert "<summary>❌ 5 fixtures broke, 1 beyond chance</summary>" in comment
+    assert "</summary>\n\nChanged in the prompt: `system › # Rules`\n\n| Fixture" in comment
+    printed = _printed(result)
+    places = [printed.index(f"broke {name}") for name in order]
+    assert places == sorted(places)
+
+
+def test_what_is_fixed_starts_with_what_gained_most() -> None:
+    little = replace(examples.fixture(0, "fixed"), base=Tally(2, 5))
+    much = examples.fixture(1, "fixed")
+    contract = replace(examples.passing_contract(), fixtures=(little, much))
+    comment = _read(examples.result(contract))
+    assert comment.index("| `vbz-001`") < comment.index("| `nn-000`")
+
+
+def test_of_several_failures_the_one_that_is_shown_to_be_worse_leads() -> None:
+    missed = replace(
+        examples.failing_contract("a-drop-by-chance"),
+        paired=examples.paired(10, 3, 0, 0.125),
+        reasons=(Reason("slo", "Objective missed.", "fail"),),
+    )
+    lines = _read(examples.result(missed, examples.failing_contract("b-shown"))).splitlines()
+    assert (
+        lines[1]
+        == "## ❌ Do not merge: `b-shown` got worse, and `a-drop-by-chance` misses its objective"
+    )
+
+
+def test_rates_are_of_what_the_difference_is_made_of_wherever_they_stand() -> None:
+    contract = early_examples.not_worse_contract()
+    comment = _read(examples.result(contract))
+    assert _row(comment, "order-id")[1:3] == [
+        "98 %<br>392/400 samples",
+        "98.5 %<br>394/400 samples",
+    ]
+    assert "98 % → 98.5 % of samples pass" in comment
+    printed = _printed(examples.result(contract))
+    assert "98 % (392/400 samples)  98.5 % (394/400 samples)" in printed
+
+
+@pytest.mark.parametrize(
+    ("budget", "cell"),
+    [
+        (None, "–"),
+        (ErrorBudget("28d", 0, 0.0, 0, 0.0), "no history yet"),
+        (ErrorBudget("28d", 10, 0.0, 0, 0.0), "none"),
+        (ErrorBudget("28d", 10, 0.0, 3, -3.0), "overspent"),
+        (ErrorBudget("28d", 10, 2.0, 3, -1.0), "−50 %"),
+    ],
+)
+def test_budget_cell(budget: ErrorBudget | None, cell: str) -> None:
+    contract = replace(examples.passing_contract(), error_budget=budget)
+    other = examples.passing_contract("with-a-history")
+    assert _row(_read(examples.result(contract, other)), "order-id")[6] == cell
+
+
+def test_columns_in_which_no_contract_has_anything_are_left_out() -> None:
+    nothing = ErrorBudget("28d", 0, 0.0, 0, 0.0, projected_burn_rate=(0.5, 2.0))
+    contract = replace(examples.passing_contract(), error_budget=nothing, error_budgets=(nothing,))
+    comment = _read(examples.result(contract))
+    assert "| Contract | Base | Head | Difference | p | SLO | Verdict |" in comment
+    assert "error budget over `28d`: no history yet; merging would burn at 0.5 to 2" in comment
+    bare = _read(examples.result(replace(contract, slo=(), error_budget=None)))
+    assert "| Contract | Base | Head | Difference | p | Verdict |" in bare
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"unmeasured": True}, "open: samples missing"),
+        ({"observed": None}, "open: not measured"),
+        ({}, "open: could be chance"),
+    ],
+)
+def test_an_open_objective_says_why(other: dict[str, Any], why: str) -> None:
+    slo = replace(SloResult("success_rate", 0.9, 0.8, None, None), **other)
+    contract = replace(examples.passing_contract(), slo=(slo,))
+    assert _row(_read(examples.result(contract)), "order-id")[5].endswith(why)
+    early = replace(early_examples.early_contract(), slo=(replace(slo, unmeasured=False),))
+    stopped = _row(_read(examples.result(early)), "speech-tag")[5]
+    assert stopped == "1 not judged"
+
+
+def test_unmet_objectives_of_every_kind() -> None:
+    slo = (
+        SloResult("latency_p95_ms", 1000, 5100.0, None, False),
+        SloResult("cost_per_call_usd", 0.01, None, None, None),
+    )
+    contract = replace(examples.passing_contract(), slo=slo)
+    cell = _row(_read(examples.result(contract)), "order-id")[5]
+    assert cell == ("❌ latency p95 5,100 ms<br>wanted ≤ 1,000 ms<br>1 open: not measured")
+
+
+def _checks(count: int, observed: float | None, met: bool | None) -> tuple[SloResult, ...]:
+    """As many objectives of one standing, each with a name of its own."""
+    kind = f"{observed}-{met}".replace(".", "")
+    return tuple(SloResult(f"checks.{kind}-{n}", 0.9, observed, None, met) for n in range(count))
+
+
+@pytest.mark.parametrize(
+    ("slo", "cell"),
+    [
+        (_checks(9, 0.95, True), "✅ met"),
+        (_checks(2, 0.95, True), "✅ met"),
+        (
+            (*_checks(8, 0.95, True), *_checks(1, 0.8, False)),
+            "❌ 08-False-0 pass rate 80 %<br>wanted ≥ 90 %<br>8 met",
+        ),
+        (_checks(8, 0.95, None), "8 open: could be chance"),
+        (
+            (*_checks(4, 0.95, None), *_checks(1, 0.85, None), *_checks(2, 0.95, True)),
+            "085-None-0 pass rate 85 %<br>wanted ≥ 90 %<br>open: could be chance<br>"
+            "4 open: could be chance<br>2 met",
+        ),
+        (
+            (*_checks(2, None, None), *_checks(4, 0.8, False), *_checks(1, 0.95, True)),
+            "❌ 08-False-0 pass rate 80 %<br>wanted ≥ 90 %<br>"
+            "❌ 08-False-1 pass rate 80 %<br>wanted ≥ 90 %<br>"
+            "2 more missed<br>2 open: not measured<br>1 met",
+        ),
+    ],
+)
+def test_of_many_objectives_what_matters_is_shown_and_the_rest_counted(
+    slo: tuple[SloResult, ...], cell: str
+) -> None:
+    contract = replace(examples.passing_contract(), slo=slo)
+    assert _row(_read(examples.result(contract)), "order-id")[5] == cell
+
+
+def test_latency_is_in_doubt_above_its_target_and_a_terminal_names_what_is() -> None:
+    slow = SloResult("latency_p95_ms", 1000, 1400.0, None, None)
+    quick = replace(slow, objective="latency_p50_ms", observed=300.0)
+    slo = (*_checks(3, 0.95, None), *_checks(2, 0.95, True), quick, slow)
+    printed = _printed(examples.result(replace(examples.passing_contract(), slo=slo)))
+    shown = "latency p95 open: could be chance; 4 open: could be chance; 2 met"
+    assert shown in " ".join(printed.split())
+
+
+def test_every_objective_has_a_row_in_how_it_was_decided() -> None:
+    hostile = "checks.a|b <img src=x>"
+    slo = (
+        SloResult("success_rate", 0.9, 0.97, ConfidenceInterval(0.93, 0.99), True),
+        SloResult(hostile, 0.5, 0.0001, None, False),
+        SloResult("cost_per_call_usd", 0.01, None, None, None),
+    )
+    budgets = (
+        examples.BUDGET,
+        ErrorBudget("7d", 10, 5.0, 6, -1.0, objective=hostile),
+    )
+    contract = replace(examples.passing_contract(), slo=slo, error_budgets=budgets)
+    comment = _read(examples.result(contract))
+    fold = comment.partition("How this was decided")[2].partition("</details>")[0]
+    table = fold.partition("Objectives of `order-id`:\n\n")[2].partition("\n\n")[0]
+    assert table.splitlines() == [
+        "| Objective | Target | Window | Observed | Interval | Standing | Budget left |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| success rate | ≥ 90 % | 28d | 97 % | 93 % to 99 % | met | 61.7 % |",
+        "| a&#124;b &lt;img src=x> pass rate | ≥ 50 % | 7d | &lt; 0.1 % | – | missed | −20 % |",
+        "| cost per call | ≤ 0.010 USD | – | unknown | – | open: not measured | – |",
+    ]
+    page = " ".join(render_html(examples.result(contract)).split())
+    cells = ("success rate", "≥ 90 %", "28d", "97 %", "93 % to 99 %", "met", "61.7 %")
+    row = " ".join(f"<td>{cell}</td>" for cell in cells)
+    assert row in page.replace("\u00a0", " ")
+    assert "a|b &lt;img src=x&gt; pass rate" in page
+    assert "<li> <p>" not in page
+
+
+def test_an_open_objective_says_how_many_inputs_it_needs() -> None:
+    open_ = SloResult("latency_p95_ms", 1000, 900.0, None, None, inputs=58, inputs_needed=72)
+    contract = replace(examples.passing_contract(), slo=(open_,))
+    assert "open: needs 72 inputs, has 58" in _row(_read(examples.result(contract)), "order-id")[5]
+    enough = replace(open_, inputs=72)
+    contract = replace(examples.passing_contract(), slo=(enough,))
+    assert "open: could be chance" in _row(_read(examples.result(contract)), "order-id")[5]

@@ -1,0 +1,253 @@
+"""How a comparison of the arms is told: its test, how sure, how soon, and on how much."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support import early_results as early_examples
+from support import results as examples
+
+from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
+from gatekeeper.reports.comparison_text import counts, decided_by, ended_early, p_value
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.html.alternative_methods import opinion_rows
+from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.reports.markdown.explanation import render_explanation
+from gatekeeper.reports.markdown.summary import render_summary
+from gatekeeper.stats.interval import ConfidenceInterval
+
+
+def _read(result: GateResult) -> str:
+    return render_comment(result).replace("\u00a0", " ")
+
+
+def _lead(result: GateResult) -> str:
+    return _read(result).splitlines()[3]
+
+
+def test_a_regression_found_at_once_says_how_soon() -> None:
+    assert _lead(early_examples.EARLY) == (
+        "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **about −100 points** "
+        "(estimated after an early stop, likely too large), p = 0.0020: more than chance. "
+        "9 broke, 0 fixed; sure after 9 of 100 fixtures."
+    )
+    assert "18 calls made, 182 saved, 3 too late to count" in _read(early_examples.EARLY)
+
+
+def test_not_worse_is_said_and_how_soon() -> None:
+    assert _lead(early_examples.NOT_WORSE) == (
+        "`order-id` is **not worse** by 5 points or more: 98 % → 98.5 % of samples pass, "
+        "**about +0.5 points** (estimated after an early stop), p = 0.88. 1 broke, 2 fixed; "
+        "sure after 2 of 10 samples of each fixture."
+    )
+
+
+def test_a_pass_rate_that_fell_under_unchanged_fixtures_is_no_change_of_none() -> None:
+    contract = early_examples.not_worse_contract()
+    assert contract.paired
+    still = replace(contract.paired, broke=0, fixed=0, difference=0.0)
+    lead = _lead(examples.result(replace(contract, paired=still)))
+    sure = "sure after 2 of 10 samples of each fixture"
+    assert f"did **not change** on any of 200 fixtures; {sure}." in lead
+    fell = replace(still, difference=-0.02, stopped="exhausted")
+    lead = _lead(examples.result(replace(contract, paired=fell)))
+    assert "shows **no sure change**: 98 % → 98.5 % of samples pass, **−2 points**" in lead
+
+
+def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
+    contract = early_examples.not_worse_contract()
+    assert contract.paired
+    whole = replace(contract.paired, rounds=10, interval=ConfidenceInterval(0.001, 0.022))
+    lead = _lead(examples.result(replace(contract, paired=whole)))
+    assert "got **better**: 98 % → 98.5 % of samples pass, **+0.5 points** [+0.1, +2.2]" in lead
+    assert "sure after" not in lead
+    # The same interval, were it looked at as soon as it says so, would say so too often.
+    early = replace(whole, rounds=2)
+    assert "is **not worse** by 5" in _lead(examples.result(replace(contract, paired=early)))
+
+
+def test_an_early_estimate_is_one_in_every_report() -> None:
+    comment = _read(early_examples.EARLY)
+    assert "| **about −100 points**<br>early estimate | 0.0020 |" in comment
+    assert "[−100, −55]" not in comment
+    explained = render_explanation(early_examples.EARLY, "speech-tag").replace("\u00a0", " ")
+    assert "about −100 points in the pass rate, estimated after an early stop" in explained
+    assert "[−100, −55]" not in explained
+
+
+def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
+    never_drawn = examples.paired(40, 9, 0, 0.002, unknown=31, stopped="regressed", rounds=0)
+    assert p_value(never_drawn) == "= 0.0020"
+    assert p_value(replace(never_drawn, unmeasured=2)) == "= 0.0020"
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({}, "1 broke, 2 fixed"),
+        ({"unknown": 3, "unmeasured": 3}, "1 broke, 2 fixed, 3 unknown"),
+        ({"unknown": 3, "stopped": None}, "1 broke, 2 fixed, 3 unknown"),
+        (
+            {"unknown": 1000, "stopped": "not_worse", "rounds": 0, "fixtures": 2000},
+            "1 broke, 2 fixed; sure after 1,000 of 2,000 fixtures",
+        ),
+        (
+            {"unknown": 30, "unmeasured": 2, "stopped": "not_worse", "rounds": 0},
+            "1 broke, 2 fixed, 2 not measured; sure after 12 of 40 fixtures",
+        ),
+        (
+            {
+                "unknown": 3,
+                "unmeasured": 4,
+                "stopped": "not_worse",
+                "rounds": 2,
+                "planned_rounds": 3,
+            },
+            "1 broke, 2 fixed, 3 unknown; sure after 2 of 3 samples of each fixture",
+        ),
+        ({"stopped": "not_worse", "rounds": 0}, "1 broke, 2 fixed"),
+        (
+            {"stopped": "not_worse", "rounds": 0, "planned_rounds": 5},
+            "1 broke, 2 fixed; sure after 1 of 5 samples of each fixture",
+        ),
+        (
+            {"stopped": "not_worse", "rounds": 1},
+            "1 broke, 2 fixed",
+        ),
+    ],
+)
+def test_what_was_not_drawn_is_not_called_unknown(other: dict[str, object], said: str) -> None:
+    assert counts(replace(examples.paired(40, 1, 2, 0.88), **other)) == said  # type: ignore[arg-type]
+
+
+def test_sampling_cut_by_another_judging_claims_nothing() -> None:
+    cut = examples.paired(40, 1, 0, 0.5, unknown=30, stopped="regressed", rounds=0)
+    assert ended_early(cut) == "sampling ended because the contract's other comparison was sure"
+
+
+def test_the_deciding_test_is_named_with_its_level() -> None:
+    found = decided_by(examples.paired(60, 1, 2, 0.875, unknown=4, stopped=None))
+    assert found == (
+        "sequential McNemar test on 60 distinct inputs, level 0.05: p = 0.88; 1 broke, 2 fixed, "
+        "4 unknown; unfinished; 134 fixtures would show a drop of 5\u00a0points"
+    )
+    several = decided_by(replace(examples.paired(200, 0, 0, None, alpha=0.0125), family=4))
+    assert "level 0.0125, by Holm over 4 comparisons: no p-value; 0 broke" in several
+
+
+def _opinions(contract: ContractResult, *, adjusted: bool = False) -> list[str]:
+    return [row.replace("\u00a0", " ") for row in opinion_rows(contract, adjusted=adjusted)]
+
+
+def test_second_opinions_are_in_the_page_and_not_in_the_comment() -> None:
+    rows = _opinions(early_examples.early_contract())
+    for row in (
+        "| exact McNemar test | p 0.0020, 0.0039 two-sided, 0.0010 mid-p |",
+        "| McNemar's chi-square, two-sided | p 0.0077 corrected, 0.0027 uncorrected |",
+        "| effect size | Cohen's h −3.14 |",
+        "| probability that head is worse (Bayes) | > 99.9 % |",
+        "| difference in points, Newcombe | [−100, −55] |",
+        "| latency, head less base | +310 ms [+120 ms, +505 ms] |",
+        "| cost of a call, head less base | +0.0000040 USD |",
+        "| success rate, Wilson | head 0 % to 29.9 % |",
+        "| latency p95 | head 640 ms to 1,210 ms |",
+    ):
+        assert row in rows
+    # One comparison has nothing to share the level with.
+    assert not any("Benjamini" in row for row in rows)
+    for render in (render_comment, render_summary):
+        assert "McNemar's chi-square" not in render(early_examples.EARLY)
+    page = render_html(early_examples.EARLY)
+    assert "sampling ended as soon as the answer was sure, so they look surer" in page
+
+
+def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:
+    contract = early_examples.early_contract()
+    assert contract.paired
+    assert contract.paired.latency_difference_ms
+    point = ConfidenceInterval(-1.0, -1.0)
+    latency = replace(contract.paired.latency_difference_ms, interval=point)
+    paired = replace(contract.paired, intervals={"newcombe": point}, latency_difference_ms=latency)
+    rows = _opinions(replace(contract, paired=paired))
+    assert not any("Newcombe" in row for row in rows)
+    assert "| latency, head less base | +310 ms |" in rows
+
+
+def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
+    both = early_examples.early_contract(), early_examples.not_worse_contract()
+    worse, calm = (replace(c, paired=replace(c.paired, family=2)) for c in both if c.paired)
+    assert "level 0.05, by Holm over 2 comparisons" in _read(examples.result(worse, calm))
+    row = "| the deciding test, adjusted by Benjamini and Hochberg | p 0.0040 |"
+    assert row in _opinions(worse, adjusted=True)
+
+
+def test_methods_without_a_label_keep_their_name_and_tiny_p_values_their_sign() -> None:
+    contract = early_examples.early_contract()
+    assert contract.paired
+    assert contract.head
+    found = replace(
+        contract,
+        paired=replace(contract.paired, beside={"sign_flip": 1e-9, "a|b": 0.5, "new_test": 2.0}),
+        head=replace(contract.head, intervals={"new_way": contract.head.interval}),  # type: ignore[dict-item]
+    )
+    rows = _opinions(found)
+    assert "| sign-flip test | p &lt; 0.0001 |" in rows
+    assert "| `new_test` | 2 |" in rows
+    assert "| a&#124;b | 0.5 |" in rows
+    assert "| success rate, `new_way` | head 0 % to 21.7 % |" in rows
+
+
+def test_cheaper_and_quicker_have_their_sign() -> None:
+    contract = early_examples.early_contract()
+    assert contract.paired
+    assert contract.paired.latency_difference_ms
+    same = replace(contract.paired.latency_difference_ms, value=0.0, interval=None)
+    less = replace(contract.paired.latency_difference_ms, value=-0.5)
+    paired = replace(
+        contract.paired, latency_difference_ms=same, cost_difference_usd=less, beside={}
+    )
+    rows = _opinions(replace(contract, paired=paired))
+    assert "| latency, head less base | 0 ms |" in rows
+    assert "| cost of a call, head less base | −0.50 USD [+120.00 USD, +505.00 USD] |" in rows
+
+
+def test_a_full_run_shows_the_intervals_of_its_one_arm() -> None:
+    contract = replace(early_examples.early_contract(), base=None, paired=None)
+    assert "| success rate, Wilson | head 0 % to 29.9 % |" in _opinions(contract)
+    page = render_html(examples.result(contract, kind="run", base_sha=None))
+    assert "surer than they are" not in page
+
+
+def test_what_the_base_contract_found_has_its_own_lines() -> None:
+    contract = early_examples.early_contract()
+    assert contract.head
+    reason = replace(contract.reasons[0], judged_by="base")
+    found = UnderBase(
+        contract.base,
+        contract.head,
+        replace(contract.paired, family=2),
+        contract.slo,
+        contract.fixtures,
+    )
+    own = replace(contract, paired=examples.paired(100, 0, 0, 1.0), fixtures=())
+    comment = _read(examples.result(replace(own, reasons=(reason,), under_base=found)))
+    row = "- `speech-tag, judged by the base contract`: sequential McNemar test on 100 distinct"
+    assert row in comment
+    assert "by Holm over 2 comparisons" in comment
+
+
+def test_arms_that_are_not_known_are_left_out() -> None:
+    contract = early_examples.early_contract()
+    long = examples.fixture(0, "broke", head_output="word " * 100)
+    bare = replace(
+        contract, base=None, fixtures=(replace(long, base_output=None, base=None),), slo=()
+    )
+    assert _lead(examples.result(bare)).startswith(
+        "`speech-tag` got **worse**: **about −100 points**"
+    )
+    comment = _read(examples.result(bare))
+    assert "Head said:" in comment
+    assert "Base said:" not in comment
+    unpriced = replace(contract, head=examples.arm(0, 9, cost_per_call_usd=None))
+    assert "latency p95 812 ms, cost unknown" in _read(examples.result(unpriced))

@@ -1,0 +1,207 @@
+"""Hostile text stays text: rendered as GitHub would, and looked at token by token."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from gatekeeper.reports.escape import (
+    block,
+    clip,
+    code,
+    code_cell,
+    html_code,
+    log_text,
+    plain,
+    prose,
+    visible,
+    xml_text,
+)
+
+NASTY = [
+    "<!-- gatekeeper:gatekeeper -->",
+    "<!-\u200b- gatekeeper:gatekeeper -->",
+    "![x](https://evil.example/p.png)",
+    "[click](javascript:alert(1))",
+    "<img src=x onerror=alert(1)>",
+    "</details><h1>merged</h1>",
+    "<https://evil.example>",
+    "```\nout of the fence\n```",
+    "~~~~\nout\n~~~~",
+    "a | b | c\n--- | ---\n1 | 2",
+    "| pipe \\| `code|code` |",
+    "\\",
+    "`",
+    "`` ` ``",
+    "ends with a backslash \\",
+    "# heading",
+    "- list\n- list",
+    "1. one",
+    "1) one",
+    "> quote",
+    "---",
+    "===",
+    "+ plus",
+    ":---",
+    "    indented",
+    "[x]: https://evil.example",
+    "[^1]",
+    "*a* **b** _c_ __d__ ~~e~~",
+    "$x$ $$y$$",
+    "&lt;script&gt; &#64;admin",
+    "@admin @org/team #1 org/repo#12 GH-7 https://a.example www.a.example me@a.example",
+    "\u202egnp.exe",
+    "\x1b[31mred\x00",
+    "::error::no\n  ::add-mask::x\n##[error]no\rnext",
+    "",
+    " ",
+    "\n\n",
+]
+hostile = st.one_of(
+    st.sampled_from(NASTY),
+    st.text(alphabet="`~|\\<>![]()*_#-+=:@$&.1a \n\r\t\u200b\u202e/", max_size=30),
+    st.text(max_size=30),
+    st.lists(st.sampled_from(NASTY), max_size=4).map("".join),
+)
+TEXT_ONLY = {"text", "code_inline", "softbreak", "text_special"}
+
+
+def _inline(tokens: list[Token]) -> list[Token]:
+    return [child for token in tokens for child in token.children or []]
+
+
+def _render(markdown: str) -> list[Token]:
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
+
+
+def _words(tokens: list[Token]) -> str:
+    return "".join(token.content for token in _inline(tokens))
+
+
+@given(hostile)
+def test_prose_is_only_text(text: str) -> None:
+    tokens = _render(f"x {prose(text)}")
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    assert {token.type for token in _inline(tokens)} <= {"text", "text_special"}
+
+
+@given(hostile)
+def test_prose_reads_as_written(text: str) -> None:
+    words = _words(_render(f"x {prose(text)}")).replace("\u200b", "")
+    assert words.split() == ["x", *plain(text).split()]
+
+
+@given(hostile)
+def test_prose_starts_no_block(text: str) -> None:
+    tokens = _render(f"- {prose(text)}")
+    blocks = {token.type for token in tokens if token.type != "inline"}
+    assert blocks <= {
+        "bullet_list_open",
+        "list_item_open",
+        "paragraph_open",
+        "paragraph_close",
+        "list_item_close",
+        "bullet_list_close",
+    }
+
+
+@given(hostile, hostile, hostile)
+def test_a_table_keeps_its_columns(first: str, second: str, third: str) -> None:
+    row = f"| {prose(first)} | {code_cell(second)} | {code_cell(third, 10)} |"
+    tokens = _render(f"| a | b | c |\n| --- | --- | --- |\n{row}")
+    types = [token.type for token in tokens]
+    assert types.count("tr_open") == 2
+    assert types.count("td_open") == 3
+    # `*(empty)*` is the gate's own emphasis.
+    assert {token.type for token in _inline(tokens)} <= TEXT_ONLY | {"em_open", "em_close"}
+
+
+@given(hostile)
+def test_a_code_span_holds_its_text(text: str) -> None:
+    inline = _inline(_render(f"x {code(text)} y"))
+    spans = [token for token in inline if token.type == "code_inline"]
+    if not text:
+        assert code(text) == "*(empty)*"
+        return
+    assert {token.type for token in inline} == {"text", "code_inline"}
+    assert [span.content for span in spans] == [visible(text).replace("\n", "⏎").replace("\t", "⇥")]
+
+
+@given(hostile)
+def test_a_block_cannot_be_left(text: str) -> None:
+    tokens = _render(f"before\n\n{block(text)}\n\nafter")
+    fences = [token for token in tokens if token.type == "fence"]
+    assert len(fences) == 1
+    assert fences[0].content == visible(text) + "\n"
+    assert tokens[-2].content == "after"
+
+
+@given(hostile)
+def test_a_summary_line_keeps_its_one_element(text: str) -> None:
+    inside = html_code(text).removeprefix("<code>").removesuffix("</code>")
+    assert not set(inside) & set("<>\n")
+
+
+@given(hostile)
+def test_nothing_carries_a_marker(text: str) -> None:
+    for shown in (prose(text), code(text), code_cell(text), block(text), html_code(text)):
+        assert "<!--" not in shown
+
+
+@given(st.text())
+def test_nothing_hides_or_reorders(text: str) -> None:
+    for shown in (plain(text), visible(text), xml_text(text), log_text(text)):
+        hidden = [c for c in shown if unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs")]
+        assert set(hidden) <= set("\n\t")
+
+
+def test_every_format_character_is_covered() -> None:
+    # These have a glyph of their own.
+    seen = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+    for point in range(0x110000):
+        if unicodedata.category(chr(point)) == "Cf" and point not in seen:
+            assert plain(f"a{chr(point)}b") == "ab", hex(point)
+            assert visible(chr(point)) == f"⟨U+{point:04X}⟩"
+
+
+@pytest.mark.parametrize("text", ["@admin", "#123", "gh-12", "https://a.b", "www.a.b", "a@b.c"])
+def test_github_finds_no_reference(text: str) -> None:
+    assert "\u200b" in _words(_render(prose(text)))
+
+
+@given(hostile)
+def test_the_log_runs_no_command(text: str) -> None:
+    shown = log_text(text)
+    assert "\r" not in shown
+    for line in shown.split("\n"):
+        assert not line.lstrip().startswith("::")
+        assert "##[" not in line
+
+
+def test_a_command_in_the_log_is_still_readable() -> None:
+    assert log_text("  ::error::x") == "  : :error::x"
+    assert log_text("see ##[group]x\rnext") == "see ## [group]x␍next"
+    assert log_text("std::vector") == "std::vector"
+
+
+def test_evidence_shows_what_cannot_be_seen() -> None:
+    assert visible("NN\u200b\r\n") == "NN⟨U+200B⟩␍\n"
+    assert code("a\tb\nc") == "`a⇥b⏎c`"
+    assert xml_text("\x00ok\ud800") == "⟨U+0000⟩ok⟨U+D800⟩"
+
+
+def test_a_pipe_is_shown_without_a_code_span() -> None:
+    assert code_cell("a|b") == "a&#124;b"
+    assert code_cell("ab") == "`ab`"
+
+
+def test_clip_says_that_it_cut() -> None:
+    assert clip("abcdef", 4) == "abc…"
+    assert clip("abc", 3) == "abc"
+    assert clip("abc", None) == "abc"
+    assert prose("a*bcdef", 3) == "a\\*…"

@@ -1,0 +1,176 @@
+"""The betting e-process for "not worse by the margin", and the interval of a mean score."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.stats.e_process import bounded_mean_interval, not_worse_capital
+from gatekeeper.stats.interval import ConfidenceInterval
+
+MARGINS = [0.02, 0.05, 0.3, 0.9]
+SAMPLES = st.lists(st.sampled_from([-1, 0, 1]), max_size=80)
+
+
+def at_the_margin(margin, fixed):
+    """The chances of 1, 0 and -1 with which the mean drop is the margin, by how many are fixed."""
+    return {1: margin + fixed, 0: 1 - margin - 2 * fixed, -1: fixed}
+
+
+DISTRIBUTIONS = [
+    at_the_margin(margin, fixed * (1 - margin) / 2) for margin in MARGINS for fixed in (0, 0.3, 1)
+]
+
+
+def paths(distribution, n):
+    """Every sequence of n differences with its chance."""
+    for path in product(distribution, repeat=n):
+        yield path, math.prod(distribution[x] for x in path)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("worse", [0, 0.2])
+def test_at_the_margin_or_worse_nobody_gains_on_average(distribution, worse):
+    margin = distribution[1] - distribution[-1]
+    moved = worse * distribution[0]
+    drop = {**distribution, 1: distribution[1] + moved, 0: distribution[0] - moved}
+    expected = np.zeros(6)
+    for path, chance in paths(drop, 6):
+        expected += chance * not_worse_capital(path, margin)
+    assert (expected <= 1 + 1e-9).all()
+    if worse == 0:
+        assert expected == pytest.approx(np.ones(6))  # every bet is fair
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("alpha", [0.9, 0.75, 0.5, 0.2])
+def test_the_capital_ever_reaches_one_in_alpha_with_chance_alpha_at_most(distribution, alpha):
+    margin = distribution[1] - distribution[-1]
+    reached = sum(
+        chance
+        for path, chance in paths(distribution, 7)
+        if not_worse_capital(path, margin).max() >= 1 / alpha
+    )
+    assert reached <= alpha + 1e-9
+
+
+def test_the_mean_may_be_the_margin_in_another_way_at_every_pair():
+    """All that is asked for is the mean, given what came before."""
+    margin = 0.1
+    ways = [at_the_margin(margin, fixed) for fixed in (0.0, 0.4, 0.2, 0.0, 0.45)]
+    expected = np.zeros(5)
+    for path in product([1, 0, -1], repeat=5):
+        chance = math.prod(way[x] for way, x in zip(ways, path, strict=True))
+        expected += chance * not_worse_capital(path, margin)
+    assert expected == pytest.approx(np.ones(5))
+
+
+@given(SAMPLES, st.sampled_from([-1, 0, 1]), st.sampled_from(MARGINS))
+def test_a_stake_is_made_before_the_pair_is_seen(before, last, margin):
+    longer = not_worse_capital([*before, last], margin)
+    assert longer[:-1] == pytest.approx(not_worse_capital(before, margin), rel=1e-12)
+
+
+@given(SAMPLES, st.sampled_from(MARGINS))
+def test_a_bet_is_won_where_the_fixture_drops_less_than_the_margin(before, margin):
+    after = {x: not_worse_capital([*before, x], margin)[-1] for x in (-1, 0, 1)}
+    assert after[-1] >= after[0] >= after[1] > 0
+    start = not_worse_capital(before, margin)[-1] if before else 1.0
+    assert after[0] >= start * (1 - 1e-12)
+    assert after[1] >= 0.1 * start * (1 - 1e-9)  # a lost bet leaves some of the capital
+
+
+@given(SAMPLES, st.floats(1e-6, 1 - 1e-6))
+def test_the_capital_is_a_positive_number(differences, margin):
+    capital = not_worse_capital(differences, margin)
+    assert len(capital) == len(differences)
+    assert np.isfinite(capital).all()
+    assert (capital > 0).all()
+
+
+def test_unchanged_fixtures_make_it_grow_without_end():
+    capital = not_worse_capital([0] * 500, 0.05)
+    assert (np.diff(capital) > 0).all()
+    assert capital[-1] > 1e6
+
+
+def test_nothing_seen_is_nothing_gained():
+    assert not_worse_capital([], 0.05).tolist() == []
+
+
+def test_arrays_and_lists_are_alike():
+    differences = [0, 1, -1, 0, 0, 1]
+    as_array = not_worse_capital(np.array(differences, dtype=np.int8), 0.2)
+    assert as_array.tolist() == not_worse_capital(differences, 0.2).tolist()
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0, -0.1, math.nan])
+def test_a_margin_out_of_reach_is_named(margin):
+    with pytest.raises(ValueError, match=r"^margin: "):
+        not_worse_capital([0, 0], margin)
+
+
+# The interval of a mean score
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, n: (rng.random(n) < 0.9).astype(float),
+        lambda rng, n: rng.beta(9, 1, n),
+        lambda rng, n: (rng.random(n) > 0.02).astype(float),
+        lambda rng, n: np.where(rng.random(n) < 0.5, 0.8, 1.0),
+    ],
+    ids=["pass or fail", "beta", "seldom 0", "two values"],
+)
+def test_each_end_of_a_mean_is_seldom_wrong(draw):
+    rng = np.random.default_rng(5)
+    mean = float(draw(rng, 400_000).mean())
+    low = high = 0
+    for _ in range(400):
+        found = bounded_mean_interval(draw(rng, 60).tolist())
+        low, high = low + (found.low > mean + 0.002), high + (found.high < mean - 0.002)
+    # More than 20 of 400 has a chance of 0.2 % where the rate is 2.5 %.
+    assert max(low, high) <= 20
+
+
+def test_scores_that_are_all_alike_leave_doubt():
+    few, many = bounded_mean_interval([1.0] * 20), bounded_mean_interval([1.0] * 200)
+    assert few.low < 0.85
+    assert (0.97 < many.low < 1, many.high) == (True, 1)
+    assert bounded_mean_interval([1.0]) == ConfidenceInterval(0, 1)
+    assert bounded_mean_interval([]) is None
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0.5, 0.999))
+def test_an_interval_holds_the_mean_and_grows_with_confidence(values, confidence):
+    found = bounded_mean_interval(values, confidence)
+    surer = bounded_mean_interval(values, (1 + confidence) / 2)
+    assert 0 <= found.low <= math.fsum(values) / len(values) + 1e-9
+    assert found.high >= math.fsum(values) / len(values) - 1e-9
+    assert surer.low <= found.low + 1e-9
+    assert surer.high >= found.high - 1e-9
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_an_interval_mirrors(values):
+    found = bounded_mean_interval(values)
+    mirrored = bounded_mean_interval([1 - value for value in values])
+    assert mirrored.low == pytest.approx(1 - found.high, abs=2**-10)
+    assert mirrored.high == pytest.approx(1 - found.low, abs=2**-10)
+
+
+def test_thousands_of_scores_stay_numbers():
+    found = bounded_mean_interval([0.0, 1.0, 1.0, 1.0] * 5_000)
+    assert found.low < 0.75 < found.high
+    assert found.high - found.low < 0.03
+    assert np.isfinite(not_worse_capital([-1] * 20_000, 0.5)).all()
+
+
+@pytest.mark.parametrize("values", [[1.5], [-0.1], [float("nan")]])
+def test_what_is_no_score_is_refused(values):
+    with pytest.raises(ValueError, match="values"):
+        bounded_mean_interval(values)
