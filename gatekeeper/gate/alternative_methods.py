@@ -7,78 +7,32 @@ gate decides by another.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.trial import Arm, Completion, Outcome
+from gatekeeper.gate.arm_intervals import CONFIDENCE, given, rng
+from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.result import Difference
 from gatekeeper.stats.bayes import probability_worse
 from gatekeeper.stats.bootstrap import (
-    block_bootstrap_interval,
-    clustered_bootstrap_interval,
-    mean_interval,
     paired_bootstrap_interval,
 )
 from gatekeeper.stats.durkalski import durkalski
 from gatekeeper.stats.effect import cohen_d_paired, cohen_h, paired_t_test
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import (
-    clustered_rate_interval,
-    jeffreys,
     paired_difference_interval,
-    quantile_bounds,
-    wilson,
 )
 from gatekeeper.stats.mcnemar import mcnemar_chi_square, mcnemar_exact, mcnemar_mid_p
 from gatekeeper.stats.power import minimum_detectable_effect
 from gatekeeper.stats.sign_flip import sign_flip_test
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
-    from gatekeeper.gate.comparison import Comparison
-
-CONFIDENCE = 0.95
 POWER = 0.8
-_SEED = 42
-"""Bootstraps are drawn alike in every run, so that a report can be made again."""
-
-
-def rate_intervals(
-    outcomes: Sequence[Outcome], clusters: Mapping[str, str]
-) -> dict[str, ConfidenceInterval]:
-    """One arm's success rate by each method that gives an interval for these samples. `clusters`
-    maps a fixture to the one that stands for its cluster."""
-    measured = [o for o in outcomes if o.passed is not None]
-    if not measured:
-        return {}
-    verdicts = [float(o.passed is True) for o in measured]
-    fixtures: dict[str, list[bool]] = defaultdict(list)
-    for outcome in measured:
-        fixture = outcome.sample.trial.fixture
-        fixtures[clusters.get(fixture, fixture)].append(outcome.passed is True)
-    passed, samples = [sum(v) for v in fixtures.values()], [len(v) for v in fixtures.values()]
-    good, n = sum(passed), len(measured)
-    return _given(
-        wilson=wilson(good, n),
-        jeffreys=jeffreys(good, n),
-        clustered=clustered_rate_interval(passed, samples, CONFIDENCE),
-        bootstrap=mean_interval(verdicts, CONFIDENCE, _rng()),
-        bootstrap_fixtures=clustered_bootstrap_interval(passed, samples, CONFIDENCE, _rng()),
-        bootstrap_blocks=block_bootstrap_interval(verdicts, CONFIDENCE, _rng()),
-    )
-
-
-def latency_interval(latencies: Sequence[float]) -> ConfidenceInterval | None:
-    """Order statistics about the 95 % quantile; None where one of its ends is not known."""
-    low, high = quantile_bounds(latencies, 0.95) if latencies else (None, None)
-    return None if low is None or high is None else ConfidenceInterval(low, high)
-
-
-def cost_interval(costs: Sequence[float]) -> ConfidenceInterval | None:
-    """The bootstrap's interval of the mean cost of a call."""
-    return mean_interval(costs, CONFIDENCE, _rng())
 
 
 def difference_intervals(
@@ -94,9 +48,9 @@ def difference_intervals(
     each fixture's own drop. Newcombe's takes fixtures for independent, so that it is left out if
     related ones count as one."""
     newcombe = None if clustered else paired_difference_interval(both, broke, fixed, neither)
-    return _given(
+    return given(
         newcombe=newcombe,
-        bootstrap_fixtures=paired_bootstrap_interval([-d for d in drops], CONFIDENCE, _rng()),
+        bootstrap_fixtures=paired_bootstrap_interval([-d for d in drops], CONFIDENCE, rng()),
     )
 
 
@@ -171,15 +125,5 @@ def _paired(
     ]
     if not differences:
         return None
-    interval = paired_bootstrap_interval(differences, CONFIDENCE, _rng())
+    interval = paired_bootstrap_interval(differences, CONFIDENCE, rng())
     return Difference(fmean(differences), interval)
-
-
-def _given(**intervals: ConfidenceInterval | None) -> dict[str, ConfidenceInterval]:
-    return {name: interval for name, interval in intervals.items() if interval is not None}
-
-
-def _rng() -> np.random.Generator:
-    import numpy as np
-
-    return np.random.default_rng(_SEED)

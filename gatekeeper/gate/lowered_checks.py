@@ -3,14 +3,13 @@ they find no longer counts. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.load import all_checks
 from gatekeeper.contract.objectives import DEFAULT_WINDOW
-from gatekeeper.history.record import Record
 from gatekeeper.stats.objective import parse_window
 
 _MOST_NAMES = 5
@@ -27,17 +26,6 @@ class GatingChecks:
 
 GatingHistory = Mapping[str, Sequence[GatingChecks]]
 """By contract, in the order of the runs."""
-
-
-def gating_history(records: Iterable[Record]) -> GatingHistory:
-    """What gated in each run. Records that were written before severities were kept say nothing of
-    them."""
-    found: dict[str, tuple[GatingChecks, ...]] = {}
-    for record in records:
-        if record.error_checks is not None:
-            run = GatingChecks(record.time, record.sha, record.error_checks)
-            found[record.contract] = (*found.get(record.contract, ()), run)
-    return found
 
 
 def error_checks(contract: Contract) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from gatekeeper.contract.definition import Aggregate, Contract, Fixture, Target
 from gatekeeper.contract.digests import digest, prompt_meaning, request_digest
 from gatekeeper.contract.trial import Arm, Outcome, Trial
-from gatekeeper.gate.alternative_methods import cost_interval, latency_interval, rate_intervals
+from gatekeeper.gate.arm_intervals import cost_interval, latency_interval, rate_intervals
 from gatekeeper.gate.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
 from gatekeeper.sampling.stored_text import shorten
 from gatekeeper.stats.fisher import fisher_exact

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.plan import Judging
 from gatekeeper.gate.result import Stopped
 
-if TYPE_CHECKING:
-    from gatekeeper.gate.monitor import JudgingWatch
+
+class Watched(Protocol):
+    """What is known of one judging while it is sampled: monitor.JudgingWatch."""
+
+    @property
+    def judging(self) -> Judging: ...
+    @property
+    def outcomes(self) -> Sequence[Outcome]: ...
+    @property
+    def comparison(self) -> Comparison | None: ...
+    @property
+    def regressed(self) -> bool: ...
+    @property
+    def settled(self) -> bool: ...
+    @property
+    def stopped(self) -> Stopped | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +49,7 @@ class Standing:
     answer: Stopped | None = None
 
 
-def standing(contract: str, watches: Iterable[JudgingWatch]) -> Standing:
+def standing(contract: str, watches: Iterable[Watched]) -> Standing:
     """Of the watches of one contract, head's first: its comparison, and the samples of all."""
     every = tuple(watches)
     comparison = every[0].comparison
@@ -51,7 +68,7 @@ def standing(contract: str, watches: Iterable[JudgingWatch]) -> Standing:
     )
 
 
-def _answer(watches: tuple[JudgingWatch, ...]) -> Stopped | None:
+def _answer(watches: tuple[Watched, ...]) -> Stopped | None:
     if any(watch.regressed for watch in watches):
         return "regressed"
     if not all(watch.settled for watch in watches):

@@ -73,7 +73,7 @@ def measure(
     gc.enable()  # the action turns it off until here
     import asyncio
 
-    from gatekeeper.gate.lowered_checks import gating_history
+    from gatekeeper.history.gating_checks import gating_history
     from gatekeeper.history.record import events_of, past_runs
     from gatekeeper.history.store import Past
     from gatekeeper.providers import ModelRouter

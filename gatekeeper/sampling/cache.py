@@ -18,8 +18,8 @@ an answer from the past from misleading:
    before it comes to what fails. With the old order, the same answers lead to the same decision.
    An author knows that seed, and can do nothing with it: it counts for exactly these requests,
    whose answers are known and stand, and the order depends on nothing else of the files
-   (sampling/trial_order.py). A pull request with other requests is drawn anew in a new order. So a lucky
-   order lasts as long as the lucky answers drawn in it, and no longer.
+   (sampling/trial_order.py). A pull request with other requests is drawn anew in a new order. So
+   a lucky order lasts as long as the lucky answers drawn in it, and no longer.
 
 A run that was cut short leaves the pairs that it has, and the next one goes on behind them: the
 entry grows at its end, and is forgotten whole MOST_AGE after its first pairs.

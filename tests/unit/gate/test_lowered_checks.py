@@ -11,7 +11,8 @@ from support.past_runs import STARTED, line, record
 
 from gatekeeper.contract.definition import CheckSpec, Contract, Severity
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.gate.lowered_checks import error_checks, gating_history, lowered_check_warnings
+from gatekeeper.gate.lowered_checks import error_checks, lowered_check_warnings
+from gatekeeper.history.gating_checks import gating_history
 from gatekeeper.history.lines import to_lines, to_record
 
 NOW = STARTED + timedelta(days=10)

@@ -1,0 +1,19 @@
+"""Read from past runs which checks gated in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gatekeeper.gate.lowered_checks import GatingChecks, GatingHistory
+from gatekeeper.history.record import Record
+
+
+def gating_history(records: Iterable[Record]) -> GatingHistory:
+    """What gated in each run. Records that were written before severities were kept say nothing of
+    them."""
+    found: dict[str, tuple[GatingChecks, ...]] = {}
+    for record in records:
+        if record.error_checks is not None:
+            run = GatingChecks(record.time, record.sha, record.error_checks)
+            found[record.contract] = (*found.get(record.contract, ()), run)
+    return found
