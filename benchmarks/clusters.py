@@ -144,11 +144,11 @@ def goes_wrong_or_right(case: Case, seed: str) -> bool:
     """Whether one run of the gate does what the case asks about."""
     drawn = random.Random(seed)  # noqa: S311
     job = planned(case.suite, clustered=case.clustered).in_order(seed)
-    judging, model = job.judgings[0], Model(case, drawn)
+    evaluation, model = job.evaluations[0], Model(case, drawn)
     if case.question == "at target":
         return _is_met(job, model)
-    comparison = Comparison(judging, levels([job])[job.contract.name, "head"])
-    for trial in judging.trials:
+    comparison = Comparison(evaluation, levels([job])[job.contract.name, "head"])
+    for trial in evaluation.trials:
         comparison.add(_outcome(trial, model))
         if comparison.stopped:
             return comparison.stopped == "regressed"
@@ -157,14 +157,14 @@ def goes_wrong_or_right(case: Case, seed: str) -> bool:
 
 def _is_met(job: Job, model: Model) -> bool:
     """Whether the objective is called met, from one sample of each fixture."""
-    judging = job.judgings[0]
-    asked = [t for t in judging.trials if t.arm == "head" and t.repetition == 0]
+    evaluation = job.evaluations[0]
+    asked = [t for t in evaluation.trials if t.arm == "head" and t.repetition == 0]
     (found,) = slo_results(
         job.contract,
         [_outcome(trial, model) for trial in asked],
         Counter(trial.fixture for trial in asked),
-        counts_with=judging.counts_with,
-        clustered=judging.clustered,
+        counts_with=evaluation.counts_with,
+        clustered=evaluation.clustered,
     )
     return found.met is True
 

@@ -122,10 +122,10 @@ def is_found_worse(job: Job, case: Case, seed: str) -> bool:
 
 
 def _base_first(job: Job) -> Job:
-    (judging,) = job.judgings
-    pairs = zip(judging.trials[::2], judging.trials[1::2], strict=True)
+    (evaluation,) = job.evaluations
+    pairs = zip(evaluation.trials[::2], evaluation.trials[1::2], strict=True)
     trials = tuple(t for pair in pairs for t in sorted(pair, key=lambda trial: trial.arm))
-    return replace(job, judgings=(replace(judging, trials=trials),))
+    return replace(job, evaluations=(replace(evaluation, trials=trials),))
 
 
 def found_worse(cases: Sequence[Case], runs: int, seed: int) -> dict[Case, int]:

@@ -21,7 +21,7 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure, plan_check
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.sampling.retries import RetryPolicy
@@ -94,7 +94,7 @@ def simulated(model: Simulated) -> str:
 
     base = revision("Say whether this mail asks for a refund: {{ mail }}", "b")
     head = revision("Briefly: a refund? {{ mail }}", "c")
-    around = Surroundings(model, retry=RetryPolicy(attempts=1))
+    around = RunContext(model, retry=RetryPolicy(attempts=1))
     result = asyncio.run(measure(plan_check(Change(base, head), Policy()), around))
     return render_comment(result)
 

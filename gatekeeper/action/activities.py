@@ -27,7 +27,7 @@ from gatekeeper.errors import PublishError, UsageError
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout
     from gatekeeper.action.github.repository import PullRequestState, RepositoryApi
-    from gatekeeper.action.inputs import Settings
+    from gatekeeper.action.inputs import ActionInputs
     from gatekeeper.action.waivers import Place
     from gatekeeper.contract.change import Change
     from gatekeeper.contract.policy import Policy
@@ -44,7 +44,7 @@ Run = RunPush | RunFull
 
 
 def result_of(
-    settings: Settings, activity: Judged | Run, checkout: Checkout, api: RepositoryApi
+    settings: ActionInputs, activity: Judged | Run, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     """Do what the activity asks for. Raises GatekeeperError."""
     if isinstance(activity, RunPush):
@@ -58,7 +58,7 @@ def result_of(
 
 
 def judge(
-    settings: Settings,
+    settings: ActionInputs,
     activity: Judged,
     checkout: Checkout,
     api: RepositoryApi,
@@ -89,7 +89,10 @@ def judge(
 
 
 def suite_of_head(
-    settings: Settings, activity: CheckPullRequest, checkout: Checkout, names: Sequence[str] = ()
+    settings: ActionInputs,
+    activity: CheckPullRequest,
+    checkout: Checkout,
+    names: Sequence[str] = (),
 ) -> GateResult:
     """The full suite on a pull request's head, under the policy of its base."""
     from gatekeeper.gate.pipeline import plan_run
@@ -109,7 +112,7 @@ def suite_of_head(
 
 
 def plan(
-    settings: Settings, activity: Judged, checkout: Checkout, names: Sequence[str] = ()
+    settings: ActionInputs, activity: Judged, checkout: Checkout, names: Sequence[str] = ()
 ) -> tuple[Change, Work]:
     """What judging would take; no model is called."""
     from gatekeeper.gate.pipeline import plan_check
@@ -136,7 +139,7 @@ def _refuse_own_history(location: str, change: Change) -> None:
 
 
 def _waivers(
-    settings: Settings, activity: Judged, work: Work, api: RepositoryApi
+    settings: ActionInputs, activity: Judged, work: Work, api: RepositoryApi
 ) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
     """The waivers for the commit, and what to say of others. GitHub is asked only where there
     is something to waive."""
@@ -157,7 +160,7 @@ def _waivers(
     return waivers, (*notices, *unknown_waivers(waivers, names))
 
 
-def waiver_place(settings: Settings, number: int) -> Place:
+def waiver_place(settings: ActionInputs, number: int) -> Place:
     """Return the pull request with the keys that sign its waivers. Raises UsageError."""
     from gatekeeper.action.waivers import Place
     from gatekeeper.providers.keys import waiver_keys
@@ -196,7 +199,7 @@ def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
 
 
 def _push(
-    settings: Settings, activity: RunPush, checkout: Checkout, api: RepositoryApi
+    settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     from gatekeeper.gate.pipeline import plan_push, plan_run
     from gatekeeper.run.session import measure
@@ -217,7 +220,7 @@ def _push(
 
 
 def _full(
-    settings: Settings, activity: RunFull, checkout: Checkout, api: RepositoryApi
+    settings: ActionInputs, activity: RunFull, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     revision = checkout.revision(_commit(activity, api))
     policy = load_policy(checkout.revision(activity.sha))
@@ -238,7 +241,7 @@ def _commit(activity: RunFull, api: RepositoryApi) -> str:
     return activity.ref if _FULL_NAME.fullmatch(activity.ref) else api.commit_sha(activity.ref)
 
 
-def history_of(settings: Settings, policy: Policy, checkout: Checkout) -> HistoryStore | None:
+def history_of(settings: ActionInputs, policy: Policy, checkout: Checkout) -> HistoryStore | None:
     """Past runs, where the workflow says they are, or else the policy; None where it says `off`.
     Nothing is read yet. Raises UsageError for what is no location."""
     location = _location(settings, policy)
@@ -249,11 +252,11 @@ def history_of(settings: Settings, policy: Policy, checkout: Checkout) -> Histor
     return open_history(location, checkout, settings.workspace)
 
 
-def _location(settings: Settings, policy: Policy) -> str:
+def _location(settings: ActionInputs, policy: Policy) -> str:
     return settings.history or policy.history
 
 
-def cache_of(settings: Settings) -> Path | None:
+def cache_of(settings: ActionInputs) -> Path | None:
     """The file of what was measured already, where the workflow names one. The checkout may hold
     a link in the place of its folder that leads out of the workspace."""
     if settings.cache is None:
@@ -267,7 +270,7 @@ def cache_of(settings: Settings) -> Path | None:
     return path
 
 
-def _give_to_owner(settings: Settings, path: Path | None) -> None:
+def _give_to_owner(settings: ActionInputs, path: Path | None) -> None:
     """Files of root's in the workspace break the next job on a runner that is kept."""
     owner = settings.workspace.stat()
     if path is None or os.geteuid() != 0 or owner.st_uid == 0:
@@ -279,7 +282,7 @@ def _give_to_owner(settings: Settings, path: Path | None) -> None:
 
 
 def _kept(
-    settings: Settings,
+    settings: ActionInputs,
     policy: Policy,
     history: HistoryStore | None,
     result: GateResult,
@@ -298,7 +301,7 @@ def _kept(
 
 
 def _with_merged_waivers(
-    settings: Settings, policy: Policy, result: GateResult, sha: str, api: RepositoryApi
+    settings: ActionInputs, policy: Policy, result: GateResult, sha: str, api: RepositoryApi
 ) -> GateResult:
     """Each contract with what was waived of it when it was merged: for the record alone."""
     from gatekeeper.action.waiver_signature import proven_waivers

@@ -16,7 +16,7 @@ from gatekeeper.reports.alert import News
 
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout
-    from gatekeeper.action.inputs import Settings
+    from gatekeeper.action.inputs import ActionInputs
     from gatekeeper.contract.definition import Contract
     from gatekeeper.contract.policy import Policy
     from gatekeeper.gate.result import GateResult
@@ -35,7 +35,7 @@ class Aftermath:
 
 
 def look_back(
-    settings: Settings, activity: Judged | Run, checkout: Checkout, result: GateResult
+    settings: ActionInputs, activity: Judged | Run, checkout: Checkout, result: GateResult
 ) -> Aftermath:
     """What the history says, now that it holds this run. Raises GatekeeperError."""
     nightly = isinstance(activity, RunFull) and activity.keep == "schedule"

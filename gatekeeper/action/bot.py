@@ -26,7 +26,7 @@ from gatekeeper.action.github.repository import (
     WorkflowRun,
     enough,
 )
-from gatekeeper.action.inputs import Settings
+from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.action.publish import answer_to, clean, deliver, out_folder, say
 from gatekeeper.action.waiver_signature import checked_before, is_of_a_pull_request
 from gatekeeper.action.waivers import waiver_line
@@ -62,7 +62,7 @@ class Desk:
     """What a command is carried out with: the pull request as it stands now, as whose change
     it is judged, and where its commits come from."""
 
-    settings: Settings
+    settings: ActionInputs
     api: RepositoryApi
     asked: Respond
     state: PullRequestState
@@ -70,7 +70,7 @@ class Desk:
     checkout: Checkout
 
 
-def respond(settings: Settings, asked: Respond, api: RepositoryApi) -> int:
+def respond(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
     """Answer the comment. Returns the exit code: 0 where all that was to be done was done."""
     try:
         reply = _reply(settings, asked, api)
@@ -87,7 +87,7 @@ def respond(settings: Settings, asked: Respond, api: RepositoryApi) -> int:
     return _send(reply, settings, asked, api)
 
 
-def _reply(settings: Settings, asked: Respond, api: RepositoryApi) -> Reply | None:
+def _reply(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> Reply | None:
     """The reply; None where the command was carried out before."""
     state = api.pull_request(asked.number)
     tip = api.commit_sha(f"heads/{state.base_ref}")
@@ -266,7 +266,7 @@ def _gate_run(desk: Desk) -> WorkflowRun | None:
 # Telling
 
 
-def _send(reply: Reply, settings: Settings, asked: Respond, api: RepositoryApi) -> int:
+def _send(reply: Reply, settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
     """One comment a command. What a waiver asks for happens only once the record stands."""
     first = _reply_marker(settings, asked)
     lines = [reply.record, first] if reply.record else [first]
@@ -298,7 +298,7 @@ def _body(lines: list[str], text: str) -> str:
     return f"{head}\n{cut(text, COMMENT_LIMIT - len(head) - 1, _CUT)}"
 
 
-def _reply_marker(settings: Settings, asked: Respond) -> str:
+def _reply_marker(settings: ActionInputs, asked: Respond) -> str:
     safe = re.sub(r"[^A-Za-z0-9_.]+", "-", settings.id)
     return f"<!-- gatekeeper-reply:{safe}:{asked.comment_id} -->"
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
-from gatekeeper.action.inputs import Settings
+from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.errors import GatekeeperError, MeasurementError
 from gatekeeper.git import NoRepositoryError, Repository
@@ -38,7 +38,7 @@ class Checkout:
     """The repository of the job. Use it in a `with` statement: revisions are read while it is
     open. Raises MeasurementError and UsageError, with advice, where a commit is not to be had."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ActionInputs) -> None:
         self._settings = settings
         self._secret = _credentials(settings)
         self._open = ExitStack()
@@ -167,7 +167,7 @@ def _refs(activity: CheckPullRequest) -> tuple[str, ...]:
     return (f"refs/pull/{number}/merge", f"refs/pull/{number}/head", *_DEFAULT_BRANCH)
 
 
-def _credentials(settings: Settings) -> tuple[tuple[str, str], ...]:
+def _credentials(settings: ActionInputs) -> tuple[tuple[str, str], ...]:
     if not settings.token:
         return ()
     token = base64.b64encode(f"x-access-token:{settings.token}".encode()).decode()

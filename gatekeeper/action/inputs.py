@@ -30,7 +30,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ActionInputs:
     """What the workflow asked for, and where the runner wants the answers.
 
     `secrets` are values that must not appear in anything written: the token and every
@@ -61,12 +61,12 @@ class Settings:
     summary_file: Path | None = None
 
 
-def read_settings(environ: Mapping[str, str]) -> Settings:
+def read_settings(environ: Mapping[str, str]) -> ActionInputs:
     """Settings from the variables of a workflow step. Raises UsageError naming what is wrong."""
     token = _input(environ, "token") or environ.get("GITHUB_TOKEN", "")
     server_url = environ.get("GITHUB_SERVER_URL") or "https://github.com"
     repository = _needed(environ, "GITHUB_REPOSITORY")
-    return Settings(
+    return ActionInputs(
         event_name=_needed(environ, "GITHUB_EVENT_NAME"),
         event_path=Path(_needed(environ, "GITHUB_EVENT_PATH")),
         workspace=Path(_needed(environ, "GITHUB_WORKSPACE")),

@@ -29,7 +29,7 @@ from gatekeeper.action.events import (
 )
 from gatekeeper.action.github.deliver import Annotation, post_or_update
 from gatekeeper.action.github.repository import GithubRepositoryApi, RepositoryApi
-from gatekeeper.action.inputs import Settings, read_settings
+from gatekeeper.action.inputs import ActionInputs, read_settings
 from gatekeeper.action.publish import (
     Answer,
     answer_to,
@@ -70,7 +70,7 @@ def main() -> int:
     return act(settings, activity, api)
 
 
-def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
+def act(settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
     """Judge and answer. An error of any kind is told where the verdict would have been."""
     try:
         if isinstance(activity, FindPullRequest):
@@ -94,7 +94,7 @@ def act(settings: Settings, activity: Activity, api: RepositoryApi) -> int:
     return _told(answer, settings, activity, api)
 
 
-def _told(answer: Answer, settings: Settings, activity: Activity, api: RepositoryApi) -> int:
+def _told(answer: Answer, settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
     """Tell everybody who is to know. Returns the exit code."""
     exit_code = deliver(answer, settings, activity, api)
     if answer.drifts is not None:
@@ -106,7 +106,7 @@ def _told(answer: Answer, settings: Settings, activity: Activity, api: Repositor
 
 
 def _show_on(
-    activity: RunFull, number: int, answer: Answer, settings: Settings, api: RepositoryApi
+    activity: RunFull, number: int, answer: Answer, settings: ActionInputs, api: RepositoryApi
 ) -> None:
     """The result of a run that somebody started, as a comment of its own on a pull request."""
     sticky = marker(settings.id)
@@ -139,7 +139,7 @@ def _read_event(path: Path) -> Mapping[str, Any]:
     return payload
 
 
-def _judge(settings: Settings, activity: Judged | Run, api: RepositoryApi) -> Answer:
+def _judge(settings: ActionInputs, activity: Judged | Run, api: RepositoryApi) -> Answer:
     out = out_folder(settings)
     require_formats(settings.formats)
     # A runner that is kept has the reports of an earlier job, whose answer is not this one's.

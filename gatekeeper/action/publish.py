@@ -27,7 +27,7 @@ from gatekeeper.action.github.deliver import (
     write_outputs,
     write_summary,
 )
-from gatekeeper.action.inputs import Settings
+from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.alert import News, news_of, wanted
@@ -72,7 +72,7 @@ class Answer:
 # From a result or an error to the answer
 
 
-def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
+def answer_to(result: GateResult, out: Path, settings: ActionInputs) -> Answer:
     """Write the reports to `out` and say the verdict in the log; the rest is the answer.
 
     If the reports cannot be written, the answer says so, and ends in exit code 3 unless the
@@ -119,7 +119,7 @@ def answer_to(result: GateResult, out: Path, settings: Settings) -> Answer:
     )
 
 
-def _write(result: GateResult, out: Path, settings: Settings) -> WriteError | None:
+def _write(result: GateResult, out: Path, settings: ActionInputs) -> WriteError | None:
     """Write the reports, the comment as it is posted; return why that failed."""
     comment = clean(render_comment(result, marker_id=settings.id), settings)
     sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
@@ -140,7 +140,7 @@ def _log(result: GateResult, newsworthy: bool) -> str:
     return text.getvalue()
 
 
-def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
+def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answer:
     """`text` says what went wrong; it is told where the verdict would have been."""
     exit_code = error.exit_code if isinstance(error, GatekeeperError) else COULD_NOT_MEASURE
     said = clean(text, settings)
@@ -170,7 +170,7 @@ def answer_to_error(error: Exception, text: str, settings: Settings) -> Answer:
     )
 
 
-def _findings(result: GateResult, settings: Settings) -> tuple[Annotation, ...]:
+def _findings(result: GateResult, settings: ActionInputs) -> tuple[Annotation, ...]:
     """What does not pass, on the prompt lines that changed; the worst first."""
     return tuple(
         Annotation(
@@ -201,7 +201,7 @@ def _on_the_run(text: str) -> Annotation:
 # From the answer to GitHub
 
 
-def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullRequestApi) -> int:
+def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: PullRequestApi) -> int:
     """Tell everybody. What cannot be delivered is a warning in the log.
 
     Returns the exit code: the answer's, but 3 for a pass whose outputs could not be written. A
@@ -237,7 +237,7 @@ def deliver(answer: Answer, settings: Settings, activity: Activity, api: PullReq
 
 
 def _post_comment(
-    answer: Answer, settings: Settings, activity: CheckPullRequest, api: PullRequestApi
+    answer: Answer, settings: ActionInputs, activity: CheckPullRequest, api: PullRequestApi
 ) -> str:
     judged = Judged(activity.number, activity.head_sha, answer.verdict, answer.newsworthy)
     try:
@@ -256,7 +256,7 @@ def with_news(result: GateResult, news: Sequence[News]) -> GateResult:
     return replace(result, notices=(*result.notices, *(f"{n.contract}: {n.text}" for n in news)))
 
 
-def tell_drift(drifts: Sequence[ContractDrift], settings: Settings) -> None:
+def tell_drift(drifts: Sequence[ContractDrift], settings: ActionInputs) -> None:
     """Keep the one issue about drift up to date. What cannot be delivered is a warning."""
     from gatekeeper.action.github.issues import GithubIssueApi, publish_drift
     from gatekeeper.reports.drift import issue_body, issue_title
@@ -276,7 +276,7 @@ def tell_drift(drifts: Sequence[ContractDrift], settings: Settings) -> None:
         say(f"{said}: {issue.url}")
 
 
-def notify(answer: Answer, settings: Settings) -> None:
+def notify(answer: Answer, settings: ActionInputs) -> None:
     """Tell chats and mailboxes, where the workflow names some and there is news for them."""
     news = wanted(answer.news, settings.notify_on)
     if not news or not settings.notify:
@@ -305,7 +305,7 @@ def say_annotations(annotations: Sequence[Annotation]) -> None:
         _print(line)
 
 
-def _say_warning(text: str, settings: Settings) -> None:
+def _say_warning(text: str, settings: ActionInputs) -> None:
     _print(warning_command(visible(clean(text, settings))))
 
 
@@ -319,7 +319,7 @@ def _print(line: str) -> None:
 # Files and secrets
 
 
-def out_folder(settings: Settings) -> Path:
+def out_folder(settings: ActionInputs) -> Path:
     """The folder for the reports. The checkout may hold a link in its place that leads out."""
     workspace = settings.workspace.resolve()
     out = (workspace / settings.out).resolve()
@@ -328,12 +328,12 @@ def out_folder(settings: Settings) -> Path:
     return out
 
 
-def clean(text: str, settings: Settings) -> str:
+def clean(text: str, settings: ActionInputs) -> str:
     """Log masking does not reach comments and files: known secrets are taken out here."""
     return redactor(settings.secrets).text(text)
 
 
-def _give_to_owner(settings: Settings) -> None:
+def _give_to_owner(settings: ActionInputs) -> None:
     """Files of root's in the workspace break the next job on a runner that is kept."""
     try:
         owner = settings.workspace.stat()

@@ -62,7 +62,7 @@ class Files:
 
 
 Parameters = Mapping[str, Any]
-SampleJudge = Callable[[Sample], Finding]
+SampleEvaluator = Callable[[Sample], Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Check:
     """
 
     parameters: Parameters
-    prepare: Callable[[Parameters, Files], SampleJudge]
+    prepare: Callable[[Parameters, Files], SampleEvaluator]
     paths: tuple[str, ...] = ()
     scores: bool = False
 

@@ -10,7 +10,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
 )
@@ -18,7 +18,7 @@ from gatekeeper.checks.output import FIELD, IGNORE_CASE, normaliser, on_output, 
 from gatekeeper.checks.substring import VALUE, VALUES, wanted_texts
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     normalise = normaliser(params, strip=False)
     wanted = [(text, normalise(text)) for text in wanted_texts(params)]
     any_is_enough = params.get("match", "all") == "any"

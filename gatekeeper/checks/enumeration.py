@@ -10,7 +10,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
 )
@@ -29,7 +29,7 @@ from gatekeeper.checks.output import (
 _SHOWN_VALUES = 200
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     values = params["values"]
     normalise = normaliser(params, strip=True)
     allowed = {normalise(value) for value in values}

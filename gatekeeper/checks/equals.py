@@ -14,7 +14,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
 )
@@ -31,7 +31,7 @@ from gatekeeper.checks.output import (
 )
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     wanted = params["value"]
     normalise = normaliser(params, strip=True)
     wanted_text = normalise(wanted)

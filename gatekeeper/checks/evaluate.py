@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gatekeeper.checks.check import TEMPLATE_MARKS, Check, Files, ParameterError, SampleJudge
+from gatekeeper.checks.check import TEMPLATE_MARKS, Check, Files, ParameterError, SampleEvaluator
 from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
@@ -32,7 +32,7 @@ class PreparedCheck:
 
     name: str
     severity: Severity
-    judge: SampleJudge
+    judge: SampleEvaluator
 
     def apply(self, sample: Sample) -> Judgement:
         finding = self.judge(sample)
@@ -40,7 +40,7 @@ class PreparedCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class Evaluator:
     """The checks of a contract, ready for each of its fixtures."""
 
     checks: Mapping[str, tuple[PreparedCheck, ...]]
@@ -57,7 +57,7 @@ class Judge:
         return tuple(check.apply(sample) for check in checks)
 
 
-def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Judge:
+def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Evaluator:
     """Ready every check for every fixture. Raises ContractError with every problem found."""
     bench = _Bench(contract.path, checks)
     by_fixture = {
@@ -67,7 +67,7 @@ def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Judge:
     problems = bench.problems()
     if problems:
         raise ContractError(problems)
-    return Judge(by_fixture)
+    return Evaluator(by_fixture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _Bench:
             return PreparedCheck(spec.name, spec.severity, judge)
         return None
 
-    def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleJudge:
+    def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleEvaluator:
         """Charge the time: a pattern or schema of each fixture's own takes some, and a contract
         may have many."""
         exceeded = self._budget.exceeded()

@@ -11,7 +11,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
 )
@@ -19,7 +19,7 @@ from gatekeeper.checks.field_path import Missing, find, parse_path
 from gatekeeper.checks.output import on_json
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     paths = [parse_path(field) for field in params["fields"]]
     allow_null = params.get("allow_null", True)
 

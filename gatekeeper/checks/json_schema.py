@@ -16,7 +16,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
     undetermined,
@@ -30,7 +30,7 @@ _SHOWN = 200
 _LOOKED_AT = 50
 
 
-def _prepare(params: Parameters, files: Files) -> SampleJudge:
+def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
     schema, path = _schema(params["schema"], files)
     validator = compile_schema(schema, path, files, formats=params.get("formats", False))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gatekeeper.checks.check import PASSED, Check, Files, Parameters, SampleJudge, parameters
+from gatekeeper.checks.check import PASSED, Check, Files, Parameters, SampleEvaluator, parameters
 from gatekeeper.checks.output import on_json
 
 
-def _prepare(_params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(_params: Parameters, _files: Files) -> SampleEvaluator:
     return on_json(lambda _value: PASSED)
 
 

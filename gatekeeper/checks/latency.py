@@ -8,7 +8,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
     undetermined,
@@ -16,7 +16,7 @@ from gatekeeper.checks.check import (
 from gatekeeper.contract.trial import Sample
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     limit = params["max_ms"]
 
     def judge(sample: Sample) -> Finding:

@@ -15,7 +15,7 @@ from gatekeeper.checks.check import (
     Finding,
     ParameterError,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
     undetermined,
@@ -42,7 +42,7 @@ _COUNTS: Mapping[str, Callable[[Sample], int | None]] = {
 }
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     low, high = params.get("min"), params.get("max")
     _require_range(low, high)
     unit = params.get("unit", "characters")

@@ -10,7 +10,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
 )
@@ -20,7 +20,7 @@ from gatekeeper.checks.substring import VALUE, VALUES, wanted_texts
 _AROUND = 20
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     normalise = normaliser(params, strip=False)
     unwanted = [(text, normalise(text)) for text in wanted_texts(params)]
 

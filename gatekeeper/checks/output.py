@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from gatekeeper.checks.check import Finding, Parameters, SampleJudge, failed
+from gatekeeper.checks.check import Finding, Parameters, SampleEvaluator, failed
 from gatekeeper.checks.field_path import Missing, find, parse_path
 
 FIELD: Parameters = {
@@ -53,7 +53,7 @@ def parse_json(text: str) -> Any | NotJson:
     return _TOO_DEEP if _is_deep(text, value) else value
 
 
-def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleJudge:
+def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEvaluator:
     """Inspect the output's text, or what its JSON holds at the parameter `field`."""
     if "field" not in params:
         return lambda sample: inspect(sample.output)
@@ -71,7 +71,7 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleJu
     return on_json(judge_field)
 
 
-def on_json(inspect: Callable[[Any], Finding]) -> SampleJudge:
+def on_json(inspect: Callable[[Any], Finding]) -> SampleEvaluator:
     """Inspect the output read as JSON; an output that is not JSON fails."""
 
     def judge(sample: Any) -> Finding:

@@ -14,7 +14,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     failed,
     parameters,
     undetermined,
@@ -23,7 +23,7 @@ from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, on_output, quo
 from gatekeeper.checks.pattern import DEFAULT_TIMEOUT_MS, TimedPattern
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     pattern = TimedPattern(
         params["pattern"],
         ignore_case=params.get("ignore_case", False),

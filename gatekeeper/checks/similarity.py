@@ -17,7 +17,7 @@ from gatekeeper.checks.check import (
     Files,
     Finding,
     Parameters,
-    SampleJudge,
+    SampleEvaluator,
     parameters,
     undetermined,
 )
@@ -30,7 +30,7 @@ _MIN = 0.8
 MAX_PRODUCT = 2_500_000_000
 
 
-def _prepare(params: Parameters, _files: Files) -> SampleJudge:
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     normalise = normaliser(params, strip=True)
     wanted = normalise(params["value"])
     least = params.get("min", _MIN)

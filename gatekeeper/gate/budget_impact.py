@@ -11,7 +11,7 @@ from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.objectives import concerned
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.sign_flip import sign_flip_test
@@ -26,19 +26,19 @@ class Burn:
     p_better: float | None
 
 
-def burns(judging: Judging, outcomes: Sequence[Outcome]) -> dict[str, Burn]:
+def burns(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> dict[str, Burn]:
     """What each objective with an error budget makes of the outcomes, by its name."""
     found = {}
-    for objective in judging.contract.slo:
+    for objective in evaluation.contract.slo:
         if objective.good_share is not None:
-            own = concerned(judging.contract, objective, outcomes)
-            good = _good(objective, judging, own)
-            found[objective.name] = Burn(good, _p_better(objective, judging, own))
+            own = concerned(evaluation.contract, objective, outcomes)
+            good = _good(objective, evaluation, own)
+            found[objective.name] = Burn(good, _p_better(objective, evaluation, own))
     return found
 
 
 def _good(
-    objective: Objective, judging: Judging, outcomes: Sequence[Outcome]
+    objective: Objective, evaluation: Evaluation, outcomes: Sequence[Outcome]
 ) -> ConfidenceInterval | None:
     """Over units: what comes after the merge are other inputs, and samples of one are alike."""
     known: dict[str, list[bool]] = defaultdict(list)
@@ -46,14 +46,16 @@ def _good(
         trial = outcome.sample.trial
         good = is_good(objective, outcome)
         if trial.arm == "head" and good is not None:
-            known[judging.counts_with.get(trial.fixture, trial.fixture)].append(good)
+            known[evaluation.counts_with.get(trial.fixture, trial.fixture)].append(good)
     return gaffke_interval([fmean(each) for each in known.values()], 0.0, 1.0)
 
 
-def _p_better(objective: Objective, judging: Judging, outcomes: Sequence[Outcome]) -> float | None:
+def _p_better(
+    objective: Objective, evaluation: Evaluation, outcomes: Sequence[Outcome]
+) -> float | None:
     """One-sided, by the sign-flip test over distinct units: how many more events were bad on
     base. What could not be measured counts against head."""
-    if judging.base is None:
+    if evaluation.base is None:
         return None
     bad: dict[tuple[str, int, Arm], bool] = {}
     for outcome in outcomes:
@@ -62,7 +64,7 @@ def _p_better(objective: Objective, judging: Judging, outcomes: Sequence[Outcome
         worst = trial.arm == "head" if good is None else not good
         bad[trial.fixture, trial.repetition, trial.arm] = worst
     fewer: dict[str, int] = {}
-    for key, fixtures in judging.units().items():
+    for key, fixtures in evaluation.units().items():
         pairs = [
             (before, bad[fixture, repetition, "head"])
             for (fixture, repetition, arm), before in bad.items()

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.outcomes import ARMS, aggregate
-from gatekeeper.gate.plan import Judging
-from gatekeeper.stats.sequential import Evaluation, SequentialTest, Stop
+from gatekeeper.gate.plan import Evaluation
+from gatekeeper.stats.sequential import SequentialResult, SequentialTest, Stop
 
 if TYPE_CHECKING:
     from gatekeeper.stats.sequential import Differences, Sizes
@@ -50,19 +50,21 @@ class Comparison:
     their first sample, or by all or any of them, there is one round only: that of the fixtures.
     """
 
-    def __init__(self, judging: Judging, level: float) -> None:
-        sampling, gate = judging.contract.sampling, judging.contract.gate
+    def __init__(self, evaluation: Evaluation, level: float) -> None:
+        sampling, gate = evaluation.contract.sampling, evaluation.contract.gate
         self._sampling = sampling
-        self._members = judging.units()
+        self._members = evaluation.units()
         self._unit_of = {f: u for u, fixtures in self._members.items() for f in fixtures}
-        self._inputs_of = {u: judging.inputs_of(f) for u, f in self._members.items()}
+        self._inputs_of = {u: evaluation.inputs_of(f) for u, f in self._members.items()}
         # What head cannot be asked is unknown from the start: it may speak for head or against it.
-        units = judging.counts_with
-        self._unknown = Counter(units.get(f, f) for f in judging.unknown_on_head)
-        self.clustered = judging.clustered
+        units = evaluation.counts_with
+        self._unknown = Counter(units.get(f, f) for f in evaluation.unknown_on_head)
+        self.clustered = evaluation.clustered
         """Whether units may be clusters of several inputs."""
         lone = [unit for unit in self._unknown if unit not in self._members]
-        rows = list(dict.fromkeys([*lone, *_drawn_order(judging, self._unit_of), *self._members]))
+        rows = list(
+            dict.fromkeys([*lone, *_drawn_order(evaluation, self._unit_of), *self._members])
+        )
         self._rows = {unit: row for row, unit in enumerate(rows)}
         whole = sampling.aggregate in ("all", "any")
         self._samples = sampling.samples if whole else 1
@@ -92,7 +94,7 @@ class Comparison:
         """How many complete rounds the decision rests on."""
         self._pairs = 0
         # Holm, the report and the reasons ask the same, and each answer draws thousands of signs.
-        self._evaluations: dict[tuple[object, ...], Evaluation] = {}
+        self._evaluations: dict[tuple[object, ...], SequentialResult] = {}
 
     def add(self, outcome: Outcome) -> None:
         """Take the next outcome in plan order, and look where a round or its first pair ends."""
@@ -116,7 +118,9 @@ class Comparison:
         if self.stopped is None:
             self._look(number)
 
-    def evaluate(self, level: float, *, harshly: bool = False, better: bool = False) -> Evaluation:
+    def evaluate(
+        self, level: float, *, harshly: bool = False, better: bool = False
+    ) -> SequentialResult:
         """What the test says at a level no stricter than its own: whether head is worse, or with
         `better` whether it is better; by the reading kindest to head, or by the harshest."""
         asked = (level, harshly, better, tuple(self._drawn))
@@ -240,10 +244,10 @@ class Comparison:
         return aggregate(self._sampling.aggregate, outcomes, self._samples)
 
 
-def _drawn_order(judging: Judging, units: Mapping[str, str]) -> list[str]:
+def _drawn_order(evaluation: Evaluation, units: Mapping[str, str]) -> list[str]:
     """The units in the order in which they are drawn to the end: by the last of their fixtures."""
     order: dict[str, None] = {}
-    for trial in judging.trials:
+    for trial in evaluation.trials:
         unit = units.get(trial.fixture)
         if trial.repetition == 0 and unit is not None:
             order.pop(unit, None)

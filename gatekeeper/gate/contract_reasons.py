@@ -52,11 +52,11 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
     """A contract without a base version that has too few fixtures, or whose prompt took the
     place of one that could not be compared with it."""
     reasons = []
-    distinct = len(job.contract.fixtures) - len(job.judgings[0].counts_with)
+    distinct = len(job.contract.fixtures) - len(job.evaluations[0].counts_with)
     asked = policy.new_contracts.fixtures
     if job.is_new and distinct < asked:
         found = f"{distinct:,} fixture{'s' * (distinct != 1)} with distinct inputs"
-        if job.judgings[0].clustered:
+        if job.evaluations[0].clustered:
             clusters = f"{distinct:,} cluster{'s' * (distinct != 1)}"
             found = f"{len(job.contract.fixtures):,} fixtures in {clusters}"
         text = (

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from gatekeeper.checks.evaluate import Judge
+from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.definition import (
     Contract,
     Fixture,
@@ -26,7 +26,7 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.monitor import Watches
 from gatekeeper.gate.outcomes import duplicates
-from gatekeeper.gate.plan import Job, Judging
+from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.result import Calls, ContractResult, GateResult
 from gatekeeper.gate.verdict import conclude, exit_code, worst
 from gatekeeper.sampling.runner import Run
@@ -147,7 +147,7 @@ def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> 
         sampling=SamplingPolicy(samples=1 + max(t.repetition for t in trials), mode="fixed"),
         gate=GatePolicy(),
     )
-    judging = Judging(
+    evaluation = Evaluation(
         by="head",
         contract=contract,
         base=targets["base"],
@@ -156,10 +156,10 @@ def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> 
         unpaired=(),
         unanswerable=(),
         same_input=duplicates(trials),
-        judge=Judge({}),
+        judge=Evaluator({}),
         trusted=True,
     )
-    return Job(contract, contract, (), (judging,), (), None, ())
+    return Job(contract, contract, (), (evaluation,), (), None, ())
 
 
 def _of_one_side(

@@ -251,11 +251,11 @@ def _forecast_job(
 ) -> ContractForecast:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    level = strictest.get((contract.name, job.judgings[0].by))
+    level = strictest.get((contract.name, job.evaluations[0].by))
     seen = (
         None
         if level is None
-        else foresee(job.judgings[0], round(comparison_alpha(contract) / level))
+        else foresee(job.evaluations[0], round(comparison_alpha(contract) / level))
     )
     return ContractForecast(
         name=contract.name,

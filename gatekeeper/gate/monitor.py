@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from gatekeeper.checks.evaluate import Judge
+from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import JudgedBy, Outcome, Sample, Trial
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
-from gatekeeper.gate.plan import Job, Judging, levels
-from gatekeeper.gate.progress import Standing, standing
+from gatekeeper.gate.plan import Evaluation, Job, levels
+from gatekeeper.gate.progress import ContractProgress, standing
 from gatekeeper.gate.result import SloResult, Stopped
 from gatekeeper.sampling.repair import repair
 from gatekeeper.sampling.stored_text import stored_outcome
@@ -28,7 +28,7 @@ OBJECTIVE_ERROR = 0.05
 """The chance that any objective of a contract is called wrongly, all looks together."""
 
 
-def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
+def judged(sample: Sample, contract: Contract, judge: Evaluator) -> Outcome:
     """The sample after the contract's repairs, with what each of its checks says.
 
     The whole answer is judged; what is returned holds no more of it than is stored.
@@ -40,7 +40,7 @@ def judged(sample: Sample, contract: Contract, judge: Judge) -> Outcome:
     return stored_outcome(Outcome(repaired, judge.judge(repaired)))
 
 
-class JudgingWatch:
+class EvaluationMonitor:
     """One judging's outcomes so far, and what is left to find out.
 
     The arms are compared at the level that the contract has when every other comparison of the
@@ -48,20 +48,20 @@ class JudgingWatch:
     end, each time with a part of their own error rate.
     """
 
-    def __init__(self, judging: Judging, level: float | None) -> None:
-        self.judging = judging
+    def __init__(self, evaluation: Evaluation, level: float | None) -> None:
+        self.evaluation = evaluation
         self.outcomes: list[Outcome] = []
-        self.comparison = None if level is None else Comparison(judging, level)
+        self.comparison = None if level is None else Comparison(evaluation, level)
         self.slo: tuple[SloResult, ...] | None = None
         self.rounds = 0
         """How many rounds are complete: one more sample of every fixture on every arm."""
         self._gap = False
-        self._left = Counter(trial.repetition for trial in judging.trials)
-        sampling = judging.contract.sampling
+        self._left = Counter(trial.repetition for trial in evaluation.trials)
+        sampling = evaluation.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
         # What is tested once, when everything is drawn.
-        self._whole = bool(must_pass_units(judging.contract)) or (
-            bool(judging.contract.gate.limits) and level is not None
+        self._whole = bool(must_pass_units(evaluation.contract)) or (
+            bool(evaluation.contract.gate.limits) and level is not None
         )
         self.level = level
         self._shares = {
@@ -71,7 +71,7 @@ class JudgingWatch:
     @property
     def drawn(self) -> bool:
         """Whether every planned trial has its sample."""
-        return len(self.outcomes) >= len(self.judging.trials)
+        return len(self.outcomes) >= len(self.evaluation.trials)
 
     @property
     def stopped(self) -> Stopped | None:
@@ -90,7 +90,7 @@ class JudgingWatch:
         """Whether no sample still to come is needed."""
         if self.drawn or self.regressed:
             return True
-        contract = self.judging.contract
+        contract = self.evaluation.contract
         if not self._adaptive or contract.gate.tolerance is not None or self._whole:
             return False
         if self.comparison is None:
@@ -104,13 +104,13 @@ class JudgingWatch:
 
     def judge(self, sample: Sample) -> Outcome:
         """What the contract says of a sample; it is not taken for evidence yet."""
-        return judged(sample, self.judging.contract, self.judging.judge)
+        return judged(sample, self.evaluation.contract, self.evaluation.judge)
 
     def take(self, outcome: Outcome) -> None:
         """Weigh the next sample in plan order, which is judged already."""
         sample = outcome.sample
         # What an interrupted run has beyond a gap came early, not next: it is told, not weighed.
-        self._gap = self._gap or self.judging.trials[len(self.outcomes)] is not sample.trial
+        self._gap = self._gap or self.evaluation.trials[len(self.outcomes)] is not sample.trial
         self.outcomes.append(outcome)
         if self._gap:
             return
@@ -126,14 +126,14 @@ class JudgingWatch:
         if share is None:
             return
         head = [o for o in self.outcomes if o.sample.trial.arm == "head"]
-        planned = self.judging.planned_on_head(self.rounds)
+        planned = self.evaluation.planned_on_head(self.rounds)
         results = slo_results(
-            self.judging.contract,
+            self.evaluation.contract,
             head,
             planned,
             1 - OBJECTIVE_ERROR * share,
-            self.judging.counts_with,
-            clustered=self.judging.clustered,
+            self.evaluation.counts_with,
+            clustered=self.evaluation.clustered,
         )
         decided = {r.objective: r for r in self.slo or () if r.met is not None}
         self.slo = tuple(decided.get(r.objective, r) for r in results)
@@ -142,7 +142,9 @@ class JudgingWatch:
 class Progress(Protocol):
     """Who shows a person how far the run is."""
 
-    def started(self, total: int, standings: Callable[[], Sequence[Standing]] = tuple) -> None:
+    def started(
+        self, total: int, standings: Callable[[], Sequence[ContractProgress]] = tuple
+    ) -> None:
         """`total` calls will be made at most; `standings` says at any time how far each
         contract is."""
         ...
@@ -153,25 +155,27 @@ class Progress(Protocol):
 
 
 class Watches:
-    """The watch of a whole run: a JudgingWatch for each judging of each contract."""
+    """The watch of a whole run: a EvaluationMonitor for each judging of each contract."""
 
     def __init__(self, jobs: Sequence[Job], progress: Progress | None = None) -> None:
         strictest = levels(jobs)
         self._progress = progress
-        self._watches: Mapping[str, Mapping[JudgedBy, JudgingWatch]] = {
+        self._watches: Mapping[str, Mapping[JudgedBy, EvaluationMonitor]] = {
             job.contract.name: {
                 # Holm's first step is the strictest: who is rejected there is rejected for sure.
-                judging.by: JudgingWatch(judging, strictest.get((job.contract.name, judging.by)))
-                for judging in job.judgings
+                evaluation.by: EvaluationMonitor(
+                    evaluation, strictest.get((job.contract.name, evaluation.by))
+                )
+                for evaluation in job.evaluations
             }
             for job in jobs
         }
 
-    def of(self, job: Job) -> tuple[JudgingWatch, ...]:
+    def of(self, job: Job) -> tuple[EvaluationMonitor, ...]:
         """The watches of a job, head's first."""
         return tuple(self._watches[job.contract.name].values())
 
-    def standings(self) -> tuple[Standing, ...]:
+    def standings(self) -> tuple[ContractProgress, ...]:
         """How far each contract is; nothing is evaluated anew, so one may ask often."""
         return tuple(standing(name, by.values()) for name, by in self._watches.items())
 
@@ -190,7 +194,7 @@ class Watches:
         """What who asked for the sample says of it."""
         return self._of_trial(sample.trial).judge(sample)
 
-    def _of_trial(self, trial: Trial) -> JudgingWatch:
+    def _of_trial(self, trial: Trial) -> EvaluationMonitor:
         return self._watches[trial.contract][trial.judged_by]
 
     def add(self, outcome: Outcome) -> None:

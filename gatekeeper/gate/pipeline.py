@@ -94,7 +94,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunContext:
     """What a run is given from outside: the model, the past, and how to follow or end it.
 
     `history` holds the events of the default branch, by contract and objective; None where no
@@ -194,7 +194,7 @@ def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work
     return _plan("run", None, change.head.sha, policy, narrowed, names, (change.head,))
 
 
-async def measure(work: Work, around: Surroundings) -> GateResult:
+async def measure(work: Work, around: RunContext) -> GateResult:
     """Sample the models, weigh the evidence, decide. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.sampling.cache import recall
@@ -273,12 +273,14 @@ def answer_without_calls(
     return _result(work, [], waivers, notices, datetime.now(UTC), Calls(), 0.0)
 
 
-def _sampled_whole(work: Work, around: Surroundings, now: datetime) -> Work:
+def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
     """An accepted regression ends no sampling, because the objectives still need samples; nor
     does being no worse where a frozen prompt has to show that it is better."""
     accepted = {w.contract for w in around.waivers if w.kind == "accept"}
     jobs = tuple(
-        replace(job, judgings=tuple(replace(j, contract=_fixed(j.contract)) for j in job.judgings))
+        replace(
+            job, evaluations=tuple(replace(j, contract=_fixed(j.contract)) for j in job.evaluations)
+        )
         if accepted & {job.contract.name, None} or frozen(job, around.history, work.policy, now)
         else job
         for job in work.jobs
@@ -330,10 +332,10 @@ def _plan(
 def _models(job: Job) -> Iterator[NamedModel]:
     """Every model that the job asks, with the place that names it."""
     before = job.base or job.contract
-    for judging in job.judgings:
-        yield named_model(job.contract, judging.head.model)
-        if judging.base is not None:
-            yield named_model(before, judging.base.model)
+    for evaluation in job.evaluations:
+        yield named_model(job.contract, evaluation.head.model)
+        if evaluation.base is not None:
+            yield named_model(before, evaluation.base.model)
 
 
 def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from gatekeeper.checks.evaluate import Judge, prepare
+from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.clusters import clusters_of, count_as_one, members_of
@@ -37,7 +37,7 @@ from gatekeeper.sampling.trials import as_sent, plan_trials
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class Evaluation:
     """One contract judging what the arms answer to its own fixtures.
 
     `by` says whose contract it is. `base` is None where there is nothing to compare with:
@@ -56,7 +56,7 @@ class Judging:
     unpaired: tuple[str, ...]
     unanswerable: tuple[str, ...]
     same_input: Mapping[str, str]
-    judge: Judge
+    judge: Evaluator
     trusted: bool = False
     counts_with: Mapping[str, str] = field(init=False, repr=False)
 
@@ -87,7 +87,7 @@ class Judging:
         head = {t.fixture: t.request.messages for t in first if t.arm == "head"}
         return base == head
 
-    def without_comparison(self) -> Judging:
+    def without_comparison(self) -> Evaluation:
         """The same on head alone. Nothing is rendered again."""
         trials = tuple(trial for trial in self.trials if trial.arm == "head")
         return replace(self, base=None, trials=trials, unpaired=(), same_input=duplicates(trials))
@@ -125,7 +125,7 @@ class Job:
     contract: Contract
     base: Contract | None
     affected_by: tuple[AffectedBy, ...]
-    judgings: tuple[Judging, ...]
+    evaluations: tuple[Evaluation, ...]
     weakened: tuple[str, ...]
     left_prompt: str | None
     notices: tuple[str, ...]
@@ -139,7 +139,7 @@ class Job:
     @property
     def paired(self) -> bool:
         """Whether the arms differ, so that both are sampled."""
-        return self.judgings[0].base is not None
+        return self.evaluations[0].base is not None
 
     @property
     def leaves_requests(self) -> bool:
@@ -147,7 +147,7 @@ class Job:
         the change does to checks and fixtures."""
         if self.base is None or self.left_prompt or self.successors or self.base_problem:
             return False
-        return not any(judging.base for judging in self.judgings)
+        return not any(evaluation.base for evaluation in self.evaluations)
 
     @property
     def changes_nothing(self) -> bool:
@@ -178,19 +178,19 @@ class Job:
         return tuple(trial for _, trial in sorted(self._placed(), key=itemgetter(0)))
 
     def _placed(self) -> Iterator[tuple[tuple[int, int], Trial]]:
-        for judging in self.judgings:
+        for evaluation in self.evaluations:
             fixtures: dict[int, dict[str, int]] = defaultdict(dict)
-            for trial in judging.trials:
+            for trial in evaluation.trials:
                 places = fixtures[trial.repetition]
                 yield (trial.repetition, places.setdefault(trial.fixture, len(places))), trial
 
     def in_order(self, order_seed: str) -> Job:
         """The same job with its trials in the order that another seed draws."""
-        judgings = tuple(
-            replace(judging, trials=in_order(judging.trials, order_seed))
-            for judging in self.judgings
+        evaluations = tuple(
+            replace(evaluation, trials=in_order(evaluation.trials, order_seed))
+            for evaluation in self.evaluations
         )
-        return replace(self, judgings=judgings, order_seed=order_seed)
+        return replace(self, evaluations=evaluations, order_seed=order_seed)
 
 
 def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -> Job:
@@ -206,16 +206,18 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     arms = _arms(affected, head, base)
     differs = base is not None and _judges_differently(base, head)
     # The base contract is prepared first, so that nothing in head can use up what it needs.
-    others: tuple[Judging, ...] = ()
+    others: tuple[Evaluation, ...] = ()
     problem = None
     if base is not None and not policy.allow.weakening:
         try:
-            others = _judgings_of_base(base, head, arms, order_seed, differs=differs)
+            others = _evaluations_of_base(base, head, arms, order_seed, differs=differs)
         except ContractError as error:
             problem = error.problems[0]
     trusted = base is not None and (policy.allow.weakening or not differs)
     lent = _by_id(base)
-    own = _judging("head", head, arms.head, arms.base, lent, order_seed=order_seed, trusted=trusted)
+    own = _evaluation(
+        "head", head, arms.head, arms.base, lent, order_seed=order_seed, trusted=trusted
+    )
     weakened = loosenings(base, head) if base else ()
     if problem is None:
         own, others = _what_compares(own, others, weakened=bool(weakened))
@@ -223,7 +225,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
         contract=head,
         base=base,
         affected_by=affected.affected_by,
-        judgings=(own, *others),
+        evaluations=(own, *others),
         weakened=weakened,
         left_prompt=affected.left_prompt,
         notices=_notices(base, head, others, problem),
@@ -251,9 +253,9 @@ def _arms(affected: AffectedContract, head: Contract, base: Contract | None) -> 
     return _Arms(target, before)
 
 
-def _judgings_of_base(
+def _evaluations_of_base(
     base: Contract, head: Contract, arms: _Arms, order_seed: str, *, differs: bool
-) -> tuple[Judging, ...]:
+) -> tuple[Evaluation, ...]:
     """The base contract's judgings of the change. Raises ContractError if it cannot judge."""
     own, lent = replace(base, name=head.name), _by_id(head)
     found = []
@@ -263,25 +265,29 @@ def _judgings_of_base(
     if target_digest(prompt_alone) not in unlike:
         by: JudgedBy = "base_settings"
         found.append(
-            _judging(by, own, prompt_alone, before, lent, order_seed=order_seed, trusted=True)
+            _evaluation(by, own, prompt_alone, before, lent, order_seed=order_seed, trusted=True)
         )
     if differs and (arms.base is not None or loosenings(base, head)):
         found.append(
-            _judging("base", own, arms.head, arms.base, lent, order_seed=order_seed, trusted=True)
+            _evaluation(
+                "base", own, arms.head, arms.base, lent, order_seed=order_seed, trusted=True
+            )
         )
     return tuple(found)
 
 
 def _what_compares(
-    own: Judging, others: Sequence[Judging], *, weakened: bool
-) -> tuple[Judging, tuple[Judging, ...]]:
+    own: Evaluation, others: Sequence[Evaluation], *, weakened: bool
+) -> tuple[Evaluation, tuple[Evaluation, ...]]:
     """Leave out comparisons of the same requests: they can find nothing, and would take alpha
     from those that can.
 
     Head's own stays if any of the base contract's compares something, because the prompt did
     change: head may have removed the fixtures that show it.
     """
-    kept = tuple(judging for judging in others if judging.base and not judging.asks_the_same)
+    kept = tuple(
+        evaluation for evaluation in others if evaluation.base and not evaluation.asks_the_same
+    )
     alone = [j for j in others if j.by == "base" and j not in kept and weakened]
     if own.asks_the_same and not kept:
         own = own.without_comparison()
@@ -289,13 +295,13 @@ def _what_compares(
 
 
 def _notices(
-    base: Contract | None, head: Contract, others: Sequence[Judging], problem: Problem | None
+    base: Contract | None, head: Contract, others: Sequence[Evaluation], problem: Problem | None
 ) -> tuple[str, ...]:
     notices = []
     changes = setting_changes(base, head) if base else ()
     if changes:
         text = f"The contract changes how the model is called: {'; '.join(changes)}."
-        if any(judging.by == "base_settings" for judging in others):
+        if any(evaluation.by == "base_settings" for evaluation in others):
             text += " The new prompt is also judged with the base contract's own settings."
         notices.append(text)
     if problem is not None:
@@ -327,16 +333,19 @@ def levels(jobs: Sequence[Job]) -> dict[tuple[str, JudgedBy], float]:
     changed or added shares it apart.
     """
     compared = [
-        (job.contract.name, judging) for job in jobs for judging in job.judgings if judging.base
+        (job.contract.name, evaluation)
+        for job in jobs
+        for evaluation in job.evaluations
+        if evaluation.base
     ]
-    family = Counter(judging.trusted for _, judging in compared)
+    family = Counter(evaluation.trusted for _, evaluation in compared)
     return {
-        (name, judging.by): comparison_alpha(judging.contract) / family[judging.trusted]
-        for name, judging in compared
+        (name, evaluation.by): comparison_alpha(evaluation.contract) / family[evaluation.trusted]
+        for name, evaluation in compared
     }
 
 
-def _judging(
+def _evaluation(
     by: JudgedBy,
     contract: Contract,
     head: Target,
@@ -345,9 +354,9 @@ def _judging(
     *,
     order_seed: str,
     trusted: bool,
-) -> Judging:
+) -> Evaluation:
     plan = plan_trials(contract, head, base, lent, by, order_seed)
-    return Judging(
+    return Evaluation(
         by=by,
         contract=contract,
         base=base,

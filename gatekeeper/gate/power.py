@@ -9,7 +9,7 @@ from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives import count_units, inputs_to_prove
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
 from gatekeeper.stats.sequential import looks
@@ -75,38 +75,38 @@ class Foresight:
         return f"judged together with {others:,} other{'s' * (others > 1)}"
 
 
-def foresee(judging: Judging, together: int = 1) -> Foresight:
+def foresee(evaluation: Evaluation, together: int = 1) -> Foresight:
     """What the judging could see, were so many comparisons to share alpha."""
-    gate = judging.contract.gate
-    units = judging.units()
+    gate = evaluation.contract.gate
+    units = evaluation.units()
     inputs = len(units)
-    level = comparison_alpha(judging.contract) / together
+    level = comparison_alpha(evaluation.contract) / together
     return Foresight(
-        name=judging.contract.name,
+        name=evaluation.contract.name,
         inputs=inputs,
         level=level,
         margin=gate.margin,
         minimum_detectable_effect=minimum_detectable_effect(inputs, level),
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
         together=together,
-        clustered_fixtures=sum(map(len, units.values())) if judging.clustered else None,
+        clustered_fixtures=sum(map(len, units.values())) if evaluation.clustered else None,
     )
 
 
-def objective_notes(judging: Judging) -> tuple[str, ...]:
+def objective_notes(evaluation: Evaluation) -> tuple[str, ...]:
     """A sentence for each objective that the contract has too few inputs to prove, however often
     they are drawn and even if all of their samples are good."""
-    contract = judging.contract
+    contract = evaluation.contract
     if not contract.slo:
         return ()
     sampling = contract.sampling
     every = looks(sampling.samples, early=sampling.mode == "adaptive")
     confidence = 1 - OBJECTIVE_ERROR * every[-1].own / len(contract.slo)
     found = []
-    noun = "clusters" if judging.clustered else "distinct inputs"
+    noun = "clusters" if evaluation.clustered else "distinct inputs"
     for objective in contract.slo:
         needed = inputs_to_prove(objective, confidence)
-        have = count_units(contract, objective, judging.counts_with)
+        have = count_units(contract, objective, evaluation.counts_with)
         if needed is not None and have < needed:
             found.append(
                 f"the objective {label_of(objective.name)} needs {needed:,} {noun} to be "
@@ -115,14 +115,14 @@ def objective_notes(judging: Judging) -> tuple[str, ...]:
     return tuple(found)
 
 
-def limit_notes(judging: Judging) -> tuple[str, ...]:
+def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
     """A sentence for each limit of `gate` that the contract has too few inputs to find exceeded."""
-    have = len(judging.contract.fixtures) - len(judging.counts_with)
-    noun = "clusters" if judging.clustered else "distinct inputs"
+    have = len(evaluation.contract.fixtures) - len(evaluation.counts_with)
+    noun = "clusters" if evaluation.clustered else "distinct inputs"
     return tuple(
         f"the limit gate.{limit.name}: {limit} takes {needed:,} {noun} to be found "
         f"exceeded, and the contract has {have:,}; with fewer it never fails"
-        for limit in judging.contract.gate.limits
+        for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
     )
 

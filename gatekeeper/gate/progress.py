@@ -8,15 +8,15 @@ from typing import Protocol
 
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.comparison import Comparison
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.result import Stopped
 
 
 class Watched(Protocol):
-    """What is known of one judging while it is sampled: monitor.JudgingWatch."""
+    """What is known of one judging while it is sampled: monitor.EvaluationMonitor."""
 
     @property
-    def judging(self) -> Judging: ...
+    def evaluation(self) -> Evaluation: ...
     @property
     def outcomes(self) -> Sequence[Outcome]: ...
     @property
@@ -30,7 +30,7 @@ class Watched(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ContractProgress:
     """`drawn` of `planned` samples; fewer are drawn where the answer is sure before.
 
     `pairs` of base and head were compared, by which `broke` and `fixed` inputs are told; None
@@ -49,16 +49,16 @@ class Standing:
     answer: Stopped | None = None
 
 
-def standing(contract: str, watches: Iterable[Watched]) -> Standing:
+def standing(contract: str, watches: Iterable[Watched]) -> ContractProgress:
     """Of the watches of one contract, head's first: its comparison, and the samples of all."""
     every = tuple(watches)
     comparison = every[0].comparison
     broke, fixed = comparison.changed if comparison else (0, 0)
     worse, not_worse = (comparison.nearness if comparison else None) or (None, None)
-    return Standing(
+    return ContractProgress(
         contract=contract,
         drawn=sum(len(watch.outcomes) for watch in every),
-        planned=sum(len(watch.judging.trials) for watch in every),
+        planned=sum(len(watch.evaluation.trials) for watch in every),
         pairs=comparison.pairs if comparison else None,
         broke=broke,
         fixed=fixed,

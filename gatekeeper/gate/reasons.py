@@ -19,7 +19,7 @@ from gatekeeper.gate.fixture_reasons import (
     tolerance_reasons,
 )
 from gatekeeper.gate.objectives import standing
-from gatekeeper.gate.plan import Job, Judging
+from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.resource_limits import limit_reasons
 from gatekeeper.gate.result import (
     FixtureResult,
@@ -43,7 +43,7 @@ class Weighed:
     to compare; `settled` says that no sample was missing for the answer, `drawn` that every one
     that was planned is there."""
 
-    judging: Judging
+    evaluation: Evaluation
     evidence: Evidence
     comparison: Comparison | None
     paired: PairedResult | None
@@ -58,7 +58,7 @@ def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
     own = weighed[0]
     drawn = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
-    done = f"{drawn} of {len(own.judging.trials)} samples were drawn"
+    done = f"{drawn} of {len(own.evaluation.trials)} samples were drawn"
     cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
     text = f"Not measured to the end: {cause}; {done}."
     return [Reason(codes.get(sampled.ended, "error"), text, "error")]
@@ -226,7 +226,7 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
     if policy.allow.weakening:
         text = "The contract was weakened, which the policy allows."
         return [Reason("weakened", text, "pass")]
-    if any(judging.by == "base" for judging in job.judgings):
+    if any(evaluation.by == "base" for evaluation in job.evaluations):
         text = "The contract was weakened, so the base one judges too."
         return [Reason("weakened", text, "pass")]
     if job.base_problem is not None:
@@ -250,7 +250,7 @@ def broken_base_reasons(job: Job) -> list[Reason]:
 
 def under_base(weighed: Weighed) -> list[Reason]:
     """What the base contract says against the change; what it is content with is left out."""
-    by = weighed.judging.by
+    by = weighed.evaluation.by
     settings = " with its own model and parameters" if by == "base_settings" else ""
     return [
         Reason(r.code, f"Under the base contract{settings}: {r.text}", r.verdict, by)
@@ -265,7 +265,7 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
     cut_short = paired is not None and paired.stopped == "regressed" and not weighed.drawn
     if cut_short and not evidence.head.samples:
         return []  # another judging of the contract was sure before this one was asked
-    cause = _unasked(weighed.judging) or _commonest_error(evidence.fixtures)
+    cause = _unasked(weighed.evaluation) or _commonest_error(evidence.fixtures)
     if not evidence.head.samples:
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
     gate = evidence.contract.gate
@@ -295,14 +295,14 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
     reasons += tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
     # A regression says as much, and what it was before.
     worse = any(reason.code == "regression" for reason in reasons)
-    if weighed.settled and weighed.judging.by == "head" and not worse:
+    if weighed.settled and weighed.evaluation.by == "head" and not worse:
         reasons += nothing_passes_reasons(evidence.fixtures)
     return reasons
 
 
 def warnings_of(job: Job) -> tuple[str, ...]:
     """What calls for no verdict, but a reviewer should know."""
-    own, *others = job.judgings
+    own, *others = job.evaluations
     warnings = list(job.notices)
     if own.unpaired:
         text = "that the base prompt cannot take and that are not compared"
@@ -316,9 +316,9 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _unasked(judging: Judging) -> str:
+def _unasked(evaluation: Evaluation) -> str:
     """Why fixtures of the base contract have no answer of head's, with the way out."""
-    lost = judging.unanswerable
+    lost = evaluation.unanswerable
     if not lost:
         return ""
     return (

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.definition import Contract
 from gatekeeper.gate.budget_impact import Burn, burns
-from gatekeeper.gate.monitor import JudgingWatch
+from gatekeeper.gate.monitor import EvaluationMonitor
 from gatekeeper.gate.must_pass import must_pass_results
 from gatekeeper.gate.objectives import slo_results, standing, undecided
 from gatekeeper.gate.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.gate.pairs import Pairs, count_clusters, count_pairs
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.resource_limits import limit_results
 from gatekeeper.gate.resource_result import LimitResult
 from gatekeeper.gate.result import ArmResult, FixtureResult, MustPassResult, SloResult
@@ -36,55 +36,57 @@ class Evidence:
     clusters: Pairs | None = None
 
 
-def weigh(watch: JudgingWatch, *, stopped: bool) -> Evidence:
+def weigh(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
     """The evidence of the watch's outcomes. `stopped` says that sampling ended because the
     answer was sure: what was then not drawn is left out, and otherwise it is unknown."""
-    judging, outcomes = watch.judging, watch.outcomes
+    evaluation, outcomes = watch.evaluation, watch.outcomes
     fixtures = fixture_results(
-        judging.contract,
+        evaluation.contract,
         by_fixture(outcomes),
-        judging.same_input,
-        max(1, watch.rounds) if stopped else judging.contract.sampling.samples,
-        paired=judging.base is not None,
-        copies=_copies(judging),
+        evaluation.same_input,
+        max(1, watch.rounds) if stopped else evaluation.contract.sampling.samples,
+        paired=evaluation.base is not None,
+        copies=_copies(evaluation),
     )
     # A fixture that the base prompt cannot take is judged, but not compared.
-    comparable = [fixture for fixture in fixtures if fixture.id not in judging.unpaired]
-    units = judging.counts_with if judging.clustered else None
+    comparable = [fixture for fixture in fixtures if fixture.id not in evaluation.unpaired]
+    units = evaluation.counts_with if evaluation.clustered else None
     return Evidence(
-        contract=judging.contract,
-        base=arm_result(judging.base, "base", outcomes, fixtures, units) if judging.base else None,
-        head=arm_result(judging.head, "head", outcomes, fixtures, units),
-        pairs=count_pairs(comparable) if judging.base else None,
-        clusters=count_clusters(comparable, units) if judging.base and units else None,
+        contract=evaluation.contract,
+        base=arm_result(evaluation.base, "base", outcomes, fixtures, units)
+        if evaluation.base
+        else None,
+        head=arm_result(evaluation.head, "head", outcomes, fixtures, units),
+        pairs=count_pairs(comparable) if evaluation.base else None,
+        clusters=count_clusters(comparable, units) if evaluation.base and units else None,
         slo=_objectives(watch, stopped=stopped),
         fixtures=tuple(fixtures),
-        burns=burns(judging, outcomes),
+        burns=burns(evaluation, outcomes),
         must_pass=must_pass_results(
-            judging.contract, outcomes, watch.level, complete=watch.drawn or not stopped
+            evaluation.contract, outcomes, watch.level, complete=watch.drawn or not stopped
         ),
         limits=limit_results(
-            judging.contract, outcomes, watch.level, judging.counts_with, complete=watch.drawn
+            evaluation.contract, outcomes, watch.level, evaluation.counts_with, complete=watch.drawn
         ),
     )
 
 
-def _objectives(watch: JudgingWatch, *, stopped: bool) -> tuple[SloResult, ...]:
+def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, ...]:
     """Decided as last looked at, and shown with all samples, as every other rate of the report;
     before the first look they are open, or not measured."""
-    judging = watch.judging
+    evaluation = watch.evaluation
     head = [outcome for outcome in watch.outcomes if outcome.sample.trial.arm == "head"]
     planned = (
         Counter(outcome.sample.trial.fixture for outcome in head)
         if stopped
-        else judging.planned_on_head(judging.contract.sampling.samples)
+        else evaluation.planned_on_head(evaluation.contract.sampling.samples)
     )
     results = slo_results(
-        judging.contract,
+        evaluation.contract,
         head,
         planned,
-        counts_with=judging.counts_with,
-        clustered=judging.clustered,
+        counts_with=evaluation.counts_with,
+        clustered=evaluation.clustered,
     )
     if watch.slo is not None:
         return tuple(map(_shown, watch.slo, results))
@@ -99,7 +101,7 @@ def _shown(decided: SloResult, now: SloResult) -> SloResult:
     return replace(decided, observed=now.observed, interval=now.interval)
 
 
-def _copies(judging: Judging) -> bool:
+def _copies(evaluation: Evaluation) -> bool:
     """Whether every sample of a fixture repeats its first: at temperature 0 on both arms."""
-    arms = (judging.head, judging.base or judging.head)
+    arms = (evaluation.head, evaluation.base or evaluation.head)
     return all(arm.params.get("temperature") == 0 for arm in arms)

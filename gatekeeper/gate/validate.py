@@ -80,11 +80,11 @@ def validate_contracts(
         if faults.refused:
             problems += faults.refused
             continue
-        judging = job.judgings[0]
-        related = near_duplicate_warning(contract.fixtures, judging.counts_with)
+        evaluation = job.evaluations[0]
+        related = near_duplicate_warning(contract.fixtures, evaluation.counts_with)
         found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
-        warnings = [*filter(None, (foresee(judging).warning, related)), *map(str, found)]
-        notes = (*objective_notes(judging), *limit_notes(judging))
+        warnings = [*filter(None, (foresee(evaluation).warning, related)), *map(str, found)]
+        notes = (*objective_notes(evaluation), *limit_notes(evaluation))
         lines.append(
             "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])
         )
@@ -116,13 +116,13 @@ def _prepare(revision: Revision, path: str, policy: Policy) -> Job:
 def _line(contract: Contract, job: Job) -> str:
     checks = len(contract.checks) + sum(len(fixture.checks) for fixture in contract.fixtures)
     again = (
-        f", {len(job.judgings[0].same_input)} with a repeated input"
-        if job.judgings[0].same_input
+        f", {len(job.evaluations[0].same_input)} with a repeated input"
+        if job.evaluations[0].same_input
         else ""
     )
-    judging = job.judgings[0]
-    if judging.clustered:
-        units = len(contract.fixtures) - len(judging.counts_with)
+    evaluation = job.evaluations[0]
+    if evaluation.clustered:
+        units = len(contract.fixtures) - len(evaluation.counts_with)
         again = f" in {units} cluster{'s' * (units != 1)}{again}"
     return (
         f"{contract.path}: {contract.name}: {len(contract.fixtures)} fixtures{again}, "

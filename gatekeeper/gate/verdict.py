@@ -26,7 +26,7 @@ from gatekeeper.gate.contract_reasons import (
 )
 from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, most_pressing
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
-from gatekeeper.gate.monitor import JudgingWatch, Watches
+from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.pairs import paired_result
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.reasons import (
@@ -125,12 +125,12 @@ def _covers(waiver: Waiver, reason: Reason) -> bool:
 
 
 def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed, ...]]:
-    every = {(job.contract.name, w.judging.by): w for job in jobs for w in watches.of(job)}
+    every = {(job.contract.name, w.evaluation.by): w for job in jobs for w in watches.of(job)}
     worse = {job.contract.name: any(w.regressed for w in watches.of(job)) for job in jobs}
     # The family is fixed before sampling: an outage must not make another contract's test easier.
     levels = {
-        **_levels({key: watch for key, watch in every.items() if watch.judging.trusted}),
-        **_levels({key: watch for key, watch in every.items() if not watch.judging.trusted}),
+        **_levels({key: watch for key, watch in every.items() if watch.evaluation.trusted}),
+        **_levels({key: watch for key, watch in every.items() if not watch.evaluation.trusted}),
     }
     found = {key: _weigh(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()}
     each: dict[str, tuple[Weighed, ...]] = defaultdict(tuple)
@@ -139,17 +139,17 @@ def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed
     return each
 
 
-def _levels(family: Mapping[Key, JudgingWatch]) -> dict[Key, tuple[float, int]]:
+def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, int]]:
     """The level of each comparison of a family by Holm's procedure, and how many share it."""
     compared = {key: w.comparison for key, w in family.items() if w.comparison}
     found = holm_levels(
-        {key: comparison_alpha(family[key].judging.contract) for key in compared},
+        {key: comparison_alpha(family[key].evaluation.contract) for key in compared},
         lambda key, level: compared[key].evaluate(level).regressed,
     )
     return {key: (level, len(compared)) for key, level in found.items()}
 
 
-def _weigh(watch: JudgingWatch, level: tuple[float, int] | None, *, cut: bool) -> Weighed:
+def _weigh(watch: EvaluationMonitor, level: tuple[float, int] | None, *, cut: bool) -> Weighed:
     """`level` is that of the comparison and how many share it. `cut` says that sampling of the
     whole contract ended because head is worse."""
     stopped = watch.settled or cut
@@ -157,7 +157,7 @@ def _weigh(watch: JudgingWatch, level: tuple[float, int] | None, *, cut: bool) -
     paired = None
     if level is not None and watch.comparison and evidence.pairs:
         ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
-        gate = watch.judging.contract.gate
+        gate = watch.evaluation.contract.gate
         found = paired_result(
             evidence.pairs,
             watch.comparison,
@@ -168,7 +168,7 @@ def _weigh(watch: JudgingWatch, level: tuple[float, int] | None, *, cut: bool) -
             evidence.clusters,
         )
         paired = replace(found, family=level[1])
-    return Weighed(watch.judging, evidence, watch.comparison, paired, stopped, watch.drawn)
+    return Weighed(watch.evaluation, evidence, watch.comparison, paired, stopped, watch.drawn)
 
 
 def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
@@ -286,7 +286,7 @@ def _under_base(others: Sequence[Weighed]) -> UnderBase | None:
         harshest.paired,
         found.slo,
         found.fixtures,
-        harshest.judging.by,
+        harshest.evaluation.by,
         found.must_pass,
         found.limits,
     )

@@ -20,7 +20,7 @@ from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALAR
 from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
 from gatekeeper.stats.estimate import Estimate
 
-Standing = Literal["drifted", "watch", "steady", "learning"]
+ContractProgress = Literal["drifted", "watch", "steady", "learning"]
 NIGHTS_NEEDED = LEARNED_NIGHTS + 1
 """Before that many nights the usual range is being learned, and no night can be outside of it."""
 
@@ -53,7 +53,7 @@ class ContractDrift:
     nights: int
     first: datetime
     last: datetime
-    standing: Standing
+    standing: ContractProgress
     rate: float | None
     e_value: float
     change: SureChange | None
@@ -122,7 +122,7 @@ def _night(record: Record, fixtures: Sequence[str]) -> Night:
     )
 
 
-def _standing(found: Drift, measured: int) -> Standing:
+def _standing(found: Drift, measured: int) -> ContractProgress:
     if found.change is not None:
         return "drifted"
     if measured < NIGHTS_NEEDED:

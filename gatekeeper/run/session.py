@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gatekeeper.contract.change import FileTooLargeError, Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
 from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
-from gatekeeper.gate.pipeline import Surroundings, Work, answer_without_calls
+from gatekeeper.gate.pipeline import RunContext, Work, answer_without_calls
 from gatekeeper.gate.pipeline import measure as measure_work
 from gatekeeper.gate.result import GateResult, Waiver
 
@@ -82,7 +82,7 @@ def measure(
     past = history.read() if history else Past()
     client = ModelRouter(_reader(revisions), replay=replay)
     # A history without a single event says nothing yet.
-    around = Surroundings(
+    around = RunContext(
         client,
         events_of(past.records) or None,
         gated=gating_history(past.records),

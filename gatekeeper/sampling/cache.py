@@ -264,11 +264,11 @@ def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sa
     for trial in reversed(trials):
         planned[trial.contract, trial.judged_by].append(trial)
     for sample in samples:
-        judging = planned[sample.trial.contract, sample.trial.judged_by]
-        if judging and judging.pop() is sample.trial:
+        evaluation = planned[sample.trial.contract, sample.trial.judged_by]
+        if evaluation and evaluation.pop() is sample.trial:
             yield sample
         else:
-            judging.clear()
+            evaluation.clear()
 
 
 def _hmac(content: bytes, key: bytes) -> bytes:

@@ -35,7 +35,7 @@ def roc_auc(
     correlated receiver operating characteristic curves, Biometrics 44:837-845, by mid-ranks as
     in Sun, X. and Xu, W. (2014), IEEE Signal Processing Letters 21:1389-1393. The interval is
     symmetric on the logit scale, so that it stays between 0 and 1: Pepe, M. S. (2003), The
-    Statistical Evaluation of Medical Tests for Classification and Prediction, chapter 5. It
+    Statistical SequentialResult of Medical Tests for Classification and Prediction, chapter 5. It
     needs two items of each kind; areas of 0 and 1, and scores that are all the same, have none.
     """
     _require_labelled(scores, labels)

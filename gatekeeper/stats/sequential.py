@@ -88,7 +88,7 @@ def looks(rounds: int, *, early: bool = True) -> tuple[Look, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class SequentialResult:
     """Whether head was found worse, and the p-value that goes with it."""
 
     regressed: bool
@@ -158,7 +158,7 @@ class SequentialTest:
 
     def evaluate(
         self, drawn: Differences, first: Differences, level: float | None = None
-    ) -> Evaluation:
+    ) -> SequentialResult:
         """What the test says of all that was drawn: `drawn` holds the complete rounds, of shape
         (fixtures, rounds), `first` the pairs of the first round, complete or not.
 
@@ -175,12 +175,12 @@ class SequentialTest:
         level = self.level if level is None else level
         if not self.early:
             p = sign_flip_test(drawn.sum(axis=1, dtype=int).tolist())
-            return Evaluation(p <= level, p)
+            return SequentialResult(p <= level, p)
         crossing = first_crossing(self.walk, first)
         seen = first[:crossing]
         changed, broke = int((seen != 0).sum()), int((seen > 0).sum())
         if crossing is not None:
-            return Evaluation(True, float(self.walk.spent[changed]))
+            return SequentialResult(True, float(self.walk.spent[changed]))
         p, share, reached = walk_p_value(self.walk, changed, broke), WALK_SHARE, None
         for look in [look for look in self.looks if look.rounds <= drawn.shape[1]]:
             rounds = drawn[:, : look.rounds]
@@ -188,13 +188,13 @@ class SequentialTest:
             share = 1.0 if last else look.spent
             at = level if last else share * self.level
             if self._rejects(rounds, at):
-                return Evaluation(True, min(self._joint_p_value(rounds), at))
+                return SequentialResult(True, min(self._joint_p_value(rounds), at))
             reached = rounds
             if last:
                 break  # all of alpha is spent: what was drawn after it cannot be asked again
         if reached is not None:
             p = self._joint_p_value(reached)
-        return Evaluation(False, min(1.0, max(p / share, math.nextafter(level, 1))))
+        return SequentialResult(False, min(1.0, max(p / share, math.nextafter(level, 1))))
 
     def nearness(
         self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None

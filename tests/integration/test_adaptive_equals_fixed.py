@@ -20,7 +20,7 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure, plan_check
 from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.sampling.retries import RetryPolicy
 
@@ -95,7 +95,7 @@ def random_change(rng: random.Random, mode: str) -> Change:
 def measured(change: Change, outcomes: Outcomes, concurrency: int = 4) -> GateResult:
     """What the gate says of the change."""
     work = plan_check(change, Policy(limits=Limits(None, None, None, concurrency)))
-    return asyncio.run(measure(work, Surroundings(outcomes, retry=ONCE)))
+    return asyncio.run(measure(work, RunContext(outcomes, retry=ONCE)))
 
 
 def is_regression(contract: ContractResult) -> bool:

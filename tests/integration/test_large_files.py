@@ -25,15 +25,16 @@ FROM_A_SHELL = ("sh", "-c", '"$0" "$@"; exit $?', sys.executable)
 AFFECTED = """\
 import json, resource, sys
 from pathlib import Path
-from gatekeeper.checkout import Checkout
+from gatekeeper.action.checkout import Checkout
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.policy import Policy
-from gatekeeper.github.event import CheckPullRequest
-from gatekeeper.settings import Settings
+from gatekeeper.action.events import CheckPullRequest
+from gatekeeper.action.inputs import ActionInputs
 
 workspace, address, token, base, head, merge = sys.argv[1:]
-job = Settings("pull_request", Path(), Path(workspace), "octo/prompts", token, server_url=address)
+name = "octo/prompts"
+job = ActionInputs("pull_request", Path(), Path(workspace), name, token, server_url=address)
 with Checkout(job) as checkout:
     change = checkout.change(CheckPullRequest(7, base, head, merge, same_repository=True))
     affected = find_affected(change, Policy(), SHAPES)

@@ -16,7 +16,7 @@ from support.openai_server import Fault, OpenAIServer
 from support.recorded_repository import GOOD, csv
 
 from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure, plan_check
 from gatekeeper.gate.result import GateResult
 from gatekeeper.git import Repository
 from gatekeeper.providers import ModelRouter
@@ -72,7 +72,7 @@ def judge(
     async def run() -> GateResult:
         client = ModelRouter(lambda path: b"")
         try:
-            return await measure(work, Surroundings(client, retry=retry))
+            return await measure(work, RunContext(client, retry=retry))
         finally:
             await client.aclose()
 

@@ -18,7 +18,7 @@ import pytest
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure, plan_check
 from gatekeeper.gate.result import GateResult
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
@@ -66,7 +66,7 @@ def check(rows: list[dict[str, Any]], models: tuple[str, str], mode: str) -> Gat
         for model, sha in zip(models, "bc", strict=True)
     )
     work = plan_check(Change(base, head), POLICY)
-    return asyncio.run(measure(work, Surroundings(Recording(rows))))
+    return asyncio.run(measure(work, RunContext(Recording(rows))))
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

@@ -11,7 +11,7 @@ import pytest
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import Surroundings, measure, plan_check, plan_run
+from gatekeeper.gate.pipeline import RunContext, measure, plan_check, plan_run
 from gatekeeper.gate.result import GateResult
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
@@ -63,12 +63,12 @@ def check(model: Model, *, contracts: int = 1, fixtures: int = 100, **fields) ->
     base = revision("Base", "b", contracts, fixtures, **fields)
     head = revision("Head", "c", contracts, fixtures, **fields)
     work = plan_check(Change(base, head), POLICY)
-    return asyncio.run(measure(work, Surroundings(model)))
+    return asyncio.run(measure(work, RunContext(model)))
 
 
 def run(model: Model, *, fixtures: int = 100, **fields) -> GateResult:
     work = plan_run(revision("Head", "c", 1, fixtures, **fields), POLICY)
-    return asyncio.run(measure(work, Surroundings(model)))
+    return asyncio.run(measure(work, RunContext(model)))
 
 
 def total(result: GateResult) -> int:

@@ -28,7 +28,7 @@ from support.ways_in import Judged
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import Surroundings, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure, plan_check
 from gatekeeper.gate.result import GateResult
 from gatekeeper.stats.error_budget import Event
 
@@ -56,7 +56,7 @@ def compared(fixtures: int, model: Model, *, seed: int) -> GateResult:
 
     base = MemoryRevision(files("Base", 42), "b" * 40)
     head = MemoryRevision(files("Head", seed), "c" * 40)
-    return asyncio.run(measure(plan_check(Change(base, head), POLICY), Surroundings(model)))
+    return asyncio.run(measure(plan_check(Change(base, head), POLICY), RunContext(model)))
 
 
 SEEDED = NO_SLO + "sampling: {samples: 1, seed: 42}\n"
@@ -137,7 +137,7 @@ def test_an_interrupted_run_weighs_no_sample_beyond_a_gap(mode, concurrency):
         work = plan_check(Change(base, head), Policy(limits=Limits(None, None, None, concurrency)))
         stop = asyncio.Event()
         asyncio.get_running_loop().call_later(0.2, stop.set)
-        return await measure(work, Surroundings(Slow(0.6, 0.6), stop=stop))
+        return await measure(work, RunContext(Slow(0.6, 0.6), stop=stop))
 
     result = asyncio.run(interrupted())
 
@@ -156,8 +156,8 @@ def test_a_frozen_prompt_may_show_that_it_is_better():
         for arm, sha in (("Base", "b"), ("Head", "c"))
     )
     work = plan_check(Change(base, head), POLICY)
-    better = asyncio.run(measure(work, Surroundings(Model(0.9, 0.99), history=spent)))
-    alike = asyncio.run(measure(work, Surroundings(Model(0.95, 0.95), history=spent)))
+    better = asyncio.run(measure(work, RunContext(Model(0.9, 0.99), history=spent)))
+    alike = asyncio.run(measure(work, RunContext(Model(0.95, 0.95), history=spent)))
 
     assert better.verdict == "pass"
     assert [r.code for r in alike.contracts[0].reasons if r.verdict == "fail"] == ["budget"]
@@ -204,7 +204,7 @@ def test_a_wider_margin_at_head_hides_nothing_from_the_bases_contract():
             MemoryRevision(files("Head", margin), "c" * 40),
         )
         model = LateFixturesBreak(1, 1, good=90)
-        return asyncio.run(measure(plan_check(change, POLICY), Surroundings(model)))
+        return asyncio.run(measure(plan_check(change, POLICY), RunContext(model)))
 
     assert result(0.07).verdict == "fail"
     assert result(0.3).verdict == "fail"

@@ -21,7 +21,7 @@ from support.pull_request import BROKEN, FILES, PROMPT
 
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
-from gatekeeper.action.inputs import Settings
+from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import Affected, find_affected
 from gatekeeper.contract.policy import Policy
@@ -87,10 +87,10 @@ class Remote:
         made.git("-c", token, "checkout", "-q", "--detach", "--force", "HEAD")
         return made
 
-    def settings(self, workspace: Path | None = None) -> Settings:
+    def settings(self, workspace: Path | None = None) -> ActionInputs:
         folder = workspace or self.folder / "workspace"
         folder.mkdir(exist_ok=True)
-        return Settings(
+        return ActionInputs(
             event_name="pull_request",
             event_path=self.folder / "event.json",
             workspace=folder,

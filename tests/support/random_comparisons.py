@@ -9,14 +9,14 @@ from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
 from gatekeeper.gate.comparison import Comparison
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 
 Passes = Sequence[bool | None]
 
 
-def judging(fixtures: Sequence[str], sampling: SamplingPolicy, **fields) -> Judging:
+def evaluation(fixtures: Sequence[str], sampling: SamplingPolicy, **fields) -> Evaluation:
     """A judging without trials or checks: enough to compare outcomes that are given."""
-    return Judging(
+    return Evaluation(
         by="head",
         contract=replace(contract(*fixtures), sampling=sampling, gate=GatePolicy(margin=0.05)),
         base=target("old {{ word }}"),
@@ -33,7 +33,7 @@ def compared(
     """The comparison of fixtures given as (base's passes, head's passes), in plan order."""
     samples = max((len(base) for base, _ in arms.values()), default=1)
     policy = SamplingPolicy(**({"samples": samples, "mode": "fixed"} | sampling))
-    comparison = Comparison(judging(list(arms), policy), level)
+    comparison = Comparison(evaluation(list(arms), policy), level)
     for repetition in range(samples):
         for fixture, (base, head) in arms.items():
             comparison.add(outcome(fixture, "base", repetition, base[repetition]))

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import Surroundings, measure, plan_check, plan_run
+from gatekeeper.gate.pipeline import RunContext, measure, plan_check, plan_run
 from gatekeeper.gate.result import GateResult, PastRun
 from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.intervals import rate_interval
@@ -99,7 +99,7 @@ def gate_result(
     base = _revision(PROMPT, "b", names, fixtures, samples)
     change = Change(base, _revision(head, "c", names, fixtures, samples))
     work = plan_check(change, Policy(limits=Limits(calls=None)))
-    result = asyncio.run(measure(work, Surroundings(Simulated(words))))
+    result = asyncio.run(measure(work, RunContext(Simulated(words))))
     return replace(result, started=datetime(2026, 3, 2, 10, 31, tzinfo=UTC), seconds=184.2)
 
 
@@ -139,4 +139,4 @@ def run_result(fixtures: int = 30, samples: int = 2, *, head: str = POLITE) -> G
     """What the gate finds of one prompt alone."""
     revision = _revision(head, "c", ("triage",), fixtures, samples)
     work = plan_run(revision, Policy(limits=Limits(calls=None)))
-    return asyncio.run(measure(work, Surroundings(Simulated())))
+    return asyncio.run(measure(work, RunContext(Simulated())))

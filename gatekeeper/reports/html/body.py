@@ -79,7 +79,7 @@ def render_body(result: GateResult, judged: Sequence[Judging], detailed: int) ->
             contracts=sections,
             more_contracts=len(ranked) - len(sections),
             verdicts=[v for v in _VERDICTS if any(c.verdict == v for c in ranked)],
-            samples=any(judging.fixtures for judging in judged),
+            samples=any(evaluation.fixtures for evaluation in judged),
         )
     )
 
@@ -88,7 +88,7 @@ def render_samples(judged: Sequence[Judging], packed: Packed) -> str:
     """The place where the script shows the samples, and the samples themselves."""
     if not judged:
         return ""
-    labels = [clip(plain(judging.label), 120) for judging in judged]
+    labels = [clip(plain(evaluation.label), 120) for evaluation in judged]
     return _templates().get_template("samples.html.j2").render(labels=labels, packed=packed)
 
 
@@ -264,13 +264,13 @@ def _budgets(contract: ContractResult, past: Sequence[PastRun]) -> tuple[list[st
     return drawn, ", ".join(told)
 
 
-def _clusters(judging: Judging) -> Markup:
-    return Markup(failure_clusters(judging.fixtures, judging.outcomes))  # noqa: S704
+def _clusters(evaluation: Judging) -> Markup:
+    return Markup(failure_clusters(evaluation.fixtures, evaluation.outcomes))  # noqa: S704
 
 
-def _by_arm(judging: Judging) -> Mapping[Arm, list[Outcome]]:
+def _by_arm(evaluation: Judging) -> Mapping[Arm, list[Outcome]]:
     arms: dict[Arm, list[Outcome]] = {"base": [], "head": []}
-    for outcomes in judging.outcomes.values():
+    for outcomes in evaluation.outcomes.values():
         for outcome in outcomes:
             arms[outcome.sample.trial.arm].append(outcome)
     return arms

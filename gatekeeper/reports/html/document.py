@@ -60,9 +60,9 @@ def render_html(
         return page(heading, _quiet(result))
     # Heavy, and of no use where there is nothing to lay out.
     from gatekeeper.reports.html.body import render_body, render_samples
-    from gatekeeper.reports.html.samples import Packed, judgings, pack
+    from gatekeeper.reports.html.samples import Packed, evaluations, pack
 
-    judged = judgings(result)
+    judged = evaluations(result)
     body = ""
     for detailed in _DETAILED:
         body = render_body(result, judged, detailed)

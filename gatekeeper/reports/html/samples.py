@@ -74,13 +74,13 @@ class Judging:
 class _Item:
     """What is kept or left out as one: a fixture's samples of one repetition on both arms."""
 
-    judging: int
+    evaluation: int
     fixture: int
     outcomes: tuple[Outcome, ...]
     rank: int
 
 
-def judgings(result: GateResult) -> tuple[Judging, ...]:
+def evaluations(result: GateResult) -> tuple[Judging, ...]:
     """In the order of the report: the worst contract first, then what its base contract saw."""
     groups: dict[tuple[str, JudgedBy], dict[str, list[Outcome]]] = defaultdict(
         lambda: defaultdict(list)
@@ -88,8 +88,8 @@ def judgings(result: GateResult) -> tuple[Judging, ...]:
     for outcome in result.outcomes:
         trial = outcome.sample.trial
         groups[trial.contract, trial.judged_by][trial.fixture].append(outcome)
-    each = (_judgings_of(contract, groups) for contract in by_severity(result.contracts))
-    return tuple(judging for found in each for judging in found if judging.fixtures)
+    each = (_evaluations_of(contract, groups) for contract in by_severity(result.contracts))
+    return tuple(evaluation for found in each for evaluation in found if evaluation.fixtures)
 
 
 def worst_first(fixtures: Sequence[FixtureResult]) -> tuple[FixtureResult, ...]:
@@ -110,7 +110,7 @@ def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
     to what only this report shows of a sample: its input."""
     items = sorted(_items(judged), key=lambda item: item.rank)
     total = sum(len(item.outcomes) for item in items)
-    inputs = [_inputs(judging, clean) for judging in judged]
+    inputs = [_inputs(evaluation, clean) for evaluation in judged]
     kept = len(items)
     while kept and room > 0:
         text = _encode(_document(judged, items[:kept], inputs))
@@ -121,7 +121,7 @@ def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
     return Packed("", 0, total)
 
 
-def _judgings_of(
+def _evaluations_of(
     contract: ContractResult, groups: Mapping[tuple[str, JudgedBy], Mapping[str, Sequence[Outcome]]]
 ) -> list[Judging]:
     own = groups.get((contract.name, "head"), {})
@@ -150,9 +150,9 @@ def _judgings_of(
 def _items(judged: Sequence[Judging]) -> list[_Item]:
     return [
         _Item(at, number, tuple(pair), _rank(fixture, pair))
-        for at, judging in enumerate(judged)
-        for number, fixture in enumerate(judging.fixtures)
-        for pair in _pairs(judging.outcomes.get(fixture.id, ()))
+        for at, evaluation in enumerate(judged)
+        for number, fixture in enumerate(evaluation.fixtures)
+        for pair in _pairs(evaluation.outcomes.get(fixture.id, ()))
     ]
 
 
@@ -199,22 +199,22 @@ def _document(
     texts = _Texts()
     samples: dict[tuple[int, int], list[Outcome]] = defaultdict(list)
     for item in items:
-        samples[item.judging, item.fixture] += item.outcomes
+        samples[item.evaluation, item.fixture] += item.outcomes
     return {
         "judgings": [
             {
-                "name": clip(visible(judging.label), _NAME_LIMIT),
+                "name": clip(visible(evaluation.label), _NAME_LIMIT),
                 "prompts": [
                     texts.at(arm.prompt_text if arm else None, PROMPT_LIMIT)
-                    for arm in (judging.base, judging.head)
+                    for arm in (evaluation.base, evaluation.head)
                 ],
                 "fixtures": [
                     _fixture(fixture, samples[at, number], inputs[at], texts)
-                    for number, fixture in enumerate(judging.fixtures)
+                    for number, fixture in enumerate(evaluation.fixtures)
                     if (at, number) in samples
                 ],
             }
-            for at, judging in enumerate(judged)
+            for at, evaluation in enumerate(judged)
         ],
         "texts": texts.texts,
         "cut": texts.cut,
@@ -297,13 +297,13 @@ def _facts(outcome: Outcome) -> str:
     return " · ".join(facts)
 
 
-def _inputs(judging: Judging, clean: Clean) -> dict[Arm, dict[str, str]]:
+def _inputs(evaluation: Judging, clean: Clean) -> dict[Arm, dict[str, str]]:
     """What tells the fixtures apart, by arm."""
     found: dict[Arm, dict[str, str]] = {}
     for arm in ("base", "head"):
         asked = {
             name: outcome.sample.trial.request.messages
-            for name, outcomes in judging.outcomes.items()
+            for name, outcomes in evaluation.outcomes.items()
             for outcome in outcomes
             if outcome.sample.trial.arm == arm
         }

@@ -52,7 +52,7 @@ def rows_of(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
 
 def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
     """A few lines a contract, the worst first: causes, tests, arms, objectives, error budget."""
-    rows = [row for judging in rows_of(contracts) for row in decision_rows(judging)]
+    rows = [row for evaluation in rows_of(contracts) for row in decision_rows(evaluation)]
     if not rows:
         return
     opening, closing = fold("How this was decided, with latency, cost and error budget")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
-from gatekeeper.gate.progress import Standing
+from gatekeeper.gate.progress import ContractProgress
 from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import plain
 
@@ -53,7 +53,7 @@ class TerminalProgress:
         self._given = console
         self._clock = clock
         self._live: Live | None = None
-        self._standings: Callable[[], Sequence[Standing]] = tuple
+        self._standings: Callable[[], Sequence[ContractProgress]] = tuple
         self._total = self._done = self._failed = 0
         self._cost: float | None = None
         self._began = self._next = 0.0
@@ -69,7 +69,9 @@ class TerminalProgress:
     ) -> None:
         self.finished()
 
-    def started(self, total: int, standings: Callable[[], Sequence[Standing]] = tuple) -> None:
+    def started(
+        self, total: int, standings: Callable[[], Sequence[ContractProgress]] = tuple
+    ) -> None:
         """`total` calls are planned; fewer may be made. `standings` is asked now and then."""
         self._total, self._done, self._failed, self._cost = total, 0, 0, None
         self._standings = standings
@@ -122,7 +124,7 @@ class TerminalProgress:
         now = self._clock()
         self._next = now + max(_SECONDS_BETWEEN_DRAWINGS, (now - began) / _SHARE_OF_TIME)
 
-    def _picture(self, standings: Sequence[Standing]) -> RenderableType:
+    def _picture(self, standings: Sequence[ContractProgress]) -> RenderableType:
         from rich.console import Group
         from rich.text import Text
 
@@ -153,7 +155,9 @@ class TerminalProgress:
     def _calls(self) -> str:
         return f"{self._done:,} of {self._total:,}"
 
-    def _state(self, standings: Sequence[Standing] | None = None, *, ended: bool = False) -> str:
+    def _state(
+        self, standings: Sequence[ContractProgress] | None = None, *, ended: bool = False
+    ) -> str:
         seconds = self._clock() - self._began
         said = [f"cost {numbers.dollars(self._cost)}"]
         if seconds > 0 and self._done:
@@ -171,7 +175,7 @@ class TerminalProgress:
             _CALLS_TO_JUDGE_BY, self._total / 4
         )
 
-    def _calls_left(self, standings: Sequence[Standing] | None) -> int:
+    def _calls_left(self, standings: Sequence[ContractProgress] | None) -> int:
         """At most: a contract that has its answer needs no more, and others may soon have."""
         planned = self._total - self._done
         every = self._standings() if standings is None else standings
@@ -221,13 +225,13 @@ def _can_draw(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
-def _nearest_first(standing: Standing) -> tuple[bool, float, str]:
+def _nearest_first(standing: ContractProgress) -> tuple[bool, float, str]:
     near = max(standing.worse or 0.0, standing.not_worse or 0.0)
     near = near or standing.drawn / max(1, standing.planned)
     return standing.answer is not None, -near, standing.contract
 
 
-def _table(standings: Sequence[Standing], width: int) -> Table:
+def _table(standings: Sequence[ContractProgress], width: int) -> Table:
     """A row a contract, never wider than `width`: what matters least is left out first."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -258,7 +262,7 @@ def _table(standings: Sequence[Standing], width: int) -> Table:
     return table
 
 
-def _cells(standing: Standing) -> tuple[str, str, str]:
+def _cells(standing: ContractProgress) -> tuple[str, str, str]:
     """What was drawn, what changed, and the answer or how near it is."""
     if standing.pairs is None:
         drawn, changed = f"{standing.drawn:,} of {standing.planned:,} samples", ""

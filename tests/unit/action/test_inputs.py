@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.action.inputs import Settings, read_settings
+from gatekeeper.action.inputs import ActionInputs, read_settings
 from gatekeeper.errors import UsageError
 
 STEP = {
@@ -17,7 +17,7 @@ STEP = {
 }
 
 
-def settings(**inputs: str) -> Settings:
+def settings(**inputs: str) -> ActionInputs:
     given = {f"INPUT_{name.upper().replace('_', '-')}": value for name, value in inputs.items()}
     return read_settings(STEP | given)
 

@@ -12,10 +12,11 @@ from pyarrow import parquet
 from support import results as examples
 
 from gatekeeper.action import publish as answer
+from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.errors import UsageError
-from gatekeeper.reports.formats import Format, Settings
+from gatekeeper.reports.formats import Format
 
-SETTINGS = Settings("pull_request", Path("event"), Path("workspace"), "o/r", token="ghs_token")
+SETTINGS = ActionInputs("pull_request", Path("event"), Path("workspace"), "o/r", token="ghs_token")
 
 
 @pytest.mark.parametrize("target", ["..", ".", "/"])

@@ -40,9 +40,9 @@ def test_an_objective_at_its_target_is_seldom_called_met() -> None:
 
 
 def test_the_plan_has_the_families_as_clusters() -> None:
-    judging = planned(TENS, clustered=True).judgings[0]
-    assert (len(judging.units()), judging.clustered) == (20, True)
-    assert not planned(TENS, clustered=False).judgings[0].clustered
+    evaluation = planned(TENS, clustered=True).evaluations[0]
+    assert (len(evaluation.units()), evaluation.clustered) == (20, True)
+    assert not planned(TENS, clustered=False).evaluations[0].clustered
 
 
 def test_the_table_has_a_row_for_each_suite_and_names_what_does_not_hold() -> None:

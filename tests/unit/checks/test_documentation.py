@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 from gatekeeper.checks.check import Check
-from gatekeeper.checks.evaluate import Judge, prepare
+from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import CHECKS, SHAPES
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Prompt, Target
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
@@ -45,7 +45,7 @@ def examples() -> list[Mapping[str, Any]]:
     ]
 
 
-def ready(check: Mapping[str, Any], checks: Mapping[str, Check] = CHECKS) -> Judge:
+def ready(check: Mapping[str, Any], checks: Mapping[str, Check] = CHECKS) -> Evaluator:
     params = {key: value for key, value in check.items() if key not in ("type", "name", "severity")}
     errors = Draft202012Validator(checks[check["type"]].shape.schema).iter_errors(params)
     assert [error.message for error in errors] == []

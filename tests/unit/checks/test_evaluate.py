@@ -50,7 +50,7 @@ def problems_of(subject: Contract) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-class TestJudging:
+class TestEvaluation:
     def test_one_judgement_a_check_in_order_with_names_and_severities(self):
         warn = replace(spec("contains", "mentions b", value="b"), severity="warn")
         judge = prepare(contract(spec("equals", "is a", value="a"), warn))

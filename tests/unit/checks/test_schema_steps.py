@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gatekeeper.checks import schema_steps
-from gatekeeper.checks.check import Files, ParameterError, SampleJudge
+from gatekeeper.checks.check import Files, ParameterError, SampleEvaluator
 from gatekeeper.checks.json_schema import CHECK
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
@@ -16,7 +16,7 @@ TWICE = {"$ref": "#"}
 DOUBLES = {"properties": {"a": {"allOf": [TWICE, TWICE]}}}
 
 
-def judge(schema: object) -> SampleJudge:
+def judge(schema: object) -> SampleEvaluator:
     return CHECK.prepare({"schema": schema}, Files({}, "contracts/c.yaml"))
 
 

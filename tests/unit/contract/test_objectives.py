@@ -111,8 +111,8 @@ def test_what_could_never_be_decided_is_told_with_its_place(slo, told):
 
 
 def test_a_judge_score_needs_a_check_that_gives_one():
-    judging = CONTRACT.replace("name: valid.json", "name: kind}, {type: opinion, name: o")
-    found = load("{judge_score: 0.8}", judging)
+    evaluation = CONTRACT.replace("name: valid.json", "name: kind}, {type: opinion, name: o")
+    found = load("{judge_score: 0.8}", evaluation)
     assert found.slo == (Objective("judge_score", 0.8),)
 
 

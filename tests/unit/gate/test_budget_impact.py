@@ -11,7 +11,7 @@ from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import Objective, read_objectives
 from gatekeeper.contract.trial import Judgement
 from gatekeeper.gate.budget_impact import burns
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 from gatekeeper.stats.gaffke import gaffke_interval
 
 NAMES = [f"f{i}" for i in range(20)]
@@ -20,10 +20,10 @@ SLO = read_objectives(
 )
 
 
-def judging(*, paired: bool = True, names=NAMES, **fields) -> Judging:
+def evaluation(*, paired: bool = True, names=NAMES, **fields) -> Evaluation:
     made = contract(*names, slo=SLO)
     base = made.target if paired else None
-    return Judging("head", made, base, made.target, (), (), (), {}, None, **fields)
+    return Evaluation("head", made, base, made.target, (), (), (), {}, None, **fields)
 
 
 def drawn(arm, latency, names=NAMES, repetition=0):
@@ -31,49 +31,49 @@ def drawn(arm, latency, names=NAMES, repetition=0):
 
 
 def test_an_objective_without_a_budget_burns_nothing():
-    found = burns(judging(), drawn("head", 50.0))
+    found = burns(evaluation(), drawn("head", 50.0))
     assert list(found) == ["success_rate", "latency_p95_ms", "repair_rate"]
 
 
 def test_the_good_share_of_head_has_an_interval():
     slow, quick = drawn("head", 500.0, NAMES[:5]), drawn("head", 50.0, NAMES[5:])
-    found = burns(judging(paired=False), [*slow, *quick, *drawn("base", 1.0)])
+    found = burns(evaluation(paired=False), [*slow, *quick, *drawn("base", 1.0)])
     assert found["latency_p95_ms"].good == gaffke_interval([0.0] * 5 + [1.0] * 15, 0, 1)
     assert found["latency_p95_ms"].p_better is None
     assert found["success_rate"].good == gaffke_interval([1.0] * 20, 0, 1)
 
 
 def test_a_quicker_head_is_better_by_the_latency_and_by_nothing_else():
-    found = burns(judging(), [*drawn("base", 500.0), *drawn("head", 50.0)])
+    found = burns(evaluation(), [*drawn("base", 500.0), *drawn("head", 50.0)])
     assert found["latency_p95_ms"].p_better == pytest.approx(2**-20)
     assert found["success_rate"].p_better == 1.0
 
 
 def test_what_was_not_measured_speaks_against_head():
     lost = [outcome(name, "head", 0, None) for name in NAMES]
-    found = burns(judging(), [*drawn("base", 500.0), *lost])
+    found = burns(evaluation(), [*drawn("base", 500.0), *lost])
     assert found["latency_p95_ms"].p_better == 1.0
     assert found["latency_p95_ms"].good is None
 
 
 def test_what_base_could_not_measure_counts_as_good():
     lost = [outcome(name, "base", 0, None) for name in NAMES]
-    assert burns(judging(), [*lost, *drawn("head", 50.0)])["latency_p95_ms"].p_better == 1.0
+    assert burns(evaluation(), [*lost, *drawn("head", 50.0)])["latency_p95_ms"].p_better == 1.0
 
 
 def test_only_pairs_of_fixtures_that_both_arms_can_take_are_compared():
     both = [*drawn("base", 500.0), *drawn("head", 50.0, NAMES[:10])]
-    assert burns(judging(), both)["latency_p95_ms"].p_better == pytest.approx(2**-10)
-    apart = replace(judging(), unpaired=tuple(NAMES[:8]))
+    assert burns(evaluation(), both)["latency_p95_ms"].p_better == pytest.approx(2**-10)
+    apart = replace(evaluation(), unpaired=tuple(NAMES[:8]))
     assert burns(apart, both)["latency_p95_ms"].p_better == pytest.approx(2**-2)
-    none = replace(judging(), unpaired=tuple(NAMES))
+    none = replace(evaluation(), unpaired=tuple(NAMES))
     assert burns(none, both)["latency_p95_ms"].p_better is None
 
 
 def test_drawing_inputs_again_is_no_new_evidence():
     rounds = [o for n in range(5) for o in (*drawn("base", 500.0, repetition=n),)]
     rounds += [o for n in range(5) for o in drawn("head", 50.0, repetition=n)]
-    assert burns(judging(), rounds)["latency_p95_ms"].p_better == pytest.approx(2**-20)
+    assert burns(evaluation(), rounds)["latency_p95_ms"].p_better == pytest.approx(2**-20)
 
 
 @pytest.mark.parametrize(
@@ -111,5 +111,5 @@ def test_a_warning_check_has_a_budget_too():
 def test_samples_of_one_input_say_nothing_new_of_others():
     """Two of 20 inputs fail ten times each: that is two of 20, and not 20 of 200."""
     fates = [outcome(name, "head", n, i >= 2) for n in range(10) for i, name in enumerate(NAMES)]
-    found = burns(judging(paired=False), fates)["success_rate"].good
+    found = burns(evaluation(paired=False), fates)["success_rate"].good
     assert found == gaffke_interval([0.0] * 2 + [1.0] * 18, 0, 1)

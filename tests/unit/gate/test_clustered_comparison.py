@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.outcomes import contract, outcome
-from support.random_comparisons import judging
+from support.random_comparisons import evaluation
 
 from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.objectives import slo_results
 from gatekeeper.gate.pairs import count_clusters, count_pairs, paired_result
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.result import FixtureResult, PairedResult
 from gatekeeper.gate.unit_words import changed_units, compared_units
 from gatekeeper.stats.mcnemar import mcnemar_exact
@@ -30,9 +30,9 @@ def name(family: int, member: int) -> str:
     return f"f{family:02}-{member}"
 
 
-def families(drops: Drops, sampling: SamplingPolicy, *, related: bool = True) -> Judging:
+def families(drops: Drops, sampling: SamplingPolicy, *, related: bool = True) -> Evaluation:
     names = [name(f, m) for f, family in enumerate(drops) for m in range(len(family))]
-    found = judging(names, sampling)
+    found = evaluation(names, sampling)
     clusters = {n: n.split("-")[0] if related else None for n in names}
     fixtures = tuple(replace(f, cluster=clusters[f.id]) for f in found.contract.fixtures)
     return replace(found, contract=replace(found.contract, fixtures=fixtures))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.outcomes import outcome
-from support.random_comparisons import compared, judging, once
+from support.random_comparisons import compared, evaluation, once
 
 from gatekeeper.contract.definition import SamplingPolicy
 from gatekeeper.gate.comparison import Comparison, Counts
@@ -12,7 +12,7 @@ from gatekeeper.gate.comparison import Comparison, Counts
 
 def test_a_broken_prompt_is_found_after_a_handful_of_pairs():
     names = [f"f{i}" for i in range(30)]
-    comparison = Comparison(judging(names, SamplingPolicy(samples=10)), 0.05)
+    comparison = Comparison(evaluation(names, SamplingPolicy(samples=10)), 0.05)
     drawn = 0
     while comparison.stopped is None:
         comparison.add(outcome(names[drawn], "base", 0, True))
@@ -75,7 +75,7 @@ def test_all_and_any_are_known_at_the_end_only(rule):
 
 def test_fixtures_of_one_input_are_one():
     policy = SamplingPolicy(samples=1, mode="fixed")
-    twins = judging(["a", "b", "c"], policy, same_input={"b": "a"})
+    twins = evaluation(["a", "b", "c"], policy, same_input={"b": "a"})
     comparison = Comparison(twins, 0.05)
     for fixture, base, head in (("a", True, False), ("b", True, False), ("c", False, True)):
         comparison.add(outcome(fixture, "base", 0, base))
@@ -86,7 +86,7 @@ def test_fixtures_of_one_input_are_one():
 
 def test_fixtures_that_one_arm_cannot_take_are_not_compared():
     policy = SamplingPolicy(samples=1, mode="fixed")
-    comparison = Comparison(judging(["a", "b"], policy, unpaired=("b",)), 0.05)
+    comparison = Comparison(evaluation(["a", "b"], policy, unpaired=("b",)), 0.05)
     for fixture in ("b", "a"):
         comparison.add(outcome(fixture, "head", 0, False))
     comparison.add(outcome("a", "base", 0, True))
@@ -112,7 +112,7 @@ def test_failed_calls_stop_neither_for_worse_nor_for_not_worse():
 
 def test_samples_that_were_never_drawn_are_not_measured():
     policy = SamplingPolicy(samples=1, mode="fixed")
-    comparison = Comparison(judging([f"f{i}" for i in range(8)], policy), 0.05)
+    comparison = Comparison(evaluation([f"f{i}" for i in range(8)], policy), 0.05)
     for i in range(5):
         comparison.add(outcome(f"f{i}", "base", 0, True))
         comparison.add(outcome(f"f{i}", "head", 0, False))
@@ -123,7 +123,7 @@ def test_samples_that_were_never_drawn_are_not_measured():
 
 def test_an_adaptive_comparison_that_was_interrupted_rests_on_the_pairs_it_has():
     policy = SamplingPolicy(samples=3, mode="adaptive")
-    comparison = Comparison(judging([f"f{i}" for i in range(8)], policy), 0.05)
+    comparison = Comparison(evaluation([f"f{i}" for i in range(8)], policy), 0.05)
     for i in range(4):
         comparison.add(outcome(f"f{i}", "base", 0, True))
         comparison.add(outcome(f"f{i}", "head", 0, False))
@@ -141,7 +141,7 @@ def test_better_is_worse_the_other_way_round():
 
 
 def test_nothing_to_compare_says_nothing():
-    comparison = Comparison(judging([], SamplingPolicy(samples=1)), 0.05)
+    comparison = Comparison(evaluation([], SamplingPolicy(samples=1)), 0.05)
 
     assert comparison.largest_drop() == 0
     assert comparison.counts() == []
@@ -152,7 +152,7 @@ def test_nothing_to_compare_says_nothing():
 def test_what_head_cannot_be_asked_may_all_speak_against_it(lost, harshly):
     names = [f"f{i}" for i in range(40)]
     unasked = tuple(names[40 - lost :])
-    comparison = Comparison(judging(names, SamplingPolicy(), unanswerable=unasked), 0.05)
+    comparison = Comparison(evaluation(names, SamplingPolicy(), unanswerable=unasked), 0.05)
     for name in names[: 40 - lost]:
         comparison.add(outcome(name, "base", 0, True))
         comparison.add(outcome(name, "head", 0, True))
@@ -165,5 +165,5 @@ def test_what_head_cannot_be_asked_may_all_speak_against_it(lost, harshly):
 
 
 def test_what_neither_arm_can_be_asked_is_left_out():
-    twice = judging(["a", "b"], SamplingPolicy(), unanswerable=("b",), unpaired=("b",))
+    twice = evaluation(["a", "b"], SamplingPolicy(), unanswerable=("b",), unpaired=("b",))
     assert Comparison(twice, 0.05).pairs == 0

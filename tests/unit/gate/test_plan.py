@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from support.random_comparisons import judging
+from support.random_comparisons import evaluation
 
 from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
 from gatekeeper.gate.plan import Job, levels
@@ -12,9 +12,9 @@ from gatekeeper.gate.plan import Job, levels
 
 def job(name: str, *trusted: bool, alpha: float = 0.05, compared: bool = True) -> Job:
     """A job whose judgings have the base's rules or not, head's first."""
-    made = judging(["a"], SamplingPolicy())
+    made = evaluation(["a"], SamplingPolicy())
     own = replace(made.contract, name=name, gate=GatePolicy(alpha=alpha))
-    judgings = tuple(
+    evaluations = tuple(
         replace(
             made,
             by="head" if number == 0 else "base",
@@ -24,7 +24,7 @@ def job(name: str, *trusted: bool, alpha: float = 0.05, compared: bool = True) -
         )
         for number, is_trusted in enumerate(trusted)
     )
-    return Job(own, None, (), judgings, (), None, ())
+    return Job(own, None, (), evaluations, (), None, ())
 
 
 def test_the_bases_contracts_share_a_level_apart_from_what_head_changed():

@@ -48,13 +48,13 @@ def planned(base: Mapping[str, str], head: Mapping[str, str], **policy: object) 
 
 
 def judges(job: Job) -> list[str]:
-    return [judging.by for judging in job.judgings]
+    return [evaluation.by for evaluation in job.evaluations]
 
 
 def sent(job: Job, by: str) -> tuple[str, Mapping[str, object], str]:
     """What head's arm sends for a judging: model, parameters, and the first message."""
-    (judging,) = [j for j in job.judgings if j.by == by]
-    request = next(t.request for t in judging.trials if t.arm == "head")
+    (evaluation,) = [j for j in job.evaluations if j.by == by]
+    request = next(t.request for t in evaluation.trials if t.arm == "head")
     return request.model, request.params, request.messages[0].content.split()[0]
 
 
@@ -99,7 +99,7 @@ def test_a_pull_request_that_only_changes_the_model_is_judged_as_it_would_run():
     job = planned(files(), files(CONTRACT + "model: openai/strong\n"))
 
     assert judges(job) == ["head"]
-    (own,) = job.judgings
+    (own,) = job.evaluations
     assert {t.arm: t.request.model for t in own.trials} == {
         "base": "openai/small",
         "head": "openai/strong",
@@ -176,7 +176,7 @@ def test_what_head_cannot_be_asked_is_planned_and_not_drawn():
         for i in range(3)
     )
     job = planned(files(rows=3), head)
-    (_, base) = job.judgings
+    (_, base) = job.evaluations
 
     assert base.unanswerable == base.unknown_on_head == ("f2",)
     assert base.planned_on_head(1) == {"f0": 1, "f1": 1, "f2": 1}
@@ -190,7 +190,7 @@ def test_a_renamed_variable_is_judged_on_the_base_contracts_own_values():
     job = planned(files(), head)
 
     assert judges(job) == ["head", "base"]
-    assert job.judgings[1].unanswerable == ()
+    assert job.evaluations[1].unanswerable == ()
     assert not any("variables changed" in sentence for sentence in job.weakened)
 
 
@@ -212,8 +212,8 @@ def test_the_order_of_an_enforced_schema_is_part_of_the_request():
     """A provider writes in the schema's order: an answer before its reasoning is worse."""
     job = planned(files(enforced("reasoning", "answer")), files(enforced("answer", "reasoning")))
 
-    assert job.judgings[0].base is not None
-    assert not job.judgings[0].asks_the_same
+    assert job.evaluations[0].base is not None
+    assert not job.evaluations[0].asks_the_same
 
 
 def test_the_order_of_a_schema_that_is_not_sent_changes_nothing():

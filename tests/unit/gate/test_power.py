@@ -14,7 +14,7 @@ from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import SamplingPolicy
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.plan import Judging
+from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.power import Foresight, objective_notes
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.stats.power import minimum_detectable_effect
@@ -130,12 +130,12 @@ def test_objectives_that_the_suite_cannot_prove_are_told_before_the_run(samples,
     )[:2]
     made = contract(*names, slo=slo, sampling=SamplingPolicy(samples=samples, mode=mode))
     same = dict.fromkeys(names[40:], names[0])
-    judging = Judging("head", made, None, made.target, (), (), (), same, None)
-    (note,) = objective_notes(judging)
+    evaluation = Evaluation("head", made, None, made.target, (), (), (), same, None)
+    (note,) = objective_notes(evaluation)
     assert f"success rate needs {needed} distinct inputs" in note
     assert "has 40;" in note
 
 
 def test_a_contract_without_objectives_has_nothing_to_prove():
     made = contract("f1", slo=())
-    assert objective_notes(Judging("head", made, None, made.target, (), (), (), {}, None)) == ()
+    assert objective_notes(Evaluation("head", made, None, made.target, (), (), (), {}, None)) == ()

@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import pytest
 from support.outcomes import outcome
-from support.random_comparisons import compared, judging, once
+from support.random_comparisons import compared, evaluation, once
 
 from gatekeeper.contract.definition import SamplingPolicy
 from gatekeeper.contract.trial import Trial
 from gatekeeper.gate.comparison import Comparison
-from gatekeeper.gate.monitor import JudgingWatch
+from gatekeeper.gate.monitor import EvaluationMonitor
 from gatekeeper.gate.progress import standing
 
 
-def _watch(broke: int = 0, same: int = 0, *, of: int = 30, compares: bool = True) -> JudgingWatch:
+def _watch(
+    broke: int = 0, same: int = 0, *, of: int = 30, compares: bool = True
+) -> EvaluationMonitor:
     """A watch of `of` fixtures, of which the first few were drawn once."""
     names = [f"f{i}" for i in range(of)]
     plan: list[Trial] = [
@@ -24,8 +26,10 @@ def _watch(broke: int = 0, same: int = 0, *, of: int = 30, compares: bool = True
         for name in names
         for arm in (("base", "head") if compares else ("head",))
     ]
-    made = replace(judging(names, SamplingPolicy(samples=3, mode="adaptive")), trials=tuple(plan))
-    watch = JudgingWatch(made, 0.05 if compares else None)
+    made = replace(
+        evaluation(names, SamplingPolicy(samples=3, mode="adaptive")), trials=tuple(plan)
+    )
+    watch = EvaluationMonitor(made, 0.05 if compares else None)
     for number, trial in enumerate(plan[: (broke + same) * (2 if compares else 1)]):
         passed = not (trial.arm == "head" and number < 2 * broke)
         found = outcome(trial.fixture, trial.arm, trial.repetition, passed)
@@ -77,7 +81,7 @@ def test_after_the_first_round_only_its_looks_can_tell() -> None:
     arms = {f"f{i}": ([True] * 5, [True, False] * 2 + [True]) for i in range(4)}
     fixed = compared(arms)
     assert fixed.nearness is None
-    adaptive = Comparison(judging(list(arms), SamplingPolicy(samples=5, mode="adaptive")), 0.05)
+    adaptive = Comparison(evaluation(list(arms), SamplingPolicy(samples=5, mode="adaptive")), 0.05)
     assert adaptive.nearness == (0.0, 0.0)
     for name in arms:
         for arm in ("base", "head"):
@@ -87,6 +91,6 @@ def test_after_the_first_round_only_its_looks_can_tell() -> None:
 
 @pytest.mark.parametrize("fixtures", [0, 1])
 def test_hardly_any_fixture(fixtures: int) -> None:
-    comparison = Comparison(judging([f"f{i}" for i in range(fixtures)], SamplingPolicy()), 0.05)
+    comparison = Comparison(evaluation([f"f{i}" for i in range(fixtures)], SamplingPolicy()), 0.05)
     assert comparison.changed == (0, 0)
     assert comparison.nearness in (None, (0.0, 0.0))

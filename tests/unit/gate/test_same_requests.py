@@ -78,7 +78,7 @@ def planned(base: Mapping[str, str], head: Mapping[str, str], **policy: Allow) -
 
 def judges(job: Job) -> list[tuple[str, bool]]:
     """Who judges, and whether the arms are compared."""
-    return [(judging.by, judging.base is not None) for judging in job.judgings]
+    return [(evaluation.by, evaluation.base is not None) for evaluation in job.evaluations]
 
 
 @pytest.mark.parametrize("prompt", SAME.values(), ids=SAME.keys())
@@ -169,7 +169,7 @@ def test_a_new_fixture_that_shows_a_change_does_not_put_the_base_contract_into_t
     shown = "Say {{ word }}.{% if word == 'w3' %} No!{% endif %}\n"
     job = planned(files(), {**files(rows=4), "prompts/words.md": shown})
     assert judges(job) == [("head", True)]
-    assert not job.judgings[0].trusted
+    assert not job.evaluations[0].trusted
 
 
 def test_another_seed_or_model_is_no_change_that_is_left_out():

@@ -145,7 +145,7 @@ def test_two_judgings_are_interleaved_by_pairs() -> None:
     looser = CONTRACT.replace("value: ok", "value: k")
     head.files["contracts/words.yaml"] = looser.encode()  # type: ignore[index]
     (job,) = plan_check(Change(CHANGE.base, head), Policy(), order_seed="1").jobs
-    assert [judging.by for judging in job.judgings] == ["head", "base"]
+    assert [evaluation.by for evaluation in job.evaluations] == ["head", "base"]
     fours = [job.trials[n : n + 4] for n in range(0, len(job.trials), 4)]
     for four in fours:
         assert len({(t.fixture, t.repetition) for t in four}) == 1

@@ -8,7 +8,7 @@ from support.sequential_designs import LEVELS, ROUNDS, drawn, plan, run, table
 
 from gatekeeper.stats.e_process import not_worse_capital
 from gatekeeper.stats.noninferiority import not_worse
-from gatekeeper.stats.sequential import BETTING_SHARE, Evaluation, SequentialTest, looks
+from gatekeeper.stats.sequential import BETTING_SHARE, SequentialResult, SequentialTest, looks
 from gatekeeper.stats.sign_flip import sign_flip_test
 
 # --- one answer, however it is asked ------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_not_early_it_is_the_fixed_sign_flip_test(differences, level):
     p = sign_flip_test(differences.sum(axis=1, dtype=int).tolist())
     assert before == [None] * len(before)
     assert last == ("regressed" if p <= level and differences.sum() > 0 else "exhausted")
-    assert test.evaluate(differences, differences[:, 0]) == Evaluation(p <= level, p)
+    assert test.evaluate(differences, differences[:, 0]) == SequentialResult(p <= level, p)
 
 
 # --- when it looks ------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_no_fixture_and_one_end_undecided(fixtures, rounds, early):
 def test_before_anything_was_drawn_there_is_no_evidence(early):
     nothing = np.zeros((9, 0), dtype=np.int8)
     found = plan(9, 3, early=early).evaluate(nothing, np.zeros(0, dtype=np.int8))
-    assert found == Evaluation(False, 1.0)
+    assert found == SequentialResult(False, 1.0)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
@@ -262,7 +262,7 @@ def test_no_discordant_pair_is_no_evidence(rounds):
     differences = np.zeros((12, rounds), dtype=np.int8)
     test = plan(12, rounds)
     assert run(test, differences)[0] != "regressed"
-    assert test.evaluate(differences, differences[:, 0]) == Evaluation(False, 1.0)
+    assert test.evaluate(differences, differences[:, 0]) == SequentialResult(False, 1.0)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -0.1, float("nan")])

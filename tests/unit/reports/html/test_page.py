@@ -29,7 +29,7 @@ from gatekeeper.reports.headline import title
 from gatekeeper.reports.html import Cell, heatmap, render_html
 from gatekeeper.reports.html.heat import failure_clusters
 from gatekeeper.reports.html.inputs import distinct_parts
-from gatekeeper.reports.html.samples import TEXT_LIMIT, judgings, pack
+from gatekeeper.reports.html.samples import TEXT_LIMIT, evaluations, pack
 from gatekeeper.stats.interval import ConfidenceInterval
 
 TAG = re.compile(r"<[^>]+>")
@@ -55,7 +55,7 @@ def packed(page: str) -> dict[str, Any]:
 
 
 def samples(document: dict[str, Any]) -> list[list[Any]]:
-    return [s for judging in document["judgings"] for f in judging["fixtures"] for s in f[-1]]
+    return [s for evaluation in document["judgings"] for f in evaluation["fixtures"] for s in f[-1]]
 
 
 EVERY_KIND = {
@@ -156,7 +156,7 @@ def test_long_outputs_are_cut_and_it_is_told_by_how_much(result: GateResult) -> 
 
 @pytest.mark.parametrize("room", [0, 1_000, 3_000, 6_000, 1_000_000])
 def test_what_fits_is_what_failed_or_changed(result: GateResult, room: int) -> None:
-    judged = judgings(result)
+    judged = evaluations(result)
     found = pack(judged, room)
     assert len(found.text) <= room
     assert found.total == len(result.outcomes)
@@ -169,7 +169,7 @@ def test_what_fits_is_what_failed_or_changed(result: GateResult, room: int) -> N
     assert len(kept) == found.shown
     bad = sum(o.passed is not True for o in result.outcomes)
     if sum(s[2] is not True for s in kept) < bad:
-        fixtures = [f for judging in document["judgings"] for f in judging["fixtures"]]
+        fixtures = [f for evaluation in document["judgings"] for f in evaluation["fixtures"]]
         assert all(f[2] in ("broke", "fixed") or False in {s[2] for s in f[-1]} for f in fixtures)
 
 
@@ -208,7 +208,7 @@ def test_both_judgings_are_there_where_the_base_contract_judges_too(result: Gate
         outcomes=(*result.outcomes, *others),
     )
     page = render_html(both)
-    names = [judging["name"] for judging in packed(page)["judgings"]]
+    names = [evaluation["name"] for evaluation in packed(page)["judgings"]]
     assert names == ["triage", "triage, judged by the base contract"]
     assert [len(j["fixtures"]) for j in packed(page)["judgings"]] == [30, 3]
 
@@ -286,8 +286,8 @@ def test_a_heat_table_says_in_digits_what_it_colours() -> None:
 
 
 def test_failures_are_counted_by_category_and_check(result: GateResult) -> None:
-    (judging,) = judgings(result)
-    table = failure_clusters(judging.fixtures, judging.outcomes)
+    (evaluation,) = evaluations(result)
+    table = failure_clusters(evaluation.fixtures, evaluation.outcomes)
     wanted = [
         j.passed
         for o in result.outcomes

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from rich.console import Console
 
-from gatekeeper.gate.progress import Standing
+from gatekeeper.gate.progress import ContractProgress
 from gatekeeper.reports.terminal.progress import TerminalProgress
 
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -55,13 +55,13 @@ def _drawn(console: Console) -> str:
     return _CODES.sub("", _text(console))
 
 
-def _standings(*standings: Standing) -> Callable[[], Sequence[Standing]]:
+def _standings(*standings: ContractProgress) -> Callable[[], Sequence[ContractProgress]]:
     return lambda: standings
 
 
-TAGS = Standing("speech-tag", 20, 400, pairs=10, broke=3, fixed=1, worse=0.6, not_worse=0.1)
-ORDERS = Standing("order-id", 60, 400, pairs=30, worse=0.0, not_worse=0.85)
-DONE = Standing("greeting", 12, 400, pairs=6, broke=6, answer="regressed")
+TAGS = ContractProgress("speech-tag", 20, 400, pairs=10, broke=3, fixed=1, worse=0.6, not_worse=0.1)
+ORDERS = ContractProgress("order-id", 60, 400, pairs=30, worse=0.0, not_worse=0.85)
+DONE = ContractProgress("greeting", 12, 400, pairs=6, broke=6, answer="regressed")
 
 
 def test_a_log_gets_a_few_plain_lines() -> None:
@@ -139,7 +139,7 @@ def test_the_time_left_is_told_once_it_means_something(
 def test_samples_of_a_run_that_compares_nothing() -> None:
     clock, console = _Clock(), _log()
     with TerminalProgress(console, clock) as progress:
-        progress.started(40, _standings(Standing("order-id", 8, 40)))
+        progress.started(40, _standings(ContractProgress("order-id", 8, 40)))
         clock.now += 16
         progress.advanced()
     assert _text(console).splitlines()[1].endswith("; order-id: 8 of 40 samples")
@@ -177,7 +177,7 @@ def test_drawing_takes_a_small_part_of_the_time() -> None:
     clock, console = _Clock(), _terminal()
     asked = 0
 
-    def slow() -> Sequence[Standing]:
+    def slow() -> Sequence[ContractProgress]:
         nonlocal asked
         asked += 1
         clock.now += 0.5
@@ -204,7 +204,7 @@ def test_colors_are_left_out_where_nobody_wants_them(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(("width", "height"), [(20, 5), (40, 10), (80, 24), (300, 100), (10, 2)])
 def test_it_fits_terminals_of_any_size(width: int, height: int) -> None:
     many = [
-        Standing(f"contract-{n:03}-with-a-long-name", n, 100, pairs=n, not_worse=n / 100)
+        ContractProgress(f"contract-{n:03}-with-a-long-name", n, 100, pairs=n, not_worse=n / 100)
         for n in range(50)
     ]
     console = _terminal(width, height)
@@ -223,7 +223,7 @@ def test_it_fits_terminals_of_any_size(width: int, height: int) -> None:
 
 
 def test_a_name_cannot_write_control_codes() -> None:
-    hostile = Standing("evil\x1b]0;owned\x07[red]\x1b[2J", 1, 10, pairs=1, not_worse=0.5)
+    hostile = ContractProgress("evil\x1b]0;owned\x07[red]\x1b[2J", 1, 10, pairs=1, not_worse=0.5)
     for console in (_terminal(), _log()):
         clock = _Clock()
         with TerminalProgress(console, clock) as progress:
