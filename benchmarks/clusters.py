@@ -27,8 +27,8 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Completion, Judgement, Outcome, Sample, Trial
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.objectives import slo_results
-from gatekeeper.gate.pipeline import plan_check
 from gatekeeper.gate.plan import Job, levels
+from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.intervals import wilson
 
 ALPHA = 0.05

@@ -26,8 +26,8 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.gate.monitor import Watches
-from gatekeeper.gate.pipeline import plan_check
 from gatekeeper.gate.plan import Job
+from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.stats.intervals import wilson

@@ -21,7 +21,8 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate.pipeline import RunContext, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure
+from gatekeeper.gate.work import plan_check
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.sampling.retries import RetryPolicy

@@ -33,7 +33,7 @@ def same_order() -> Iterator[None]:
     """Runs in this process have one order, so that a test finds today what it found yesterday.
     What needs several draws its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gatekeeper.gate.pipeline.new_order_seed", lambda: "0" * 32)
+        patch.setattr("gatekeeper.gate.work.new_order_seed", lambda: "0" * 32)
         yield
 
 

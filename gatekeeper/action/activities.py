@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.action.events import (
@@ -23,6 +23,7 @@ from gatekeeper.action.events import (
 )
 from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
 from gatekeeper.errors import PublishError, UsageError
+from gatekeeper.history.own_history import refuse_own_history
 
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from gatekeeper.action.waivers import Place
     from gatekeeper.contract.change import Change
     from gatekeeper.contract.policy import Policy
-    from gatekeeper.gate.pipeline import Work
     from gatekeeper.gate.result import GateResult, Waiver
+    from gatekeeper.gate.work import Work
     from gatekeeper.history.record import Trigger
     from gatekeeper.history.store import HistoryStore
 
@@ -70,7 +71,7 @@ def judge(
 
     change, work = plan(settings, activity, checkout, names)
     if work.trials:
-        _refuse_own_history(_location(settings, work.policy), change)
+        refuse_own_history(_location(settings, work.policy), change)
     waivers, notices = _waivers(settings, activity, work, api)
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
     result = measure(
@@ -95,12 +96,12 @@ def suite_of_head(
     names: Sequence[str] = (),
 ) -> GateResult:
     """The full suite on a pull request's head, under the policy of its base."""
-    from gatekeeper.gate.pipeline import plan_run
+    from gatekeeper.gate.work import plan_run
     from gatekeeper.run.session import measure
 
     change = checkout.change(activity)
     policy, notices = judging_policy(change)
-    _refuse_own_history(_location(settings, policy), change)
+    refuse_own_history(_location(settings, policy), change)
     result = measure(
         plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base)),
         (change.base, change.head),
@@ -115,27 +116,11 @@ def plan(
     settings: ActionInputs, activity: Judged, checkout: Checkout, names: Sequence[str] = ()
 ) -> tuple[Change, Work]:
     """What judging would take; no model is called."""
-    from gatekeeper.gate.pipeline import plan_check
+    from gatekeeper.gate.work import plan_check
 
     change = checkout.change(activity)
     policy, notices = judging_policy(change)
     return change, plan_check(change, policy, names or settings.contracts, notices)
-
-
-def _refuse_own_history(location: str, change: Change) -> None:
-    """The workspace may hold the files of the head. Raises UsageError where the past runs, or a
-    link that leads to others, would be the pull request's own: they could refill its budget."""
-    if ":" in location or location == NO_HISTORY:
-        return
-    path = PurePosixPath(location)
-    for name in map(str, (path, *path.parents)):
-        found = change.head.entries.get(name)
-        known = {revision.entries.get(name) for revision in (change.base, change.policy_revision)}
-        if found not in known:
-            raise UsageError(
-                f"history {location}: the change brings {name} itself, and nobody writes their own "
-                "past; take it out of the change"
-            )
 
 
 def _waivers(
@@ -201,7 +186,7 @@ def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
 def _push(
     settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
-    from gatekeeper.gate.pipeline import plan_push, plan_run
+    from gatekeeper.gate.work import plan_push, plan_run
     from gatekeeper.run.session import measure
 
     revision = checkout.revision(activity.after)
@@ -226,7 +211,7 @@ def _full(
     policy = load_policy(checkout.revision(activity.sha))
     names = activity.contracts or settings.contracts
 
-    from gatekeeper.gate.pipeline import plan_run
+    from gatekeeper.gate.work import plan_run
     from gatekeeper.run.session import measure
 
     work = plan_run(revision, policy, names, activity.samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,6 +42,13 @@ def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int
     for fault in unwritten:
         print_error(f"gatekeeper: {fault}")
     return result.exit_code or (unwritten[0].exit_code if unwritten else 0)
+
+
+def print_json(document: object) -> None:
+    """Print a JSON document in which no text is a command to a workflow's runner."""
+    # `##[name]` is one wherever it stands, and means the same to JSON when it is escaped.
+    text = json.dumps(document, indent=2).replace("##[", "##\\u005b")
+    print(text)  # noqa: T201
 
 
 @contextlib.contextmanager

@@ -14,9 +14,9 @@ from gatekeeper.contract.trial import JudgedBy, Request
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.must_pass import must_pass_units
-from gatekeeper.gate.pipeline import Work, plan_check
 from gatekeeper.gate.plan import Job, levels
 from gatekeeper.gate.power import foresee
+from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.money import in_dollars
 

@@ -51,8 +51,9 @@ def visible(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without invisible characters, on one line."""
-    return " ".join(_break_comments(_HIDDEN.sub("", text)).split())
+    """The text without invisible characters, on one line, and no command to a workflow's runner
+    wherever it is printed."""
+    return _break_commands(" ".join(_break_comments(_HIDDEN.sub("", text)).split()))
 
 
 def clip(text: str, limit: int | None) -> str:
@@ -125,7 +126,11 @@ def _break_comments(text: str) -> str:
 
 def _log_line(line: str) -> str:
     # Two spellings of a command: `::name::` after white space, `##[name]` anywhere.
-    return _WORKFLOW_COMMAND.sub(r"\1: ", line).replace("##[", "## [")
+    return _break_commands(_WORKFLOW_COMMAND.sub(r"\1: ", line))
+
+
+def _break_commands(text: str) -> str:
+    return text.replace("##[", "## [")
 
 
 def _longest_run(text: str) -> int:

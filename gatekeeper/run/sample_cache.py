@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from gatekeeper.gate.pipeline import Work
 from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.work import Work
 from gatekeeper.reports.secrets import secrets_in
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 from gatekeeper.contract.change import FileTooLargeError, Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
 from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
-from gatekeeper.gate.pipeline import RunContext, Work, answer_without_calls
+from gatekeeper.gate.pipeline import RunContext, answer_without_calls
 from gatekeeper.gate.pipeline import measure as measure_work
 from gatekeeper.gate.result import GateResult, Waiver
+from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:
     import asyncio

@@ -20,8 +20,9 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate.pipeline import RunContext, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling.retries import RetryPolicy
 
 ONCE = RetryPolicy(attempts=1, give_up_after=10**6)

@@ -16,8 +16,8 @@ from support.ways_in import Judged
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import POLICY_PATH, Policy, judging_policy
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.pipeline import plan_check
 from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.work import plan_check
 from gatekeeper.run.session import measure
 
 CONTRACT = """\

@@ -6,24 +6,25 @@ Markdown renderer and an XML parser read it.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from support.github_server import FakeGithub
-from support.pull_request import PullRequest
 from support.runner_log import COMMANDS, Command, commands, outputs
+from support.ways_in import WAYS, Told, WayIn
 
-from gatekeeper.action import main as action
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.prompts.render import render_messages
@@ -66,6 +67,7 @@ PRINTABLE = {name: text for name, text in ONE_LINE.items() if text.isprintable()
 
 PROMPT = "prompts/::error file=a,line=1::@everyone ##[error]<img src=x>|`b`%0A.md"
 RECORDING = "contracts/hostile.samples.jsonl"
+SHOWN = ["comment", "summary", "comment.md", "summary.md"]
 INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -133,60 +135,78 @@ class Left:
     """What the attacked run left behind."""
 
     code: int
-    comment: str
-    summary: str
     log: str
-    outputs: dict[str, str]
-    status: str
+    told: Told | None
     files: Mapping[str, bytes] = field(repr=False)
 
-    @property
-    def shown(self) -> dict[str, str]:
-        texts = {"comment": self.comment, "summary": self.summary}
-        return texts | {"comment file": self.files["comment.md"].decode()}
+    def text(self, which: str) -> str:
+        if which == "log":
+            return self.log
+        if which in self.files:
+            return self.files[which].decode()
+        if self.told is None:
+            pytest.skip("the command gives GitHub nothing")
+        return str(getattr(self.told, which))
 
 
-@pytest.fixture(scope="module")
-def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
-    folder = tmp_path_factory.mktemp("attacked")
+class Recorded:
+    """Standard output and standard error, for a fixture that outlives a test."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._written = io.BytesIO()
+        for name in ("stdout", "stderr"):
+            patch.setattr(sys, name, io.TextIOWrapper(self._written, "utf-8", write_through=True))
+
+    def readouterr(self) -> Sequence[str]:
+        text = self._written.getvalue().decode()
+        self._written.seek(0)
+        self._written.truncate()
+        return (text,)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "pull_request",
+        *(pytest.param(w, marks=pytest.mark.long) for w in WAYS if w != WAYS[1]),
+    ],
+)
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Left:
     base = {
         PROMPT: BASE_PROMPT,
         "contracts/hostile.yaml": _contract(),
         "contracts/hostile.jsonl": "".join(json.dumps(row) + "\n" for row in _fixtures()),
         RECORDING: _recording(),
     }
-    with FakeGithub() as github, pytest.MonkeyPatch.context() as patch:
-        change = PullRequest.make(folder, {PROMPT: HEAD_PROMPT}, more=base)
-        github.pull_request(7, change.head)
-        environment = change.environment(folder / "event.json", github.url)
-        event = change.event()
+
+    def say_more(event: dict[str, Any]) -> None:
         event["pull_request"]["head"]["ref"] = "::set-output name=verdict::pass"
         event["pull_request"]["body"] = ATTACKS["marker"]
-        (folder / "event.json").write_text(json.dumps(event))
-        for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_", "GIT_"))]:
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [n for n in os.environ if n.startswith("GIT_")]:
             patch.delenv(name)
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        with pytest.MonkeyPatch.context() as printing:
-            said: list[str] = []
-            printing.setattr("builtins.print", lambda text, **_: said.append(f"{text}\n"))
-            code = action.main()
-        out = change.workspace / ".gatekeeper/out"
-        return Left(
-            code=code,
-            comment=github.comments[7][0].body,
-            summary=(folder / "summary").read_text(),
-            log="".join(said),
-            outputs=outputs((folder / "output").read_text()),
-            status=github.statuses[0].description,
-            files={path.name: path.read_bytes() for path in out.iterdir()},
-        )
+        way = WayIn(request.param, tmp_path_factory.mktemp("attacked"), Recorded(patch))
+        found = way.judge(base, {PROMPT: HEAD_PROMPT}, event=say_more)
+    return Left(
+        code=found.exit_code,
+        log=found.log,
+        told=found.told,
+        files={path.name: path.read_bytes() for path in found.out.iterdir()},
+    )
+
+
+@pytest.fixture
+def told(left: Left) -> Told:
+    """What GitHub was given."""
+    if left.told is None:
+        pytest.skip("the command gives GitHub nothing")
+    return left.told
 
 
 def test_the_attacked_pull_request_fails(left: Left) -> None:
     """All of it was read and judged; otherwise the rest would show nothing."""
     assert left.code == 1
-    assert left.outputs["verdict"] == "fail"
     result = json.loads(left.files["result.json"])
     assert len(result["contracts"][0]["fixtures"]) == len(ATTACKS)
     assert result["contracts"][0]["paired"]["broke"] == len(ATTACKS)
@@ -194,6 +214,9 @@ def test_the_attacked_pull_request_fails(left: Left) -> None:
 
 def test_the_runner_finds_only_our_own_annotations(left: Left) -> None:
     found = commands(left.log)
+    if left.told is None:
+        assert found == []
+        return
     assert {command.name for command in found} <= {"error", "warning"}
     assert found
     for command in found:
@@ -220,16 +243,19 @@ def test_the_runner_would_have_found_the_attacks() -> None:
     assert commands("::error title=a%2Cb::c%0Ad") == [Command("error", {"title": "a,b"}, "c\nd")]
 
 
-def test_the_outputs_are_those_of_the_action(left: Left) -> None:
+def test_the_outputs_are_those_of_the_action(told: Told) -> None:
     declared = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())["outputs"]
-    assert set(left.outputs) <= set(declared)
-    assert not [value for value in left.outputs.values() if "\n" in value]
+    found = outputs(told.outputs)
+    assert found["verdict"] == "fail"
+    assert set(found) <= set(declared)
+    assert not [value for value in found.values() if "\n" in value]
 
 
-def test_the_status_is_one_short_plain_line(left: Left) -> None:
-    assert left.status.isprintable()
-    assert len(left.status) <= 140
-    assert max(map(ord, left.status)) <= 0xFFFF
+def test_the_status_is_one_short_plain_line(told: Told) -> None:
+    assert told.status
+    assert told.status.isprintable()
+    assert len(told.status) <= 140
+    assert max(map(ord, told.status)) <= 0xFFFF
 
 
 def tokens(text: str) -> list[Token]:
@@ -259,9 +285,9 @@ class Elements(HTMLParser):
         self.comments.append(data.strip())
 
 
-@pytest.mark.parametrize("which", ["comment", "summary", "comment file"])
+@pytest.mark.parametrize("which", SHOWN)
 def test_markdown_holds_no_markup_of_others(left: Left, which: str) -> None:
-    found = tokens(left.shown[which])
+    found = tokens(left.text(which))
     kinds = {token.type for token in found}
     assert not kinds & {"image", "strikethrough_open", "s_open", "hr", "blockquote_open"}
     assert {token.tag for token in found if token.type == "heading_open"} <= {"h2", "h3"}
@@ -276,10 +302,10 @@ def test_markdown_holds_no_markup_of_others(left: Left, which: str) -> None:
     assert not [link for link in links if not link.startswith("https://github.com/octo/prompts/")]
 
 
-@pytest.mark.parametrize("which", ["comment", "summary", "comment file"])
+@pytest.mark.parametrize("which", SHOWN)
 def test_markdown_refers_to_nobody_and_nothing(left: Left, which: str) -> None:
     """GitHub links names, numbers and addresses in text, though not inside code."""
-    found = tokens(left.shown[which])
+    found = tokens(left.text(which))
     text = "\n".join(t.content for t in found if t.type == "text")
     text += re.sub(r"<code>.*?</code>", "", "\n".join(t.content for t in found if "html" in t.type))
     assert not re.search(r"@\w", text)
@@ -287,12 +313,12 @@ def test_markdown_refers_to_nobody_and_nothing(left: Left, which: str) -> None:
     assert "://" not in text
     assert not re.search(r"\bwww\.", text)
     # A formula is found before entities are read.
-    assert "$" not in re.sub(r"(?s)(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", left.shown[which])
+    assert "$" not in re.sub(r"(?s)(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", left.text(which))
 
 
-@pytest.mark.parametrize("which", ["comment", "summary", "comment file"])
+@pytest.mark.parametrize("which", SHOWN)
 def test_markdown_tables_and_folds_are_whole(left: Left, which: str) -> None:
-    text = left.shown[which]
+    text = left.text(which)
     found = tokens(text)
     columns = 0
     cells = 0
@@ -307,23 +333,30 @@ def test_markdown_tables_and_folds_are_whole(left: Left, which: str) -> None:
     assert Elements("".join(t.content for t in found if t.type == "html_block")).depth == 0
 
 
-def test_the_comment_carries_one_marker_and_one_commit(left: Left) -> None:
-    for text in (left.comment, left.files["comment.md"].decode()):
-        assert re.findall("<!--(.*?)-->", text, re.DOTALL)[0] == " gatekeeper:gatekeeper "
-        assert text.count("<!--") == 2
-        assert text.count("gatekeeper-head:") - text.count("<!- -") <= 1
-        assert len(text) <= 65_536
-    assert len(left.summary.encode()) <= 1024 * 1024
-    assert "<!-- gatekeeper" not in left.summary
+@pytest.mark.parametrize("which", ["comment", "comment.md"])
+def test_the_comment_carries_one_marker_and_one_commit(left: Left, which: str) -> None:
+    text = left.text(which)
+    assert re.findall("<!--(.*?)-->", text, re.DOTALL)[0] == " gatekeeper:gatekeeper "
+    # The marker, and the commit if the comment was posted or could be.
+    assert text.count("<!--") == (1 if left.told is None else 2)
+    assert text.count("gatekeeper-head:") - text.count("<!- -") <= 1
+    assert len(text) <= 65_536
 
 
-@pytest.mark.parametrize("which", ["comment", "summary", "log", "junit"])
+@pytest.mark.parametrize("which", ["summary", "summary.md"])
+def test_the_summary_carries_no_marker_and_fits(left: Left, which: str) -> None:
+    text = left.text(which)
+    assert len(text.encode()) <= 1024 * 1024
+    assert "<!-- gatekeeper" not in text
+
+
+@pytest.mark.parametrize("which", [*SHOWN, "log", "junit.xml"])
 def test_nothing_hides_or_reorders_what_people_read(left: Left, which: str) -> None:
-    texts = left.shown | {"log": left.log, "junit": left.files["junit.xml"].decode()}
-    assert not INVISIBLE.findall(texts[which])
-    assert not CONTROL.findall(texts[which])
+    text = left.text(which)
+    assert not INVISIBLE.findall(text)
+    assert not CONTROL.findall(text)
     # Ours alone stands between a sign and what it would link; evidence spells its own out.
-    assert not re.search("[A-Za-z ]\u200b[A-Za-z ]", texts[which])
+    assert not re.search("[A-Za-z ]\u200b[A-Za-z ]", text)
 
 
 def test_the_junit_report_is_xml_without_declarations(left: Left) -> None:

@@ -26,8 +26,8 @@ from support.random_model import (
 from gatekeeper.contract.change import Change
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import plan_push, plan_run
 from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.work import plan_push, plan_run
 from gatekeeper.sampling.trial_order import new_order_seed
 
 
@@ -76,7 +76,7 @@ def test_a_rerun_keeps_its_order_however_the_fixtures_are_sorted_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sorted_by: Callable[[str], Any]
 ) -> None:
     """A new order for known answers would be a new chance that sampling ends too soon."""
-    monkeypatch.setattr("gatekeeper.gate.pipeline.new_order_seed", new_order_seed)
+    monkeypatch.setattr("gatekeeper.gate.work.new_order_seed", new_order_seed)
     words = tuple(f"word {number}" for number in range(60))
     fields: dict[str, Any] = {"samples": 3, "mode": "adaptive"}
     base = revision("Base", "b", words, **fields)
@@ -101,7 +101,7 @@ def drawn(result: GateResult) -> list[Request]:
 def test_a_contract_that_asks_anything_else_is_drawn_in_a_new_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gatekeeper.gate.pipeline.new_order_seed", new_order_seed)
+    monkeypatch.setattr("gatekeeper.gate.work.new_order_seed", new_order_seed)
     seeds = set()
     for number in range(3):
         head = revision(f"Head {number}", "c")

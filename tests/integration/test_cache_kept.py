@@ -28,7 +28,7 @@ from support.random_model import (
 from gatekeeper.contract.change import Change
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import plan_check
+from gatekeeper.gate.work import plan_check
 from gatekeeper.providers import cache_file
 from gatekeeper.providers.keys import model_access
 from gatekeeper.run import session

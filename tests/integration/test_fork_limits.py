@@ -12,7 +12,7 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import POLICY_PATH, judging_policy
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.estimate import require_within_limits
-from gatekeeper.gate.pipeline import Work, plan_check
+from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.run.session import measure
 
 CONTRACT = """\

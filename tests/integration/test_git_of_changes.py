@@ -18,7 +18,7 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.pipeline import plan_check
+from gatekeeper.gate.work import plan_check
 from gatekeeper.run.session import measure
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"

@@ -16,8 +16,9 @@ from support.openai_server import Fault, OpenAIServer
 from support.recorded_repository import GOOD, csv
 
 from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.pipeline import RunContext, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.work import plan_check
 from gatekeeper.git import Repository
 from gatekeeper.providers import ModelRouter
 from gatekeeper.sampling.retries import RetryPolicy

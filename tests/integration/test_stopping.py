@@ -11,8 +11,9 @@ import pytest
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import RunContext, measure, plan_check, plan_run
+from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.work import plan_check, plan_run
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
 CONTRACT = """\

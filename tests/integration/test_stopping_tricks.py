@@ -28,8 +28,9 @@ from support.ways_in import Judged
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.pipeline import RunContext, measure, plan_check
+from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.error_budget import Event
 
 JUDGE = """\

@@ -13,8 +13,8 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Outcome, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate.pipeline import Work, plan_check
 from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.run import session
 
 POLICY = Policy(limits=Limits(None, None, None, 4))

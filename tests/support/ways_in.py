@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import pytest
 from support.git_repository import GitRepository
@@ -48,6 +48,24 @@ HISTORY = "history.jsonl"
 
 
 @dataclass(frozen=True)
+class Told:
+    """What the action gave to GitHub and its runner."""
+
+    comment: str
+    summary: str
+    outputs: str
+    """The file of the step's outputs, as it was written."""
+    status: str
+    """The description of the last commit status; empty if there is none."""
+
+
+class Streams(Protocol):
+    """What reads standard output and standard error, as pytest's `capsys` does."""
+
+    def readouterr(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True)
 class Answered:
     """How a way in answered a change."""
 
@@ -65,6 +83,8 @@ class Answered:
     """The headers of the same, with names in small letters."""
     out: Path = field(repr=False)
     """The folder of the reports."""
+    told: Told | None = field(repr=False)
+    """What GitHub and its runner were given; None for the command."""
 
     @property
     def verdict(self) -> str | None:
@@ -88,7 +108,7 @@ class WayIn:
 
     way: Way
     folder: Path
-    capsys: pytest.CaptureFixture[str]
+    streams: Streams
     _numbers: Iterator[int] = field(default_factory=count)
 
     def judge(
@@ -102,6 +122,8 @@ class WayIn:
         history: str | None = None,
         since: Files | None = None,
         work: Callable[[GitRepository], object] | None = None,
+        history_path: str | None = None,
+        event: Callable[[dict[str, Any]], object] | None = None,
     ) -> Answered:
         """Judge a change.
 
@@ -115,6 +137,8 @@ class WayIn:
             history: The lines of a history file that is no part of the change.
             since: What the base branch gets after the pull request parted from it.
             work: Is called with the repository before head's commit.
+            history_path: The history is this file of the checkout, as the change leaves it.
+            event: Is called with the event's payload, to change it.
         """
         folder = self.folder / f"judged-{next(self._numbers)}"
         files = {**base, **({} if policy is None else {POLICY: policy})}
@@ -124,23 +148,27 @@ class WayIn:
                 patch.delenv(name)
             for name, value in self._environment(model, env).items():
                 patch.setenv(name, value)
-            self.capsys.readouterr()
+            self.streams.readouterr()
             if self.way == "check":
-                code, out, comment = _check(change, folder, history)
+                code, out = _check(change, folder, history, history_path)
+                told = None
             else:
                 fork = self.way == "fork_stage"
-                code, out, comment = _act(change, folder, history, patch, fork=fork)
-            log = "".join(self.capsys.readouterr())
+                if history_path is not None:
+                    patch.setenv("INPUT_HISTORY", history_path)
+                code, out, told = _act(change, folder, history, patch, event, fork=fork)
+            log = "".join(self.streams.readouterr())
             written = out / "result.json"
             return Answered(
                 way=self.way,
                 exit_code=code,
                 result=json.loads(written.read_bytes()) if written.exists() else None,
-                text=log if comment is None else comment,
+                text=log if told is None else told.comment,
                 log=log,
                 requests=tuple(model.requests),
                 headers=tuple(model.headers),
                 out=out,
+                told=told,
             )
 
     @staticmethod
@@ -171,14 +199,19 @@ def _refuse(_: Mapping[str, Any]) -> Fault:
     return bad_request("no model was to be called here")
 
 
-def _check(change: ProposedChange, folder: Path, history: str | None) -> tuple[int, Path, None]:
+def _check(
+    change: ProposedChange, folder: Path, history: str | None, history_path: str | None
+) -> tuple[int, Path]:
     out = folder / "out"
     arms = ["--repo", str(change.origin.path), "--base", "main", "--head", "change"]
     more: list[str] = []
     if history is not None:
         (folder / HISTORY).write_text(history, "utf-8")
         more = ["--history", str(folder / HISTORY)]
-    return main(["check", *arms, "--out", str(out), *more]), out, None
+    if history_path is not None:
+        change.origin.git("checkout", "--quiet", "change")
+        more = ["--history", str(change.origin.path / history_path)]
+    return main(["check", *arms, "--out", str(out), *more]), out
 
 
 def _act(
@@ -186,9 +219,10 @@ def _act(
     folder: Path,
     history: str | None,
     patch: pytest.MonkeyPatch,
+    event: Callable[[dict[str, Any]], object] | None,
     *,
     fork: bool,
-) -> tuple[int, Path, str]:
+) -> tuple[int, Path, Told]:
     workspace = _checkout(change, folder, "refs/heads/main" if fork else None)
     if history is not None:
         (workspace / HISTORY).write_text(history, "utf-8")
@@ -199,7 +233,7 @@ def _act(
         )
         pull.head_repository = "fork/prompts" if fork else "octo/prompts"
         github.refs["heads/main"] = change.base
-        for name, value in _step(change, folder, workspace, github.url, fork=fork).items():
+        for name, value in _step(change, folder, workspace, github.url, event, fork=fork).items():
             patch.setenv(name, value)
         # The pauses between writes are for GitHub's rate limits; nobody here has one.
         quick = partial(GithubRepositoryApi, seconds_between_writes=0, sleep=lambda _: None)
@@ -207,7 +241,18 @@ def _act(
         with _garbage_collected():
             code = action.main()
         comments = [comment.body for comment in github.comments[NUMBER] if comment.author == BOT]
-    return code, workspace / OUT, "\n".join(comments)
+        statuses = [status.description for status in github.statuses]
+    summary, outputs = folder / "summary", folder / "output"
+    return (
+        code,
+        workspace / OUT,
+        Told(
+            comment="\n".join(comments),
+            summary=summary.read_text("utf-8") if summary.exists() else "",
+            outputs=outputs.read_text("utf-8") if outputs.exists() else "",
+            status=statuses[0] if statuses else "",
+        ),
+    )
 
 
 @contextmanager
@@ -229,11 +274,20 @@ def _checkout(change: ProposedChange, folder: Path, reference: str | None) -> Pa
 
 
 def _step(
-    change: ProposedChange, folder: Path, workspace: Path, api_url: str, *, fork: bool
+    change: ProposedChange,
+    folder: Path,
+    workspace: Path,
+    api_url: str,
+    edit: Callable[[dict[str, Any]], object] | None,
+    *,
+    fork: bool,
 ) -> dict[str, str]:
     """The variables of the workflow's step, and its event in a file."""
     event = folder / "event.json"
-    event.write_text(json.dumps(_payload(change, fork=fork)), "utf-8")
+    payload = _payload(change, fork=fork)
+    if edit is not None:
+        edit(payload)
+    event.write_text(json.dumps(payload), "utf-8")
     return {
         "GITHUB_ACTIONS": "true",
         "GITHUB_API_URL": api_url,

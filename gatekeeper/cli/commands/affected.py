@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 
 from gatekeeper.cli.arguments import add_arms, change_of
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_json, readers_may_leave
 from gatekeeper.cli.uncommitted import uncommitted
 from gatekeeper.contract.policy import judging_policy
 from gatekeeper.git import Repository
@@ -34,7 +33,7 @@ def affected(arguments: argparse.Namespace) -> int:
     found = replace(found, notices=(*found.notices, *notices))
     with readers_may_leave():
         if arguments.json:
-            print(json.dumps(found.document(), indent=2))  # noqa: T201
+            print_json(found.document())
         else:
             print_forecast(found)
     return 0

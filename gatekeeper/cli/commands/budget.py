@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from datetime import UTC, datetime
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_json, readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.git import Repository
 
@@ -41,7 +40,7 @@ def budget(arguments: argparse.Namespace) -> int:
     found = [contract_budgets(c.head, spending, policy, now) for c in suite if c.head]
     with readers_may_leave():
         if arguments.json:
-            print(json.dumps(budget_document(found, notices, now), indent=2))  # noqa: T201
+            print_json(budget_document(found, notices, now))
         else:
             print_budgets(found, notices)
     return 0

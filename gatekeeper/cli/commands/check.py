@@ -10,6 +10,7 @@ from gatekeeper.cli.output import report
 from gatekeeper.cli.uncommitted import uncommitted
 from gatekeeper.contract.policy import judging_policy
 from gatekeeper.git import Repository
+from gatekeeper.history.own_history import paths_in_repository, refuse_own_history
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def check(arguments: argparse.Namespace) -> int:
     """The pull-request gate."""
-    from gatekeeper.gate.pipeline import plan_check
+    from gatekeeper.gate.work import plan_check
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.session import measure
 
@@ -36,6 +37,9 @@ def check(arguments: argparse.Namespace) -> int:
         policy, notices = judging_policy(change)
         notices = (*notices, *uncommitted(repository, arguments, policy))
         work = plan_check(change, policy, arguments.contract, notices, arguments.order_seed)
+        if arguments.history and work.trials:
+            for path in paths_in_repository(arguments.history, repository.root or Path()):
+                refuse_own_history(path, change)
         history = history_of(arguments, repository)
         revisions = (change.base, change.head)
         result = measure(

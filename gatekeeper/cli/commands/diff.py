@@ -75,7 +75,7 @@ def _contracts_of(sides: Sequence[Side | None]) -> list[str]:
 
 def _revisions(arguments: argparse.Namespace) -> GateResult:
     """Both measured now, side by side. No policy stands in the way: nothing is merged here."""
-    from gatekeeper.gate.pipeline import plan_check
+    from gatekeeper.gate.work import plan_check
     from gatekeeper.run.session import measure
 
     with Repository.open(arguments.repo) as repository:
@@ -92,7 +92,7 @@ def _neutral(policy: Policy) -> Policy:
 def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> Side:
     """A revision's contracts of those names, measured now."""
     from gatekeeper.gate.diff import Side
-    from gatekeeper.gate.pipeline import plan_run
+    from gatekeeper.gate.work import plan_run
     from gatekeeper.run.session import measure
 
     with Repository.open(arguments.repo) as repository:

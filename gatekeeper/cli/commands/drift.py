@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_json, readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.git import Repository
 
@@ -35,7 +34,7 @@ def drift(arguments: argparse.Namespace) -> int:
     notices = [*past.notices, *unknown]
     with readers_may_leave():
         if arguments.json:
-            print(json.dumps(drift_document(found, notices), indent=2))  # noqa: T201
+            print_json(drift_document(found, notices))
         else:
             print_drifts(found, notices)
     return 1 if any(contract.change for contract in found) else 0

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
-from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.cli.output import print_error, print_json, readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -85,8 +85,6 @@ def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
 
 
 def _print(records: Sequence[Record], form: str) -> None:
-    import json
-
     from gatekeeper.history.lines import to_document, to_lines
     from gatekeeper.reports.history_table import print_records, records_csv
 
@@ -97,8 +95,7 @@ def _print(records: Sequence[Record], form: str) -> None:
     elif form == "jsonl":
         sys.stdout.write(to_lines(records).decode())
     else:
-        documents = [to_document(record) for record in records]
-        sys.stdout.write(json.dumps(documents, indent=2) + "\n")
+        print_json([to_document(record) for record in records])
 
 
 def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) -> datetime | None:

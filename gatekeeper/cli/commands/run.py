@@ -20,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """The full suite on one revision; appends to the history where one is named."""
-    from gatekeeper.gate.pipeline import plan_run
+    from gatekeeper.gate.work import plan_run
     from gatekeeper.history.store import remember
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.session import measure

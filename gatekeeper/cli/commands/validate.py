@@ -21,6 +21,7 @@ def validate(arguments: argparse.Namespace) -> int:
     """Contracts and prompts of the work tree, without a model: all problems at once."""
     from gatekeeper.gate.validate import repository_path, validate_contracts
     from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.reports.escape import log_text
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
@@ -30,7 +31,7 @@ def validate(arguments: argparse.Namespace) -> int:
         lines, problems = validate_contracts(revision, policy, paths, find_model_fault)
     with readers_may_leave():
         for line in lines:
-            print(line)  # noqa: T201
+            print(log_text(line))  # noqa: T201
     if problems:
         raise ContractError(problems)
     return 0

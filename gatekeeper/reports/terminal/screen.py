@@ -16,7 +16,7 @@ from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, Pa
 from gatekeeper.reports import numbers
 from gatekeeper.reports.columns import Column, columns, shown_objectives, standing
 from gatekeeper.reports.comparison_text import deciding_test, ended_early, fixtures_wanted
-from gatekeeper.reports.escape import clip, plain, visible
+from gatekeeper.reports.escape import clip, log_text, plain
 from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.ranking import by_loss, by_severity
@@ -192,8 +192,9 @@ def _print_contract_forecast(console: Console, contract: ContractForecast) -> No
 
 
 def _text(text: str, style: str = "", limit: int = 600) -> Text:
-    """One line, never read as markup, with what is invisible spelled out."""
-    return Text(clip(" ".join(visible(text).split()), limit), style)
+    """One line, never read as markup or as a command to a workflow's runner, with what is
+    invisible spelled out."""
+    return Text(clip(" ".join(log_text(text).split()), limit), style)
 
 
 def _objectives(contract: ContractResult) -> Text:
@@ -203,5 +204,5 @@ def _objectives(contract: ContractResult) -> Text:
     if all(slo.met for slo in contract.slo):
         return Text("met")
     shown, rest = shown_objectives(contract)
-    named = [f"{visible(label_of(slo.objective))} {standing(slo, contract)}" for slo in shown]
+    named = [f"{log_text(label_of(slo.objective))} {standing(slo, contract)}" for slo in shown]
     return Text("; ".join([*named, *rest]))

@@ -13,9 +13,10 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.gate.pipeline import Work, answer_without_calls, plan_check
+from gatekeeper.gate.pipeline import answer_without_calls
 from gatekeeper.gate.plan import Job, levels, plan_job
 from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.work import Work, plan_check
 
 CONTRACT = """\
 contract: 1

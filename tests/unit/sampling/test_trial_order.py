@@ -13,7 +13,7 @@ from gatekeeper.contract.definition import Message
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Arm, Request, Trial
 from gatekeeper.gate import pipeline as gate
-from gatekeeper.gate.pipeline import plan_check
+from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling import trial_order as order
 from gatekeeper.sampling.trial_order import in_order, new_order_seed
 

@@ -1,0 +1,222 @@
+"""What a run will do, planned whole before the first call: which contracts, and their trials.
+
+One contract is planned in gate/plan.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.affected import (
+    Affected,
+    AffectedContract,
+    every_contract,
+    find_affected,
+    named,
+)
+from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.models.allowed import allowed_models, model_problems
+from gatekeeper.contract.models.faults import NamedModel, named_model
+from gatekeeper.contract.models.names import is_hosted
+from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening, policy_loosenings
+from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
+from gatekeeper.contract.size_limits import require_few_trials
+from gatekeeper.contract.trial import Trial
+from gatekeeper.errors import Problem, UsageError
+from gatekeeper.gate.plan import Job, plan_job
+from gatekeeper.sampling.trial_order import new_order_seed
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run will do, planned whole before the first model call.
+
+    `affected` holds every affected contract; `jobs` those that run, `removed` those that
+    head no longer has, both narrowed to the contracts that were asked for. `model_problems` are
+    the models that may not be called, for which the work must be refused. `untested` are the jobs
+    whose template changed while every request of their fixtures stayed as it was.
+    """
+
+    kind: Literal["check", "run"]
+    base_sha: str | None
+    head_sha: str
+    policy: Policy
+    affected: Affected
+    jobs: tuple[Job, ...]
+    removed: tuple[AffectedContract, ...]
+    order_seed: str
+    """What the order of the trials is drawn from; a job may have an earlier run's instead."""
+    model_problems: tuple[Problem, ...] = ()
+    untested: tuple[Job, ...] = ()
+    policy_loosened: tuple[Loosening, ...] = ()
+    models: tuple[NamedModel, ...] = ()
+
+    @property
+    def waivable(self) -> tuple[str, ...]:
+        """The names that a person can waive: of contracts, and of the policy if it is loosened."""
+        names = [job.contract.name for job in (*self.jobs, *self.untested)]
+        names += [contract.name for contract in self.removed]
+        return (*names, POLICY_NAME) if self.policy_loosened else tuple(names)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return tuple(trial for job in self.jobs for trial in job.trials)
+
+
+def plan_check(
+    change: Change,
+    policy: Policy,
+    names: Sequence[str] = (),
+    notices: tuple[str, ...] = (),
+    order_seed: str | None = None,
+) -> Work:
+    """The pull-request gate: base against head for every contract that the change touches.
+
+    `names` narrows it to those contracts. `order_seed` repeats the order of an earlier run;
+    without it nobody can know the order before the run. Raises ContractError and UsageError.
+    """
+    affected = find_affected(change, policy, SHAPES)
+    affected = hold_new_contracts(affected, change, policy)
+    if change.base.sha == change.head.sha:
+        text = f"base and head are the same commit, {change.head.sha[:10]}: nothing was compared"
+        notices = (*notices, text)
+    loosened = policy_loosenings(change)
+    notices = (
+        *notices,
+        *(f"The policy is loosened: `{found.key}` {found.text}." for found in loosened),
+    )
+    affected = replace(affected, notices=(*affected.notices, *notices))
+    if loosened:
+        names = [name for name in names if name != POLICY_NAME]
+    trusted = (change.policy_revision, change.base)
+    shas = change.base.sha, change.head.sha
+    work = _plan("check", *shas, policy, affected, names, trusted, order_seed)
+    return replace(work, policy_loosened=loosened)
+
+
+def plan_run(
+    revision: Revision,
+    policy: Policy,
+    names: Sequence[str] = (),
+    samples: int | None = None,
+    order_seed: str | None = None,
+    trusted: Sequence[Revision] | None = None,
+) -> Work:
+    """The full suite on one revision: every contract against its own objectives.
+
+    `samples` is drawn of every fixture instead of what each contract asks for. `order_seed` is as
+    in `plan_check`. `trusted` are the revisions whose models may be called; None: this one.
+    """
+    suite = every_contract(revision, policy, SHAPES)
+    if not suite.contracts:
+        written = ", ".join(policy.contracts)
+        raise UsageError(f"no contract matches {written}; `gatekeeper init` writes a first one")
+    if samples is not None:
+        suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))
+    suite = hold_every_contract(suite, policy)
+    trusted = trusted or (revision,)
+    return _plan("run", None, revision.sha, policy, suite, names, trusted, order_seed)
+
+
+def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
+    """The suite on head, narrowed to the contracts that the change affects: what merging has
+    brought, measured against its own objectives. Raises ContractError."""
+    found = find_affected(change, policy, SHAPES)
+    suite = tuple(
+        replace(
+            contract,
+            base=None,
+            base_target=None,
+            left_prompt=None,
+            left_as=None,
+            lost_prompt=None,
+            successors=(),
+        )
+        for contract in found.contracts
+        if contract.head
+    )
+    narrowed = hold_every_contract(replace(found, contracts=suite, uncovered=()), policy)
+    return _plan("run", None, change.head.sha, policy, narrowed, names, (change.head,))
+
+
+def _with_samples(affected: AffectedContract, samples: int) -> AffectedContract:
+    if affected.head is None:
+        return affected
+    sampling = replace(affected.head.sampling, samples=samples)
+    return replace(affected, head=replace(affected.head, sampling=sampling))
+
+
+def _plan(
+    kind: Literal["check", "run"],
+    base_sha: str | None,
+    head_sha: str,
+    policy: Policy,
+    affected: Affected,
+    names: Sequence[str],
+    trusted: Sequence[Revision],
+    order_seed: str | None = None,
+) -> Work:
+    wanted = named(affected, names)
+    require_few_trials(_with_arms(wanted))
+    # Drawn now and not made of the commits: whoever makes a commit can make many of them.
+    seed = new_order_seed() if order_seed is None else order_seed
+    planned = [plan_job(contract, policy, seed) for contract in wanted if contract.head]
+    jobs = tuple(job for job in planned if not job.changes_nothing)
+    same = [job for job in planned if job.changes_nothing]
+    untested = tuple(job for job in same if job.changes_template)
+    affected = _without_unchanged(affected, [job for job in same if job not in untested])
+    notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
+    affected = replace(affected, notices=notices)
+    gone = tuple(contract for contract in wanted if contract.head is None)
+    models = tuple(pair for job in jobs for pair in _models(job))
+    hosted = [(place, model) for place, model in models if is_hosted(model)]
+    # Reading every contract of base takes a while: only where one may be refused for it.
+    problems = model_problems(hosted, allowed_models(policy, trusted)) if hosted else ()
+    work = Work(kind, base_sha, head_sha, policy, affected, jobs, gone, seed, problems, untested)
+    return replace(work, models=models)
+
+
+def _models(job: Job) -> Iterator[NamedModel]:
+    """Every model that the job asks, with the place that names it."""
+    before = job.base or job.contract
+    for evaluation in job.evaluations:
+        yield named_model(job.contract, evaluation.head.model)
+        if evaluation.base is not None:
+            yield named_model(before, evaluation.base.model)
+
+
+def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:
+    """Each contract that judges, with how many arms at most answer its fixtures."""
+    for contract in wanted:
+        if contract.head is not None:
+            yield contract.head, 2 if contract.base_target else 1
+            if contract.base is not None:
+                yield contract.base, 2
+
+
+def _without_unchanged(affected: Affected, unchanged: Sequence[Job]) -> Affected:
+    """Without the contracts whose requests are all as they were, which are named in notices."""
+    names = {job.contract.name for job in unchanged}
+    notices = []
+    for job in unchanged:
+        paths = ", ".join(cause.path for cause in job.affected_by)
+        notices.append(
+            f"The contract {job.contract.name} is not affected: {paths} changed, and every request "
+            "of its fixtures is the same as before."
+        )
+    return replace(
+        affected,
+        contracts=tuple(c for c in affected.contracts if c.name not in names),
+        unaffected=affected.unaffected + len(names),
+        notices=(*affected.notices, *notices),
+        others=tuple(sorted({*affected.others, *names})),
+    )

@@ -1,0 +1,52 @@
+"""A change must not write the history that it is judged by."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+
+from gatekeeper.contract.change import Change
+from gatekeeper.contract.policy import NO_HISTORY
+from gatekeeper.errors import UsageError
+
+
+def refuse_own_history(location: str, change: Change) -> None:
+    """Refuse a history file that the change itself writes: its runs could refill an error budget.
+
+    Args:
+        location: Where the history is; a path is relative to the root of the repository.
+        change: The change to be judged. The checkout may hold the files of its head.
+
+    Raises:
+        UsageError: The change adds, edits or removes the file, or what leads to it.
+    """
+    if ":" in location or location == NO_HISTORY:
+        return
+    path = PurePosixPath(location)
+    for name in map(str, (path, *path.parents)):
+        found = change.head.entries.get(name)
+        known = {revision.entries.get(name) for revision in (change.base, change.policy_revision)}
+        if found not in known:
+            raise UsageError(
+                f"history {location}: the change modifies {name}, and a change must not write the "
+                "history that it is judged by; take it out of the change"
+            )
+
+
+def paths_in_repository(location: str, root: Path) -> tuple[str, ...]:
+    """Return the paths from the repository's root that a location on this machine may be.
+
+    There are two if a link leads to it, and none if it lies outside of the repository.
+    """
+    places = {Path(os.path.abspath(location)), Path(location).resolve()}  # noqa: PTH100
+    roots = {Path(os.path.abspath(root)), root.resolve()}  # noqa: PTH100
+    return tuple(
+        sorted(
+            {
+                place.relative_to(top).as_posix()
+                for place in places
+                for top in roots
+                if place.is_relative_to(top)
+            }
+        )
+    )
