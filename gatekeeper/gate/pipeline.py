@@ -1,6 +1,8 @@
 """The story of one run: change -> affected -> trials -> samples -> evidence -> verdict.
 
-Read this file first; work.py plans what it measures. Nothing is printed or written on the way; the edges are passed in."""
+Read this file first; work.py plans what it measures. Nothing is printed or written on the way:
+what touches the world is passed in.
+"""
 
 from __future__ import annotations
 
