@@ -16,7 +16,7 @@ from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, Pa
 from gatekeeper.reports import numbers
 from gatekeeper.reports.columns import Column, columns, shown_objectives, standing
 from gatekeeper.reports.comparison_text import deciding_test, ended_early, fixtures_wanted
-from gatekeeper.reports.escape import clip, log_text, plain
+from gatekeeper.reports.escape import clip, log_text, plain, visible
 from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.ranking import by_loss, by_severity
@@ -194,7 +194,7 @@ def _print_contract_forecast(console: Console, contract: ContractForecast) -> No
 def _text(text: str, style: str = "", limit: int = 600) -> Text:
     """One line, never read as markup or as a command to a workflow's runner, with what is
     invisible spelled out."""
-    return Text(clip(" ".join(log_text(text).split()), limit), style)
+    return Text(clip(log_text(" ".join(visible(text).split())), limit), style)
 
 
 def _objectives(contract: ContractResult) -> Text:

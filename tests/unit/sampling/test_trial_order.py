@@ -12,7 +12,7 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Arm, Request, Trial
-from gatekeeper.gate import pipeline as gate
+from gatekeeper.gate import work
 from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling import trial_order as order
 from gatekeeper.sampling.trial_order import in_order, new_order_seed
@@ -118,7 +118,7 @@ CHANGE = Change(revision("Base", "b"), revision("Head", "c"))
 
 
 def test_the_same_commits_are_planned_in_another_order_each_time(monkeypatch) -> None:
-    monkeypatch.setattr(gate, "new_order_seed", order.new_order_seed)
+    monkeypatch.setattr(work, "new_order_seed", order.new_order_seed)
     plans = [plan_check(CHANGE, Policy()) for _ in range(3)]
     assert len({work.order_seed for work in plans}) == 3
     assert len({tuple(t.fixture for t in work.trials) for work in plans}) == 3
