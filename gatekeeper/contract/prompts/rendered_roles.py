@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.prompts.kinds import prompt_kind
 from gatekeeper.contract.prompts.load import has_roles
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.prompts.role_lines import ROLES, role_of_line
@@ -38,9 +39,10 @@ class _Candidate:
 
 def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) -> list[Problem]:
     """Find the lines of the template that become role lines with any of the values, in a prompt
-    file that has messages under role lines."""
-    if not has_roles(prompt.text, prompt.path):
+    file that has messages under role lines, or would have if it was parted after rendering."""
+    if prompt_kind(prompt.path) != "sectioned":
         return []
+    dialogue = has_roles(prompt.text, prompt.path)
     candidates: list[_Candidate] = []
     messages = tuple(
         replace(m, content=_marked(m.content, prompt.path, m.line, candidates))
@@ -54,7 +56,8 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
     for rendered in render_all(marked, values, Budget()):
         if not isinstance(rendered, ContractError):
             for message in rendered:
-                found.update(_made(message.content, candidates))
+                if dialogue or _begins_with_mark(message.content):
+                    found.update(_made(message.content, candidates))
         if len(found) == len(candidates):
             break
     return [
@@ -98,6 +101,12 @@ def _colon_of(line: str) -> int | None:
     name = name.lstrip("#").strip()
     is_expression = name.startswith("{{") and name.endswith("}}") and name.count("{{") == 1
     return colon if is_expression or name.lower() in ROLES else None
+
+
+def _begins_with_mark(text: str) -> bool:
+    """Whether the first line that is not blank may be a role line. Without one, a file that quotes
+    a dialogue is no dialogue."""
+    return _MARK.partition("{")[0] in text.lstrip().partition("\n")[0]
 
 
 def _made(text: str, candidates: Sequence[_Candidate]) -> Iterator[tuple[str, str]]:

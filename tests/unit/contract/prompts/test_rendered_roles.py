@@ -34,6 +34,10 @@ def lines(prompt: str, path: str = "p.md", x: object = TURNS, **files: str) -> l
         ("user:\n{% for t in x %}## {{ t.role | upper }} : {% endfor %}\n", "p.md", []),
         ("user:\n{% for t in x %}\n## {{ t.role | upper }} :{% endfor %}\n", "p.md", [3]),
         ("user:\n{% if x %}assistant:{% endif %}\n", "p.md", [2]),
+        (LOOP, "p.md", [2]),
+        ("{% for t in x %}\nuser:\n{{ t.text }}\n{% endfor %}\n", "p.md", [2]),
+        (f"Go on with this dialogue.\n{LOOP}", "p.md", []),
+        (LOOP, "p.txt", []),
         ("user:\n{{ x[0].role }}:\n\nuser:\n{{ x[1].role }}:\n", "p.md", [2, 5]),
     ],
 )
