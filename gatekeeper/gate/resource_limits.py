@@ -65,8 +65,8 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
         rise = f"The {_LABELS[result.name]} rose {_by(result)}"
         match result.found:
             case "exceeded":
-                surely = f", surely by {_percent(result.low)}" if result.low is not None else ""
-                text = f"{rise}{surely}, which is above {what}."
+                least = "" if result.low is None else f" (at least {_percent(result.low)})"
+                text = f"{rise}{least}, significantly more than {what} allows."
                 reasons.append(Reason("resource_limit", text, "fail"))
             case "unknown":
                 text = f"Samples are missing that could decide {what}."

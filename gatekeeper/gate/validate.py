@@ -126,5 +126,5 @@ def _line(contract: Contract, job: Job) -> str:
         again = f" in {units} cluster{'s' * (units != 1)}{again}"
     return (
         f"{contract.path}: {contract.name}: {len(contract.fixtures)} fixtures{again}, "
-        f"{checks} checks, {contract.target.model}"
+        f"{checks} check{'s' * (checks != 1)}, {contract.target.model}"
     )

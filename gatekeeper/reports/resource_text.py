@@ -117,14 +117,14 @@ def _limit(found: LimitResult) -> str:
     limit = f"{label} {ResourceLimit(found.name, found.limit)}"
     if found.found == "unmeasured":
         return f"{limit}: not known of every call"
-    surely = ""
+    proof = ""
     if found.found == "exceeded":
-        low = "" if found.low is None else f"surely {numbers.change(found.low)} or more, "
-        surely = f" ({low}p {numbers.p_value(found.p_value, found.level)})"
+        low = "" if found.low is None else f"at least {numbers.change(found.low)}, "
+        proof = f" ({low}p {numbers.p_value(found.p_value, found.level)})"
     needs = ""
     if found.inputs < found.inputs_needed:
         needs = f", needs {found.inputs_needed:,} inputs, has {found.inputs:,}"
-    return f"{limit}: {_FOUND[found.found]}, {numbers.change(found.relative)}{surely}{needs}"
+    return f"{limit}: {_FOUND[found.found]}, {numbers.change(found.relative)}{proof}{needs}"
 
 
 def _around(found: ResourceChange) -> str:

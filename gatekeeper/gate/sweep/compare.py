@@ -208,14 +208,14 @@ def _reason(
     others = len(near) - 1
     rate = f"{rates[chosen]:.1%} of its samples pass"
     if chosen == best and not others:
-        return f"{rate}; every other setting is worse, surely or by more than the margin"
+        return f"{rate}; every other setting is worse, significantly or by more than the margin"
     why = ""
     if chosen != kept:
         than = "today's" if cells[kept].setting.current else cells[kept].setting.name
         less = 1 - price.amounts[chosen] / price.amounts[kept]
-        why = f" and {price.verb} surely less than {than} ({less:.0%} less)"
+        why = f" and {price.verb} significantly less than {than} ({less:.0%} less)"
     elif cells[chosen].setting.current:
-        why = "; it is today's setting, and none takes surely and materially less"
+        why = "; it is today's setting, and none takes clearly less"
     if rates[chosen] == rates[best]:
         return f"{rate}, the most{why}; {others} more could not be told from it"
     named = cells[best].setting.name

@@ -38,8 +38,9 @@ def render_sweep_page(result: SweepResult) -> str:
         '<section aria-labelledby="settings"><h2 id="settings">Settings</h2>'
         f'<div class="words scroll" tabindex="0" role="region" aria-label="Settings">'
         f"{markup.blocks(settings_table(result))}</div></section>",
-        '<section aria-labelledby="pairs"><h2 id="pairs">What differs surely</h2>'
-        f'<div class="words scroll" tabindex="0" role="region" aria-label="What differs surely">'
+        '<section aria-labelledby="pairs"><h2 id="pairs">What differs significantly</h2>'
+        '<div class="words scroll" tabindex="0" role="region" '
+        'aria-label="What differs significantly">'
         f"{markup.blocks(sure_differences(result))}</div></section>",
         f'<p class="quiet">gatekeeper {escape(__version__)}</p>',
     ]

@@ -80,9 +80,9 @@ def said_of_pairs(result: SweepResult) -> str:
     pairs = numbers.count(len(result.pairs), "pair")
     sure = sum(pair.adjusted <= result.alpha for pair in result.pairs)
     if not sure:
-        return f"None of {pairs} of settings differs surely."
+        return f"None of {pairs} of settings differs significantly."
     return (
-        f"{sure:,} of {pairs} of settings differ surely "
+        f"{sure:,} of {pairs} of settings differ significantly "
         "(exact sign-flip test, two-sided, Holm over all pairs)."
     )
 

@@ -71,6 +71,6 @@ def test_hostile_values_stay_text():
 
 def test_a_failed_setting_and_a_sure_difference_are_told_in_markdown():
     text = render_sweep(swept([{"model": m} for m in "abc"], [20, 0, None]))
-    assert "1 of 3 pairs of settings differ surely" in text
+    assert "1 of 3 pairs of settings differ significantly" in text
     assert "| `a` | `b` | 100\u00a0points |" in text
     assert "20 calls failed" in text
