@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,17 @@ from support.github_server import FakeGithub
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("same")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a thread begin in one piece while coverage is measured.
+
+    Python fails if two threads install coverage's trace function at once. One that installs it
+    can be interrupted in the audit hook of providers/network_guard.py, after a switch interval.
+    """
+    if config.getoption("cov_source", None):
+        sys.setswitchinterval(0.5)
+
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 
