@@ -54,6 +54,7 @@ bench: setup
 bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.decisions --write docs/statistics.md
 	$(BIN)/python -m benchmarks.objectives --write docs/statistics.md
+	$(BIN)/python -m benchmarks.single_fixtures --write docs/statistics.md
 	$(BIN)/python -m benchmarks.limits --write docs/statistics.md
 	$(BIN)/python -m benchmarks.drift --write docs/statistics.md
 	$(BIN)/python -m benchmarks.replicas --write docs/statistics.md
@@ -71,6 +72,7 @@ bench-smoke: setup
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
 	$(BIN)/python -m benchmarks.objectives --runs 5
+	$(BIN)/python -m benchmarks.single_fixtures --runs 20
 	$(BIN)/python -m benchmarks.limits --runs 2
 	$(BIN)/python -m benchmarks.drift --runs 2
 	$(BIN)/python -m benchmarks.replicas --runs 2 --limit 1

@@ -1,0 +1,36 @@
+"""The simulation of visible drops and of fixtures that must pass notices a promise that is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import single_fixtures as bench
+from gatekeeper.stats.power import regression_power
+
+PAGE = Path(__file__).parents[3] / "docs" / "statistics.md"
+
+
+def test_the_promises_hold_and_their_tables_stand_on_the_page() -> None:
+    text, broken = bench.table(1, 400)
+    assert broken == []
+    assert text.count("\n| ") == len(bench.DROPS) + len(bench.PROMISES) + 2 + 2
+    page = PAGE.read_text("utf-8")
+    assert page.count(bench.BEGIN) == page.count(bench.END) == 1
+
+
+def test_without_flicker_the_simulation_agrees_with_the_exact_power() -> None:
+    found = bench._found(np.random.default_rng(2), 4000, 30, 0, 0.2)
+    exact = regression_power(30, 0.2, bench.LEVEL, 0.0)
+    assert found / 4000 == pytest.approx(exact, abs=0.025)
+
+
+def test_a_promise_that_is_not_kept_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "visible_drop", lambda *_: 0.01)
+    monkeypatch.setattr(bench, "fisher_exact", lambda *_: 0.0)
+    bench._fisher.cache_clear()
+    _, broken = bench.table(1, 200)
+    bench._fisher.cache_clear()
+    assert len(broken) == len(bench.DROPS) + len(bench.PROMISES)
