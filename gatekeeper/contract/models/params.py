@@ -7,6 +7,7 @@ request could send the key of whoever runs the gate to a server of its own. So t
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -60,6 +61,21 @@ TOOL_PARAMS = frozenset(
     {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}
 )
 
+WHOLE_PARAMS = frozenset(
+    {"max_completion_tokens", "max_tokens", "n", "seed", "top_k", "top_logprobs"}
+)
+NUMBER_PARAMS = frozenset(
+    {
+        "frequency_penalty",
+        "min_p",
+        "presence_penalty",
+        "repeat_penalty",
+        "repetition_penalty",
+        "temperature",
+        "top_p",
+    }
+)
+
 _CONNECTION = re.compile(
     r"^(?:(?:api|base)_?(?:key|base|url|type|version)"
     r"|.*(?:headers|auth_token|access_token|secret|credentials)|extra_(?:body|query)|organization|custom_llm_provider)$"
@@ -77,12 +93,12 @@ def param_problems(
         written: The contract's `params`.
         prompt: Its prompt, which may set parameters too.
     """
-    for name in written:
-        fault = param_fault(model, str(name))
+    for name, value in written.items():
+        fault = param_fault(model, str(name)) or value_fault(str(name), value)
         if fault:
             yield document.problem(("params", name), *fault, at_key=True)
-    for name in prompt.params:
-        fault = param_fault(model, name)
+    for name, value in prompt.params.items():
+        fault = param_fault(model, name) or value_fault(name, value)
         if fault:
             yield Problem(prompt.path, *fault, _line_of(prompt.text, name), field=name)
 
@@ -103,6 +119,20 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
         fix = "set the provider's key and address in the environment of whoever runs the gate"
         return "how a model is reached is not a contract's to say", f"{fix}: see docs/models.md"
     return "unknown parameter", nearest(name, known)
+
+
+def value_fault(name: str, value: object) -> tuple[str, str] | None:
+    """Say what is wrong with the value of a parameter and how to mend it; None if nothing is.
+
+    Only numbers are looked at: what else a provider takes differs from one to the next.
+    """
+    if value is None or name not in WHOLE_PARAMS | NUMBER_PARAMS:
+        return None
+    if name in WHOLE_PARAMS and (isinstance(value, bool) or not isinstance(value, int)):
+        return f"{value!r} is not a whole number", "write a whole number, without quotes"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return f"{value!r} is not a number", "write a number such as 0.7, without quotes"
+    return None
 
 
 def _line_of(text: str, name: str) -> int | None:

@@ -176,7 +176,10 @@ def _too_deep(path: str, line: int, column: int) -> Problem:
 def _syntax_problem(error: yaml.YAMLError, text: str, path: str, first_line: int) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-    fix = "correct the YAML; text with `:`, `#`, `{` or a leading quote needs quotes"
+    fix = (
+        "correct the YAML; text needs quotes if it has `:`, `#` or `{`, or begins with `*`, `&` or "
+        "a quote"
+    )
     if "another document" in what:
         what, fix = "a second YAML document", "keep one to a file, without `---` between"
     if mark is not None:

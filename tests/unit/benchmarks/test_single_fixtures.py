@@ -1,4 +1,4 @@
-"""The simulation of visible drops and of fixtures that must pass notices a promise that is broken."""
+"""The simulation of visible drops and of must_pass notices a promise that is broken."""
 
 from __future__ import annotations
 

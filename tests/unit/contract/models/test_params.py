@@ -78,6 +78,30 @@ def test_every_wrong_name_is_told_at_once() -> None:
     assert [problem.field for problem in found] == ["params.temprature", "params.tools"]
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "temperature: hot",
+        "temperature: '0'",
+        "temperature: true",
+        "max_tokens: 1.5",
+        "seed: x",
+        "top_p: .nan",
+        "max_tokens: [1]",
+    ],
+)
+def test_a_value_that_is_no_such_number_is_refused_with_its_line(written: str) -> None:
+    (found,) = problems(f"params:\n  stop: x\n  {written}\n")
+    assert (found.line, found.field) == (9, f"params.{written.partition(':')[0]}")
+
+
+@pytest.mark.parametrize(
+    "written", ["temperature: 0", "temperature: 0.7", "seed: 7", "top_p: null"]
+)
+def test_numbers_and_nothing_are_taken(written: str) -> None:
+    assert problems(f"params: {{{written}}}\n") == []
+
+
 @pytest.mark.parametrize("mode", ["assist", "auto"])
 def test_a_mode_that_does_not_do_what_it_says_is_refused(mode: str) -> None:
     (found,) = problems(f"mode: {mode}\n")
