@@ -42,7 +42,12 @@ def between(
             "`temperature` changed from 0 to 1",
         ),
         ("x: 1", "params: {stop: [a]}", "{stop: []}", '`stop` changed from none to ["a"]'),
-        ("params: {seed: 1}", "params: {seed: true}", "{seed: 2}", "`seed` changed from 1 to true"),
+        (
+            "params: {logprobs: 1}",
+            "params: {logprobs: true}",
+            "{logprobs: 2}",
+            "`logprobs` changed from 1 to true",
+        ),
     ],
 )
 def test_a_change_that_the_contract_overrides_is_told(before, now, params, told):
