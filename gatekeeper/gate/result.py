@@ -153,6 +153,18 @@ class PairedResult:
         """How many pieces of evidence there are: clusters, or distinct inputs without any."""
         return self.clusters.total if self.clusters else self.fixtures
 
+    @property
+    def compared_rounds(self) -> int:
+        """How many rounds were compared. Fixtures that were not drawn are unknown and were never
+        unmeasured."""
+        return self.rounds or int(self.unknown <= self.unmeasured)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether sampling ended before every planned pair was drawn. The drop that the planned
+        samples could have shown is then no figure of those that were drawn."""
+        return self.stopped != "exhausted" and self.compared_rounds < self.planned_rounds
+
 
 @dataclass(frozen=True, slots=True)
 class SloResult:

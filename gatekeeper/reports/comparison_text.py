@@ -75,10 +75,11 @@ def p_value(paired: PairedResult) -> str:
 
 
 def seeable_effect(paired: PairedResult) -> float | None:
-    """The smallest drop the run could have seen, which every result without a finding must say."""
+    """The smallest drop the run could have seen, which every result without a finding must say.
+    None if sampling ended early: the figure is that of the planned samples."""
     # Where head was shown to be no worse than the margin, that is the answer.
     answered = paired.p_value is None or is_significant(paired) or paired.stopped == "not_worse"
-    return None if answered else paired.minimum_detectable_effect
+    return None if answered or paired.incomplete else paired.minimum_detectable_effect
 
 
 def fixtures_wanted(paired: PairedResult) -> str:
@@ -114,15 +115,14 @@ def ended_early(paired: PairedResult) -> str:
     """How soon the answer was sure; empty where all was drawn or something else ended the run."""
     if paired.stopped not in ("regressed", "not_worse"):
         return ""
-    drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
-    rounds = paired.rounds or int(drawn >= paired.fixtures)
-    if rounds >= paired.planned_rounds:
+    if not paired.incomplete:
         return ""
     if paired.stopped == "regressed" and not is_significant(paired):
         return "sampling ended because the contract's other comparison was sure"
-    if rounds:
+    if paired.compared_rounds:
         planned = numbers.count(paired.planned_rounds, "sample")
-        return f"sure after {rounds:,} of {planned} of each fixture"
+        return f"sure after {paired.compared_rounds:,} of {planned} of each fixture"
+    drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
     return f"sure after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
 
 

@@ -109,7 +109,8 @@ def _seen(paired: PairedResult) -> str:
         text = "with so few fixtures no drop could have been told from chance"
     else:
         text = f"a drop of {numbers.size_in_points(effect)} or more would probably have been found"
-    return f"**What could have been seen**: {text}."
+    end = ", had sampling not ended early" if effect is not None and paired.incomplete else ""
+    return f"**What could have been seen**: {text}{end}."
 
 
 def _objective(slo: SloResult, contract: ContractResult) -> str:

@@ -125,6 +125,22 @@ def test_a_result_that_is_not_significant_says_what_could_have_been_seen():
     assert "16 points" in reason.text
 
 
+def test_an_early_stop_says_of_the_planned_samples_what_they_could_have_shown():
+    cut = paired(
+        fixtures=80,
+        unknown=72,
+        rounds=0,
+        stopped="regressed",
+        p_value=0.5,
+        minimum_detectable_effect=0.272,
+    )
+
+    (reason,) = called_for(cut, largest_drop=0.625)
+
+    assert "sampled to the end, the run could have shown a drop of 27.2 points" in reason.text
+    assert "this run could only have shown" not in reason.text
+
+
 def test_an_undecided_result_says_how_many_fixtures_would_do():
     (reason,) = called_for(paired(p_value=0.3, fixtures_needed=134), largest_drop=0.1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from support import early_results as early_examples
@@ -65,6 +66,23 @@ def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
     # The same interval, were it looked at as soon as it says so, would say so too often.
     early = replace(whole, rounds=2)
     assert "is **not worse** by 5" in _lead(examples.result(replace(contract, paired=early)))
+
+
+@pytest.mark.parametrize("stopped", ["regressed", None])
+def test_samples_that_were_cut_short_name_no_drop_that_only_all_of_them_could_show(
+    stopped: Literal["regressed"] | None,
+) -> None:
+    contract = replace(
+        examples.passing_contract("order-id", 80),
+        paired=examples.paired(
+            80, 0, 0, 1.0, difference=0.0, unknown=72, rounds=0, stopped=stopped
+        ),
+    )
+    found = examples.result(contract)
+    assert "shows ≥" not in _read(found)
+    assert "could only have shown" not in _lead(found)
+    explained = render_explanation(found, "order-id").replace("\u00a0", " ")
+    assert "would probably have been found, had sampling not ended early." in explained
 
 
 def test_an_early_estimate_is_one_in_every_report() -> None:
