@@ -39,6 +39,7 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
         error_budget=None,
         error_budgets=(),
         fixtures=found.fixtures,
+        must_pass=found.must_pass,
         limits=found.limits,
     )
 

@@ -1,5 +1,5 @@
 """What a reader sees of a failure without a click: the edited lines of the prompt, and the one
-broken fixture that says most: its input, the answers before and after, and what was wanted."""
+fixture that says most of it: its input, the answers before and after, and what was wanted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
 
-from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult
+from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, prose
 from gatekeeper.reports.headline import foremost
 from gatekeeper.reports.markdown.decision import as_base_judges
+from gatekeeper.reports.markdown.example_choice import Telling, most_telling
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
-from gatekeeper.reports.ranking import is_proven, worst_reasons
+from gatekeeper.reports.ranking import worst_reasons
 
 _LINES = 12
 """Edited lines of the prompt."""
@@ -39,7 +39,8 @@ class Edit:
 @dataclass(frozen=True, slots=True)
 class Example:
     """One fixture that broke or fails. Texts are cut about the place where they differ, and raw:
-    each report escapes them. `before` is None if nothing was compared or base has no answer."""
+    each report escapes them. `before` is None if nothing was compared, base has no answer, or the
+    fixture fails with the same answer as before."""
 
     fixture: str
     tally: str
@@ -77,8 +78,16 @@ def at_a_glance(result: GateResult) -> Glance | None:
     contract = foremost(result)
     if contract is None or result.verdict not in ("fail", "inconclusive"):
         return None
-    judged = _as_judged(contract)
-    found = Glance(contract.name, _edit(judged), _example(judged.fixtures))
+    worst = worst_reasons(contract)[:1]
+    by_base = any(reason.judged_by != "head" for reason in worst)
+    judged = (as_base_judges(contract) if by_base else None) or contract
+    decisive = [
+        reason
+        for reason in contract.reasons
+        if reason.verdict == contract.verdict and (reason.judged_by != "head") == by_base
+    ]
+    telling = most_telling(judged, {reason.code for reason in decisive})
+    found = Glance(contract.name, _edit(judged), _example(telling) if telling else None)
     return found if found.edit or found.example else None
 
 
@@ -90,13 +99,6 @@ def add_glance(page: Page, result: GateResult) -> None:
     for part in (_edit_text(found.edit), _example_text(found.example)):
         if part:
             page.add_within(part, _SHARE)
-
-
-def _as_judged(contract: ContractResult) -> ContractResult:
-    """The judging that the worst reason comes from: head's own, or the base contract's."""
-    worst = next(iter(worst_reasons(contract)), None)
-    before = as_base_judges(contract) if worst and worst.judged_by != "head" else None
-    return before or contract
 
 
 def _edit(contract: ContractResult) -> Edit | None:
@@ -137,17 +139,13 @@ def _pairs(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
                 yield f"{sign}{_focused(line, others[at] if at < len(others) else None, _LINE)}"
 
 
-def _example(fixtures: Sequence[FixtureResult]) -> Example | None:
-    broken = [f for f in fixtures if f.change == "broke"]
-    candidates = broken or [f for f in fixtures if f.head_passed is False]
-    if not candidates:
-        return None
-    found = min(candidates, key=_telling)
-    failure = _failure(found)
-    after = failure.output if failure else found.head_output
-    before = found.base_output
+def _example(telling: Telling) -> Example:
+    found, failure = telling.fixture, telling.failure
+    after, before = telling.answer, found.base_output
     tally = f"{found.head} pass" if found.head else ""
-    if found.base and found.head:
+    if telling.as_before:
+        tally, before = f"{tally}, as before", None
+    elif found.base and found.head:
         tally = f"{found.base} → {found.head} pass"
     return Example(
         fixture=found.id,
@@ -159,25 +157,6 @@ def _example(fixtures: Sequence[FixtureResult]) -> Example | None:
         after=None if after is None else _focused(after, before, _TEXT),
         wanted=None if found.wanted is None else _focused(found.wanted, after, _TEXT),
     )
-
-
-def _telling(fixture: FixtureResult) -> tuple[bool, bool, float, int]:
-    """Sorts first what is proven, has all there is to show, lost most, and is short to read."""
-    failure = _failure(fixture)
-    after = failure.output if failure else fixture.head_output
-    whole = bool(after) and fixture.input is not None
-    lost = _rate(fixture, "head") - _rate(fixture, "base")
-    texts = (fixture.input, fixture.base_output, after, fixture.wanted)
-    return not is_proven(fixture), not whole, lost, sum(len(text or "") for text in texts)
-
-
-def _rate(fixture: FixtureResult, arm: Arm) -> float:
-    tally = fixture.base if arm == "base" else fixture.head
-    return tally.passed / tally.samples if tally and tally.samples else 0.0
-
-
-def _failure(fixture: FixtureResult) -> FixtureFailure | None:
-    return next((f for f in fixture.failures if f.arm == "head"), None)
 
 
 def _focused(text: str, other: str | None, limit: int) -> str:

@@ -15,6 +15,10 @@ from gatekeeper.gate.result import (
     FixtureFailure,
     FixtureResult,
     GateResult,
+    MustPassResult,
+    Reason,
+    ReasonCode,
+    SloResult,
     Tally,
     UnderBase,
 )
@@ -127,6 +131,50 @@ def test_where_the_base_contract_decides_its_fixture_is_shown() -> None:
     assert found
     assert found.example
     assert found.example.fixture == "of-base"
+
+
+def _because(code: ReasonCode, *fixtures: FixtureResult) -> ContractResult:
+    return replace(_of(*fixtures), reasons=(Reason(code, "Found.", "fail"),))
+
+
+def test_a_fixture_that_must_pass_is_shown_before_one_that_broke() -> None:
+    other = FixtureFailure("head", "is a tag", "", "a noun")
+    refund = FixtureFailure("head", "no refund", "", "take it")
+    must = _broken("refund", "take it", head=Tally(3, 5), change="same", failures=(other, refund))
+    found = MustPassResult("refund", "no refund", Tally(5, 5), Tally(0, 5), None, "broke")
+    contract = _because("must_pass", _broken("short", "x", p_value=0.001), must)
+    shown = at_a_glance(examples.result(replace(contract, must_pass=(found,))))
+    assert shown
+    assert shown.example
+    assert (shown.example.fixture, shown.example.check) == ("refund", "no refund")
+    assert shown.example.after == "take it"
+
+
+@pytest.mark.parametrize("code", ["resource_limit", "weakened", "budget", "policy_loosened"])
+def test_what_is_not_about_answers_has_no_example(code: ReasonCode) -> None:
+    same = _broken("same", "NN", base=Tally(0, 5), head=Tally(0, 5), change="same", failures=())
+    found = at_a_glance(examples.result(_because(code, same)))
+    assert found
+    assert found.example is None
+
+
+def test_what_failed_before_is_no_example_of_a_regression() -> None:
+    same = _broken("same", "NN", base=Tally(0, 5), head=Tally(0, 5), change="same", failures=())
+    found = at_a_glance(examples.result(_because("regression", same)))
+    assert found
+    assert found.example is None
+
+
+def test_an_objective_is_shown_by_what_fails_and_the_same_answer_is_given_once() -> None:
+    same = _broken("same", "NN", base=Tally(0, 5), head=Tally(0, 5), change="same", failures=())
+    contract = _because("slo", same)
+    slo = SloResult("success_rate", 0.9, 0.1, None, False)
+    shown = _open_part(examples.result(replace(contract, slo=(slo,))))
+    assert "**For example** `same` (0/5 pass, as before)" in shown
+    assert "| **Answer** | `NN` |" in shown
+    assert "Answer before" not in shown
+    slow = replace(slo, objective="latency_p95_ms")
+    assert "For example" not in _open_part(examples.result(replace(contract, slo=(slow,))))
 
 
 @pytest.mark.parametrize("name", ["pass", "error", "quiet", "uncovered", "removed"])
