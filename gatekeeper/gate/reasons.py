@@ -230,6 +230,8 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
         return [Reason("weakened", text, "pass")]
     if any(evaluation.by == "base" for evaluation in job.evaluations):
         text = "The contract was weakened, so the base one judges too."
+        if not any(evaluation.base for evaluation in job.evaluations):
+            text += " Every request is the same as before, so there is nothing to compare."
         return [Reason("weakened", text, "pass")]
     if job.base_problem is not None:
         text = "The contract was weakened, and the base one is too broken to judge it."

@@ -103,7 +103,7 @@ def _has_regressed(result: GateResult) -> bool:
 
 def headline(result: GateResult) -> str:
     """The title line of the comment, as a Markdown heading."""
-    return f"## {ICONS[result.verdict]} {title(result)}{_subject(result)}"
+    return f"## {ICONS[result.verdict]} {title(result)}{_subject(result)}{_weakened(result)}"
 
 
 def lead(result: GateResult) -> tuple[str, ...]:
@@ -252,6 +252,19 @@ def _subject(result: GateResult) -> str:
     if result.verdict != "fail" or not concerned:
         return ""
     return f": {_faults(concerned)}"
+
+
+def _weakened(result: GateResult) -> str:
+    """The contracts that were weakened, unless they fail for that: then the subject says so."""
+    found = [
+        contract.name
+        for contract in by_severity(result.contracts)
+        if any((r.code, r.verdict != "fail") == ("weakened", True) for r in contract.reasons)
+    ]
+    if not found:
+        return ""
+    verb = "was" if len(found) == 1 else "were"
+    return f"; {_and_more(code(found[0], 60), len(found) - 1)} {verb} weakened"
 
 
 def _faults(contracts: Sequence[ContractResult]) -> str:

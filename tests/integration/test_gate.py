@@ -169,6 +169,10 @@ def test_a_weakened_contract_that_satisfies_the_old_one_passes(repository, tmp_p
     assert contract["weakened"]
     assert contract["base"] is None
     assert contract["paired"] is None
+    comment = (tmp_path / "comment.md").read_text("utf-8")
+    assert "| `words, judged by the base contract` |" in comment
+    assert "; `words` was weakened" in comment.splitlines()[1]
+    assert "Every request is the same as before, so there is nothing to compare." in comment
 
 
 def test_a_new_contract_is_judged_by_its_objectives(repository, tmp_path):

@@ -21,16 +21,17 @@ _RULES = ("---",) * len(_TITLES)
 
 
 def as_base_judges(contract: ContractResult) -> ContractResult | None:
-    """The contract as the base's found it, where that speaks against the change."""
+    """The contract as the base's found it, if that speaks against the change or if the change
+    weakened the contract: then it is the base contract's judgement that says what was promised."""
     found = contract.under_base
-    if found is None or all(reason.judged_by == "head" for reason in contract.reasons):
+    its = [reason for reason in contract.reasons if reason.judged_by != "head"]
+    if found is None or not (its or contract.weakened):
         return None
     name = f"{contract.name}, {judged_by_base(found)}"
-    its = [reason for reason in contract.reasons if reason.judged_by != "head"]
     return replace(
         contract,
         name=name,
-        verdict=worst_verdict(its),
+        verdict=worst_verdict(its) if its else "pass",
         affected_by=(),
         base=found.base,
         head=found.head,
@@ -38,6 +39,8 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
         slo=found.slo,
         error_budget=None,
         error_budgets=(),
+        weakened=(),
+        under_base=None,
         fixtures=found.fixtures,
         must_pass=found.must_pass,
         limits=found.limits,
@@ -45,8 +48,8 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
 
 
 def rows_of(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
-    """The rows of a table of contracts: each, and below it how the base contract judged it if that
-    speaks against the change. Otherwise a failure could stand beside figures that show none."""
+    """The rows of a table of contracts: each, and below it how the base contract judged it, if
+    that matters. Otherwise a failure could stand beside figures that show none."""
     pairs = ((contract, as_base_judges(contract)) for contract in contracts)
     return tuple(row for pair in pairs for row in pair if row)
 
@@ -127,7 +130,10 @@ def _cells(slo: SloResult, contract: ContractResult) -> list[str]:
 
 def _budget_rows(contract: ContractResult, name: str) -> list[str]:
     pressing = (contract.error_budget,) if contract.error_budget else ()
-    return [_budget_row(budget, name) for budget in contract.error_budgets or pressing]
+    by_base = contract.under_base is not None
+    return [
+        _budget_row(budget, name, by_base=by_base) for budget in contract.error_budgets or pressing
+    ]
 
 
 def _times(rate: float) -> str:
@@ -135,7 +141,8 @@ def _times(rate: float) -> str:
     return numbers.number(rate) if rate >= 1 else f"{round(rate, 2):g}"
 
 
-def _budget_row(budget: ErrorBudget, name: str) -> str:
+def _budget_row(budget: ErrorBudget, name: str, *, by_base: bool) -> str:
+    """`by_base` says that the base contract judged too: then its checks say what merging burns."""
     rates = ", ".join(
         f"{code(window, 20)} {numbers.NONE if rate is None else _times(rate)}"
         for window, rate in budget.burn_rate.items()
@@ -143,7 +150,8 @@ def _budget_row(budget: ErrorBudget, name: str) -> str:
     projected = ""
     if budget.projected_burn_rate:
         low, high = (_times(rate) for rate in budget.projected_burn_rate)
-        projected = f"; merging would burn at {low} to {high} times the budgeted rate"
+        checks = ", counted by the base contract's checks" if by_base else ""
+        projected = f"; merging would burn at {low} to {high} times the budgeted rate{checks}"
     burn = f", burn rate {rates}" if rates else ""
     other = budget.objective != "success_rate"
     label = f" of {prose(label_of(budget.objective), 100)}" if other else ""

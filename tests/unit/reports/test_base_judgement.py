@@ -10,7 +10,7 @@ from rich.console import Console
 from support import results as examples
 
 from gatekeeper.contract.trial import JudgedBy
-from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
+from gatekeeper.gate.result import ContractResult, GateResult, Reason, UnderBase
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.terminal.screen import show_result
@@ -54,6 +54,30 @@ def test_without_a_reason_of_the_base_contract_there_is_one_row() -> None:
     contract = _found_by_base()
     quiet = replace(contract, reasons=contract.reasons[:1])
     assert len(_rows(examples.result(quiet))) == 1
+
+
+def test_a_weakened_contract_shows_what_the_base_contract_measured() -> None:
+    """Also if it is content, and the same requests leave nothing to compare."""
+    calm = replace(examples.passing_contract(), base=None, paired=None)
+    assert calm.head
+    head = replace(calm.head, passed=54, fixtures_passed=54)
+    text = "The contract was weakened, so the base one judges too."
+    result = examples.result(
+        replace(
+            calm,
+            reasons=(Reason("weakened", text, "pass"),),
+            weakened=("check `is a tag` lowered to warn",),
+            under_base=UnderBase(None, head, None, calm.slo, calm.fixtures),
+            error_budgets=(replace(examples.BUDGET, projected_burn_rate=(0.14, 0.93)),),
+        )
+    )
+    _, before = _rows(result)
+    assert before[0] == "`order-id, judged by the base contract`"
+    assert "54/300" in before[2]
+    assert before[-1] == "✅ pass"
+    comment = render_comment(result).replace("\u00a0", " ")
+    assert comment.splitlines()[1] == "## ✅ May merge; `order-id` was weakened"
+    assert "0.93 times the budgeted rate, counted by the base contract's checks" in comment
 
 
 def test_a_pass_of_the_base_contract_does_not_read_as_a_failure() -> None:
