@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_json
-from gatekeeper.errors import ContractError
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_json
+from gatekeeper.errors import ContractError, Problem
 
 Settings = tuple[str | None, dict[str, Any]]
 
@@ -21,26 +22,73 @@ def from_front_matter(document: Document) -> Settings:
     in it is metadata."""
     data = document.data
     _require_jinja(document)
-    params: dict[str, Any] = {}
+    params = _Params(document)
     model = data.get("model")
     name = model if isinstance(model, str) else None
     if isinstance(model, dict):
-        name = _prompty_model(model)
+        name = _prompty_model(document, model)
         for key in ("parameters", "options"):
-            params |= _params(document, ("model", key), model.get(key))
+            params.read(("model", key), model.get(key))
     for key in ("parameters", "modelParameters", "params"):
-        params |= _params(document, (key,), data.get(key))
-    return _usable(name), params
+        params.read((key,), data.get(key))
+    return _usable(name), params.found
 
 
 def from_github(document: Document) -> Settings:
     """`model`, `modelParameters` and `responseFormat` of a `.prompt.yml`."""
     data = document.data
     model = data.get("model")
-    params = _params(document, ("modelParameters",), data.get("modelParameters"))
-    params |= _params(document, ("params",), data.get("params"))
-    params |= _response_format(document)
-    return _usable(model if isinstance(model, str) else None), params
+    params = _Params(document)
+    for key in ("modelParameters", "params"):
+        params.read((key,), data.get(key))
+    for name, value in _response_format(document).items():
+        params.add(name, value, ("responseFormat",))
+    return _usable(model if isinstance(model, str) else None), params.found
+
+
+class _Params:
+    """The parameters of a prompt file. Programs disagree on which of two places counts, so a
+    parameter with two values is refused: the gate could measure another one than the program."""
+
+    def __init__(self, document: Document) -> None:
+        self.found: dict[str, Any] = {}
+        self._document = document
+        self._at: dict[str, KeyPath] = {}
+
+    def read(self, key: KeyPath, written: Any) -> None:
+        """Add the mapping at the key. Raises ContractError."""
+        if written is None:
+            return
+        if not isinstance(written, dict):
+            what, fix = "the parameters are not a mapping", "write `{temperature: 0}`"
+            raise ContractError([self._document.problem(key, what, fix)])
+        for spelled, value in written.items():
+            self.add(_snake_case(spelled), value, (*key, spelled))
+
+    def add(self, name: str, value: Any, key: KeyPath) -> None:
+        """Add one parameter. Raises ContractError if it has another value elsewhere in the file."""
+        if name in _NOT_SENT:
+            return
+        if name in self.found and not _same(self.found[name], value):
+            first = self._at[name]
+            raise ContractError([_contradiction(self._document, f"`{name}`", first, key)])
+        self.found.setdefault(name, value)
+        self._at.setdefault(name, key)
+
+
+def _same(value: Any, other: Any) -> bool:
+    """Return whether both are sent alike. The order of a schema's properties counts."""
+    if isinstance(value, bool | str) or isinstance(other, bool | str):
+        return type(value) is type(other) and bool(value == other)
+    return bool(value == other) and (
+        not isinstance(value, dict | list) or json.dumps(value) == json.dumps(other)
+    )
+
+
+def _contradiction(document: Document, named: str, first: KeyPath, second: KeyPath) -> Problem:
+    at, line = field_name(first), document.position(first).line
+    what = f"the file sets {named} twice, to another value at `{at}` (line {line})"
+    return document.problem(second, what, "remove one of them")
 
 
 def _response_format(document: Document) -> dict[str, Any]:
@@ -59,35 +107,31 @@ def _response_format(document: Document) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
-def _prompty_model(model: Mapping[str, Any]) -> str | None:
-    """The name where one is given: `id`, `name`, or what the configuration calls it."""
+def _prompty_model(document: Document, model: Mapping[str, Any]) -> str | None:
+    """The name where one is given: `id`, `name`, or what the configuration calls it. Raises
+    ContractError if two of them differ."""
     configuration = model.get("configuration")
     configuration = configuration if isinstance(configuration, dict) else {}
+    inside: KeyPath = ("model", "configuration")
     deployment = configuration.get("azure_deployment")
-    if isinstance(deployment, str) and "${" not in deployment:
-        return f"azure/{deployment}"
-    names = (
-        model.get("id"),
-        model.get("name"),
-        configuration.get("model"),
-        configuration.get("name"),
-    )
-    return next((name for name in names if isinstance(name, str)), None)
+    filled = isinstance(deployment, str) and "${" not in deployment
+    places: list[tuple[KeyPath, Any]] = [
+        ((*inside, "azure_deployment"), f"azure/{deployment}" if filled else None),
+        (("model", "id"), model.get("id")),
+        (("model", "name"), model.get("name")),
+        ((*inside, "model"), configuration.get("model")),
+        ((*inside, "name"), configuration.get("name")),
+    ]
+    named = [(key, name) for key, name in places if isinstance(name, str)]
+    for key, name in named[1:]:
+        if name.removeprefix("azure/") != named[0][1].removeprefix("azure/"):
+            raise ContractError([_contradiction(document, "the model", named[0][0], key)])
+    return named[0][1] if named else None
 
 
 def _usable(name: str | None) -> str | None:
     """`${env:MODEL}` is filled in by other tools from an environment that the gate has not."""
     return name if name and "${" not in name else None
-
-
-def _params(document: Document, key: KeyPath, written: Any) -> dict[str, Any]:
-    if written is None:
-        return {}
-    if not isinstance(written, dict):
-        what, fix = "the parameters are not a mapping", "write `{temperature: 0}`"
-        raise ContractError([document.problem(key, what, fix)])
-    named = {_snake_case(name): value for name, value in written.items()}
-    return {name: value for name, value in named.items() if name not in _NOT_SENT}
 
 
 def _snake_case(name: str) -> str:
