@@ -3,6 +3,7 @@ they find no longer counts. Pure."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from gatekeeper.contract.objectives import DEFAULT_WINDOW
 from gatekeeper.stats.objective import parse_window
 
 _MOST_NAMES = 5
+_LONGEST_STORED = 32
+"""Characters of a name in a record: some contracts have thousands of checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,8 @@ GatingHistory = Mapping[str, Sequence[GatingChecks]]
 
 
 def error_checks(contract: Contract) -> tuple[str, ...]:
-    """The names of the checks that gate, those of fixtures included."""
-    return tuple(sorted({spec.name for spec in all_checks(contract) if spec.severity == "error"}))
+    """The names of the checks that gate, those of fixtures included, as records keep them."""
+    return tuple(sorted(map(_stored, _gating(contract))))
 
 
 def lowered_check_warnings(
@@ -46,10 +49,12 @@ def lowered_check_warnings(
     warns = _only_warn(contract)
     if base is not None:
         warns &= _only_warn(base)
+    stored = {_stored(name): name for name in warns}
     gated: dict[str, GatingChecks] = {}
-    for run in history.get(contract.name, ()):
+    # A contract that is renamed keeps its past.
+    for run in history.get((base or contract).name, ()):
         if start < run.time <= now:
-            gated |= dict.fromkeys(warns.intersection(run.names), run)
+            gated |= {stored[name]: run for name in stored.keys() & set(run.names)}
     if not gated:
         return ()
     last = max(gated.values(), key=lambda run: run.time)
@@ -65,7 +70,18 @@ def lowered_check_warnings(
 
 
 def _only_warn(contract: Contract) -> set[str]:
-    return {spec.name for spec in all_checks(contract)} - set(error_checks(contract))
+    return {spec.name for spec in all_checks(contract)} - _gating(contract)
+
+
+def _gating(contract: Contract) -> set[str]:
+    return {spec.name for spec in all_checks(contract) if spec.severity == "error"}
+
+
+def _stored(name: str) -> str:
+    """A name in a record; a long one is its digest."""
+    if len(name) <= _LONGEST_STORED:
+        return name
+    return "#" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _longest_window(contract: Contract) -> str:

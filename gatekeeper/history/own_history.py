@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import posixpath
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from gatekeeper.contract.change import Change
@@ -20,17 +22,28 @@ def refuse_own_history(location: str, change: Change) -> None:
     Raises:
         UsageError: The change adds, edits or removes the file, or what leads to it.
     """
-    if ":" in location or location == NO_HISTORY:
+    if location == NO_HISTORY or location.startswith("branch:") or "://" in location:
         return
-    path = PurePosixPath(location)
-    for name in map(str, (path, *path.parents)):
-        found = change.head.entries.get(name)
-        known = {revision.entries.get(name) for revision in (change.base, change.policy_revision)}
-        if found not in known:
+    revisions = (change.base, change.policy_revision, change.head)
+    for name in _read_with(posixpath.normpath(location)):
+        found = [revision.entries.get(name) for revision in revisions]
+        if any(entry is not None and entry.kind != "file" for entry in found):
+            raise UsageError(
+                f"history {location}: {name} is a link or a submodule, and a change could edit "
+                "what it leads to; name the file itself"
+            )
+        if found[-1] not in found[:-1]:
             raise UsageError(
                 f"history {location}: the change modifies {name}, and a change must not write the "
                 "history that it is judged by; take it out of the change"
             )
+
+
+def _read_with(path: str) -> Iterator[str]:
+    """The paths that decide what is read: the file, what leads to it, and what SQLite reads too."""
+    yield path
+    yield from (f"{path}{suffix}" for suffix in ("-journal", "-wal", "-shm"))
+    yield from map(str, PurePosixPath(path).parents)
 
 
 def paths_in_repository(location: str, root: Path) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class Record:
     `fingerprints` is what the provider said answered, sorted; empty where it says nothing.
     Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars. `score` is the mean
     score of the samples that checks gave one. `error_checks` are the names of the checks that
-    gated; records of older versions do not have it.
+    gated, a long one as `#` and a digest; records of older versions do not have it.
 
     Raises ValueError where the numbers contradict each other.
     """

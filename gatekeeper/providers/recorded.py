@@ -9,7 +9,6 @@ repetition, so a prompt that was changed since has no recording, and says so.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +17,8 @@ from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 
 PREFIX = "recorded/"
+_LARGEST = 1e15
+"""Of a cost, a latency or a count."""
 
 Answered = tuple[str, int]
 """What a recording answers: a request by its digest, and a repetition."""
@@ -178,9 +179,10 @@ def _number(row: Mapping[str, object], key: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{key} is not a number")
-    # Python reads NaN and 1e999; a negative cost would make room under the limit.
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{key} is not a number of zero or more")
+    # Python reads NaN and 1e999; a negative cost would make room under the limit, and the sum of
+    # a few of 1e308 has no value.
+    if not 0 <= value <= _LARGEST:
+        raise ValueError(f"{key} is not a number from 0 to {_LARGEST:g}")
     return float(value)
 
 

@@ -33,6 +33,8 @@ _ROUNDING = 1e-9
 """What is as near to a limit lies on it."""
 _MOST_DRAWS = 400_000
 """At levels below a 400,000th nothing is told any more."""
+_MOST_WEIGHTS = 100_000_000
+"""Draws times units: some ten seconds. Above it, small levels are out of reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def rise_beyond(
         return None
     import numpy as np
 
-    draws = min(_MOST_DRAWS, max(2 * RESAMPLES, math.ceil(10 / level)))
+    draws = _draws(len(base), level)
     arms = [_Statistic(units, quantile) for units in (base, head)]
     before, after = (float(arm.of(np.ones((1, len(base))))[0]) for arm in arms)
     low: float | None = None
@@ -133,6 +135,15 @@ def rise_beyond(
     allowed = [[value * (1 + limit) for value in values] for values in base]
     p_value = _swap_test(allowed, head, draws, rng, quantile)
     return Rise(before, after, low, p_value, limit, level)
+
+
+def _draws(units: int, level: float) -> int:
+    """How often to draw: enough for the level, within a bound on the work."""
+    fewest = 2 * RESAMPLES
+    wanted = min(_MOST_DRAWS, max(fewest, math.ceil(10 / level)))
+    possible = max(fewest, min(wanted, _MOST_WEIGHTS // units))
+    # Fewer draws than 1 / level can reject nothing: the rest would be for nothing.
+    return possible if level * (possible + 1) >= 1 else fewest
 
 
 def _require_units(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from support.past_runs import line
+from support.proposed_change import Link
 from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
 from support.ways_in import Judged
 
@@ -49,6 +50,40 @@ def test_a_link_to_the_past_is_no_way_around(judged: Judged) -> None:
         path.symlink_to("fine.jsonl")
 
     found = judged(base, {PROMPT: HARMLESS}, answer=answer, history_path="runs.jsonl", work=link)
+    assert (found.exit_code, found.result) == (2, None)
+
+
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
+def test_a_file_that_sqlite_reads_beside_the_history_is_part_of_it(
+    suffix: str, judged: Judged
+) -> None:
+    """A hot journal rewrites the database when it is opened."""
+    head = {PROMPT: HARMLESS, f"runs.sqlite{suffix}": "a journal"}
+    found = judged(BASE, head, answer=answer, history_path="runs.sqlite")
+    assert (found.exit_code, found.result) == (2, None)
+
+
+@pytest.mark.parametrize("location", ["data/../runs.jsonl", "data//../runs.jsonl", "./runs.jsonl"])
+def test_another_spelling_of_the_path_is_no_way_around(location: str, judged: Judged) -> None:
+    base = {**BASE, "runs.jsonl": a_run(900), "data/x.txt": "x"}
+    head = {PROMPT: HARMLESS, "runs.jsonl": a_run(0)}
+    found = judged(base, head, answer=answer, policy=f"history: {location}\n")
+    if found.way == "check":
+        found = judged(base, head, answer=answer, history_path=location)
+    assert (found.exit_code, found.result) == (2, None)
+
+
+def test_a_colon_makes_a_path_no_address(judged: Judged) -> None:
+    base = {**BASE, "runs:main.jsonl": a_run(900)}
+    head = {PROMPT: HARMLESS, "runs:main.jsonl": a_run(0)}
+    found = judged(base, head, answer=answer, history_path="runs:main.jsonl")
+    assert (found.exit_code, found.result) == (2, None)
+
+
+def test_what_a_link_of_base_leads_to_is_part_of_it(judged: Judged) -> None:
+    base = {**BASE, "data/real.jsonl": a_run(900), "runs.jsonl": Link("data/real.jsonl")}
+    head = {PROMPT: HARMLESS, "data/real.jsonl": a_run(0)}
+    found = judged(base, head, answer=answer, history_path="runs.jsonl")
     assert (found.exit_code, found.result) == (2, None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,8 @@ from gatekeeper.errors import UsageError
 from gatekeeper.reports.redact import environment_redactor
 
 _ADVICE = "name the folder of a run's reports, or the samples.jsonl in it"
+_LARGEST = 1e15
+"""Of a cost, a latency or a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,8 @@ def _number(row: Mapping[str, Any], key: str) -> float | None:
     value = row.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{key} is not a number")
+    if not abs(value) <= _LARGEST:
+        raise ValueError(f"{key} is not a number up to {_LARGEST:g}")
     return float(value)

@@ -83,3 +83,17 @@ def test_records_without_severities_are_read_and_those_with_them_come_back() -> 
     new = record(error_checks=("safe",))
     assert to_record(to_lines([new]).strip()) == new
     assert b"error_checks" not in to_lines([old])
+
+
+def test_a_contract_that_is_renamed_keeps_its_past() -> None:
+    assert told(replace(LOWERED, name="other"), LOWERED) == told(LOWERED, LOWERED) != ()
+
+
+def test_long_names_are_remembered_in_records_of_bounded_size() -> None:
+    long = {f"{chr(0x1F600) * 190}{n}": "error" for n in range(1980)}
+    gating, lowered = checked(**long), checked(**dict.fromkeys(long, "warn"))
+    names = error_checks(gating)
+    assert len(to_lines([record(error_checks=names)])) < 100_000
+    [text] = told(lowered, lowered, names)
+    assert "1,975 more" in text
+    assert chr(0x1F600) * 190 in text

@@ -153,6 +153,7 @@ def test_a_recording_of_several_models_is_ambiguous_as_a_model() -> None:
         (row(output_raw=7), "output_raw is not text"),
         (row(latency_ms="fast"), "latency_ms is not a number"),
         (row(cost_usd=True), "cost_usd is not a number"),
+        (row(cost_usd=1e308), "cost_usd is not a number from 0"),
         (json.dumps({"request": "x"}), "no 'repetition'"),
     ],
 )

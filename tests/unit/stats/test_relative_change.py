@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.relative_change import relative_change, rise_beyond
+from gatekeeper.stats.relative_change import _draws, relative_change, rise_beyond
 
 AMOUNTS = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=4)
 
@@ -155,3 +155,20 @@ def test_a_wrong_argument_of_a_rise_is_named(name: str, arguments: tuple) -> Non
 
 def test_nothing_measured_is_no_rise() -> None:
     assert rise_beyond(0.2, [], [], 0.05, _rng()) is None
+
+
+@pytest.mark.parametrize(
+    ("units", "level", "draws"),
+    [
+        (20, 0.05, 2_000),
+        (20, 0.0005, 20_000),
+        (20, 1e-9, 2_000),  # no number of draws that is possible could reject
+        (10_000, 0.001, 10_000),
+        (50_000, 0.001, 2_000),
+        (300, 2.5e-8, 2_000),
+    ],
+)
+def test_the_draws_are_enough_for_the_level_within_a_bound(
+    units: int, level: float, draws: int
+) -> None:
+    assert _draws(units, level) == draws
