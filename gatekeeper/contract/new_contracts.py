@@ -52,7 +52,7 @@ def held_to(asked: NewContracts, contract: Contract) -> Contract:
     own = next((o for o in contract.slo if o.name == SUCCESS_RATE), None)
     if own is not None and own.target >= rate:
         return contract
-    floor = replace(own, target=rate) if own else Objective(SUCCESS_RATE, rate)
+    floor = replace(own or Objective(SUCCESS_RATE, rate), target=rate, by_policy=True)
     return replace(contract, slo=(floor, *(o for o in contract.slo if o is not own)))
 
 

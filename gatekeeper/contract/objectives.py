@@ -61,6 +61,8 @@ class Objective:
     default: bool = False
     """Whether the policy's default set it, because the contract promises nothing of what passes. It
     decides one run and has no error budget: nobody promised anything of a window."""
+    by_policy: bool = False
+    """Whether the policy's file sets the target, for a new contract that asks for less."""
 
     @property
     def measure(self) -> Measure:

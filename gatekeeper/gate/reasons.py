@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.objectives import label_of, measure_of
+from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.error_budgets import is_exempt
@@ -18,7 +18,7 @@ from gatekeeper.gate.fixture_reasons import (
     nothing_passes_reasons,
     tolerance_reasons,
 )
-from gatekeeper.gate.objectives import standing
+from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.resource_limits import limit_reasons
 from gatekeeper.gate.result import (
@@ -26,7 +26,6 @@ from gatekeeper.gate.result import (
     PairedResult,
     Reason,
     ReasonCode,
-    SloResult,
     Verdict,
 )
 from gatekeeper.gate.summarise import Evidence
@@ -120,39 +119,6 @@ def paired_reasons(
     # A fixture that broke is something found, whatever it says of the suite.
     none = "No significant regression over the suite" if paired.broke else "No regression found"
     return [Reason("no_regression", f"{none}: {counts}; {seen}.{_but(broken)}", "pass")]
-
-
-def slo_reasons(results: Sequence[SloResult]) -> list[Reason]:
-    """Objectives that are missed, or look missed, or could not be measured."""
-    reasons = []
-    for result in results:
-        name = label_of(result.objective)
-        found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
-        if result.default:
-            found += ", the default for a contract that sets no objective of what passes"
-        match standing(result):
-            case _ if result.unmeasured:
-                text = f"Samples are missing that could decide the objective {name} ({found})."
-                reasons.append(Reason("error", text, "error"))
-            case "missed":
-                text = f"Objective missed: {name} {found}, interval {_interval(result)}."
-                reasons.append(Reason("slo", text, "fail"))
-            case "unlikely":
-                text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
-                reasons.append(Reason("slo", text, "inconclusive"))
-    return reasons
-
-
-def _more(result: SloResult) -> str:
-    """What could still show that the objective is met: other inputs, seldom the same ones."""
-    needed = result.inputs_needed
-    units = "clusters" if result.clustered else "distinct inputs"
-    if needed is not None and result.inputs < needed:
-        return (
-            f"; to prove it takes {needed:,} {units} or more, and "
-            f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
-        )
-    return f"; more {unit_noun(clustered=result.clustered)}s could still meet it"
 
 
 def budget_reasons(
@@ -289,19 +255,19 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
             reasons = [reason for reason in reasons if reason.verdict == "fail"]
         if cut_short:
             # Cut short because the answer is sure: what more samples could have shown is moot.
-            return reasons + [r for r in slo_reasons(evidence.slo) if r.verdict == "fail"]
+            missed = slo_reasons(evidence.slo, evidence.contract.slo)
+            return reasons + [r for r in missed if r.verdict == "fail"]
     elif gate.tolerance is None and not evidence.slo:
         text = "There is no base to compare with and no objective: nothing can be said of it"
         reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
-    reasons += slo_reasons(evidence.slo)
-    own = [*must_pass_reasons(evidence.must_pass), *limit_reasons(evidence.limits)]
-    reasons += own if weighed.settled else [r for r in own if r.verdict == "fail"]
-    reasons += tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
     # A regression says as much, and what it was before.
     worse = any(reason.code == "regression" for reason in reasons)
     if weighed.settled and weighed.evaluation.by == "head" and not worse:
         reasons += nothing_passes_reasons(evidence.fixtures)
-    return reasons
+    reasons += slo_reasons(evidence.slo, evidence.contract.slo)
+    own = [*must_pass_reasons(evidence.must_pass), *limit_reasons(evidence.limits)]
+    reasons += own if weighed.settled else [r for r in own if r.verdict == "fail"]
+    return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
 
 
 def warnings_of(job: Job) -> tuple[str, ...]:
@@ -374,25 +340,3 @@ def _number(share: float) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _amount(result: SloResult, value: float | None) -> str:
-    if value is None:
-        return "unknown"
-    match measure_of(result.objective).unit:
-        case "share":
-            return f"{value:.1%}"
-        case "ms":
-            return f"{value:,.0f} ms"
-        case "tokens":
-            return f"{value:,.0f} tokens"
-        case "score":
-            return f"{value:.3f}"
-        case "usd":
-            return f"${value:.4f}"
-
-
-def _interval(result: SloResult) -> str:
-    if result.interval is None:
-        return "unknown"
-    return f"{_amount(result, result.interval.low)} to {_amount(result, result.interval.high)}"

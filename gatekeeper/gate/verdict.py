@@ -249,7 +249,8 @@ def _contract_result(
     if job.leaves_requests and not job.weakened:
         reasons = [not_held_up(reason) for reason in reasons]
     reasons += untested_reasons(job)
-    reasons.sort(key=lambda reason: SEVERITY.index(reason.verdict))
+    # A prompt that passes nothing needs no other explanation.
+    reasons.sort(key=lambda r: (SEVERITY.index(r.verdict), r.code != "nothing_passes"))
     return ContractResult(
         name=job.contract.name,
         path=job.contract.path,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.gate.fixture_reasons import broken_for_sure, has_broken
 from gatekeeper.gate.result import (
     ArmResult,
@@ -17,11 +16,11 @@ from gatekeeper.gate.result import (
 )
 from gatekeeper.gate.unit_words import compared_units
 from gatekeeper.reports import numbers
+from gatekeeper.reports.advice import ACTIONS, advice
 from gatekeeper.reports.comparison_text import (
     counts,
     difference,
     ended_early,
-    fixtures_wanted,
     in_samples,
     is_better,
     is_significant,
@@ -35,41 +34,10 @@ from gatekeeper.reports.resource_text import rise, sentence
 
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
 _REASON_LIMIT = 600
-_MOST_AIMS = 3
 _COMPARED: frozenset[ReasonCode] = frozenset(
     {"regression", "undecided", "not_worse", "no_regression"}
 )
 """Reasons that the comparison of the arms says better than their own text."""
-
-_ACTIONS: dict[ReasonCode, str] = {
-    "regression": "Look at the fixtures that broke below, then mend the prompt. "
-    "Where the new answers are the wanted ones, change what the fixtures expect; the base contract "
-    "then judges too, until the base policy says `allow: {weakening: true}`.",
-    "slo": "Bring the prompt back within its objectives, or agree on another objective "
-    "in a pull request of its own.",
-    "tolerance": "Mend the prompt until enough of its fixtures pass; the failing ones are below.",
-    "unread": "Run the gate again; what keeps it from reading the history is said below.",
-    "weakened": "Take the loosening back, or have the policy allow it.",
-    "removed": "Put the contract back, or remove the prompt with it.",
-    "replaced": "Keep the contract, by its name, on the file that takes the old prompt's place, or "
-    "do the other part of the change in a pull request of its own.",
-    "new_contract": "Add fixtures to the new contract.",
-    "untested": "Add a fixture that shows what the change does.",
-    "policy_loosened": "Take the loosening of the policy back, or have a maintainer waive it.",
-    "must_pass": "Look at the answers to the fixtures that must pass, then mend the prompt.",
-    "resource_limit": "Make the prompt or its answers shorter or choose a quicker model, or agree "
-    "on another limit in a pull request of its own.",
-    "nothing_passes": "Look at what head answers: the prompt or the contract's checks are wrong.",
-    "uncovered": "Write a contract for the prompt.",
-    "error": "This says nothing about the prompt. Remove the cause and run the gate again.",
-    "limit": "Raise the limit in the policy or draw fewer samples, and run the gate again.",
-    "interrupted": "Run the gate again.",
-    "undecided": "Add fixtures or samples to see smaller differences.",
-    "unseen": "Add fixtures to see smaller differences, or an objective where nothing is compared.",
-}
-_BE_SURE_OF_LIMIT = (
-    "Look at why a call takes more. Add fixtures or samples to be sure of the limit."
-)
 
 
 def title(result: GateResult) -> str:
@@ -118,7 +86,7 @@ def lead(result: GateResult) -> tuple[str, ...]:
     elif others:
         sentences.append(f"The table shows {others:,} more.")
     sentences += [prose(r.text, _REASON_LIMIT) for r in chosen.reasons if r.code == "waived"]
-    action = _action(result, chosen)
+    action = advice(result, chosen)
     found = [" ".join(sentences), f"**What to do:** {action}" if action else ""]
     found.append(sentence(result.contracts, only_changes=result.verdict != "pass"))
     return tuple(filter(None, found))
@@ -309,6 +277,10 @@ _FAULTS: dict[ReasonCode, tuple[str, str]] = {
 
 def _fault(contract: ContractResult) -> tuple[str, str]:
     worst = next((r.code for r in worst_reasons(contract) if r.verdict == "fail"), None)
+    if worst == "nothing_passes" and len(contract.fixtures) > 1:
+        failed = sum(fixture.head_passed is False for fixture in contract.fixtures)
+        whose = "its" if failed == len(contract.fixtures) else "the measured"
+        return f"passes none of {whose} {failed:,} fixtures", _FAULTS[worst][1]
     return _FAULTS.get(worst, ("fails", "fail")) if worst else ("fails", "fail")
 
 
@@ -319,54 +291,8 @@ def _without_contract(result: GateResult) -> str:
             return "No contract ran: see below."
         prompts = numbers.count(len(result.uncovered), "changed prompt")
         verb = "has" if len(result.uncovered) == 1 else "have"
-        return f"{prompts} {verb} no contract. **What to do:** {_ACTIONS['uncovered']}"
+        return f"{prompts} {verb} no contract. **What to do:** {ACTIONS['uncovered']}"
     none = "No prompt contract is"
     if result.unaffected > 1:
         none = f"None of {result.unaffected:,} prompt contracts is"
     return f"{none} affected by this change, so no model was called."
-
-
-def _action(result: GateResult, contract: ContractResult) -> str:
-    if result.verdict == "pass" or result.kind == "diff":
-        return ""
-    codes = [r.code for r in worst_reasons(contract) if r.verdict == result.verdict]
-    found = next((code for code in codes if code == "budget" or code in _ACTIONS), None)
-    if found == "budget":
-        return _thaw(contract)
-    if found == "undecided":
-        return _to_be_sure(contract)
-    if found == "resource_limit" and result.verdict != "fail":
-        return _ACTIONS["error"] if result.verdict == "error" else _BE_SURE_OF_LIMIT
-    return _ACTIONS[found] if found else ""
-
-
-def _to_be_sure(contract: ContractResult) -> str:
-    """What broke is looked at in a minute; more fixtures come after it."""
-    broke = sum(fixture.change == "broke" for fixture in contract.fixtures)
-    look = f"Look at the {numbers.count(broke, 'fixture')} that broke, below. " if broke else ""
-    wanted = fixtures_wanted(contract.paired) if contract.paired else ""
-    if wanted:
-        return f"{look}Add fixtures to see smaller drops: {wanted}."
-    return f"{look}{_ACTIONS['undecided']}"
-
-
-def _thaw(contract: ContractResult) -> str:
-    """What ends a freeze: a better change, time, or a person."""
-    spent = [budget for budget in contract.error_budgets if budget.overspent]
-    aims = [
-        f"{'raise' if measure_of(b.objective).better == 'higher' else 'lower'} the "
-        f"{prose(label_of(b.objective), 100)}"
-        for b in spent[:_MOST_AIMS]
-    ]
-    more = f" and {len(spent) - len(aims)} more" if len(spent) > len(aims) else ""
-    better = f"{', '.join(aims)}{more}" or "make it better by the objective whose budget is spent"
-    ends = [budget.frozen_until for budget in spent if budget.frozen_until]
-    wait = "wait until the budget recovers"
-    if ends:
-        sooner = "sooner as good runs come, later where more fails"
-        wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
-    waive = code(f"/gatekeeper waive {contract.name}: REASON")
-    return (
-        f"{better[0].upper()}{better[1:]} beyond chance: a change that does may merge now. "
-        f"Or {wait}. Or a maintainer waives it with the comment {waive}."
-    )

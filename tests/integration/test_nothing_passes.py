@@ -38,6 +38,7 @@ def test_a_new_prompt_that_passes_none_of_its_fixtures_does_not_merge(judged: An
     [slo] = answered.result["contracts"][0]["slo"]
     assert (slo["objective"], slo["target"], slo["default"]) == ("success_rate", 0.5, True)
     assert "default" in answered.text
+    assert answered.result["contracts"][0]["reasons"][0]["code"] == "nothing_passes"
 
 
 CASES = {
@@ -123,3 +124,10 @@ def test_a_full_suite_is_held_to_the_default(git_repository, tmp_path, failing, 
     assert (code, fails) == wanted
     assert [slo["default"] for slo in contract["slo"]] == [True]
     assert contract["error_budgets"] == []
+
+
+def test_the_policy_that_sets_the_rate_of_a_new_contract_is_named(check_of) -> None:
+    policy = EMPTY | {".github/gatekeeper.yml": "new_contracts: {success_rate: 0.5}"}
+    found = check_of(policy, new(failing=34))
+    [reason] = [r for r in found.contract["reasons"] if r["verdict"] == "fail"]
+    assert "`new_contracts.success_rate`" in reason["text"]

@@ -126,6 +126,7 @@ def test_the_stricter_of_both_objectives_counts(own, asked):
     )
     held = held_to(NewContracts(success_rate=asked, floor=True), written)
     targets = [o.target for o in held.slo if o.name == "success_rate"]
+    assert any(o.by_policy for o in held.slo) == (asked is not None and asked > (own or 0))
     assert targets == ([max(own or 0, asked or 0)] if own or asked else [])
     if own:
         assert [o.window for o in held.slo] == ["7d"]

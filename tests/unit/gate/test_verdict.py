@@ -12,16 +12,17 @@ from support.outcomes import target
 from support.random_comparisons import compared, once
 
 from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.policy import Allow, Policy
 from gatekeeper.gate.budget_impact import Burn
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.contract_reasons import left_reasons, not_held_up
 from gatekeeper.gate.fixture_reasons import tolerance_reasons
+from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.reasons import (
     Weighed,
     budget_reasons,
     paired_reasons,
-    slo_reasons,
     uncovered_reasons,
 )
 from gatekeeper.gate.result import ArmResult, FixtureResult, PairedResult, Reason, SloResult
@@ -202,7 +203,7 @@ def test_an_objective_fails_only_when_it_is_surely_missed(observed, met, unmeasu
     interval = ConfidenceInterval(observed - 0.1, min(1.0, observed + 0.1))
     result = SloResult("success_rate", 0.95, observed, interval, met, unmeasured)
 
-    assert [reason.verdict for reason in slo_reasons([result])] == verdicts
+    assert [reason.verdict for reason in slo_reasons([result], [])] == verdicts
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,7 @@ def test_an_objective_fails_only_when_it_is_surely_missed(observed, met, unmeasu
 def test_an_objective_speaks_in_its_own_unit(objective, observed, target_value, words):
     result = SloResult(objective, target_value, observed, None, False)
 
-    assert words in slo_reasons([result])[0].text
+    assert words in slo_reasons([result], [])[0].text
 
 
 @pytest.mark.parametrize(
@@ -402,7 +403,16 @@ def test_a_prompt_that_became_a_link_is_named_as_one():
 )
 def test_an_objective_in_doubt_says_what_could_still_meet_it(inputs, told):
     result = SloResult("success_rate", 0.95, 0.9, None, None, inputs=inputs, inputs_needed=72)
-    (reason,) = slo_reasons([result])
+    (reason,) = slo_reasons([result], [])
     assert (reason.code, reason.verdict) == ("slo", "inconclusive")
     assert told in reason.text
     assert "more samples" not in reason.text
+
+
+def test_an_objective_that_the_policy_sets_says_so():
+    result = SloResult("success_rate", 0.5, 0.0, ConfidenceInterval(0, 0.05), False)
+    (reason,) = slo_reasons([result], [Objective("success_rate", 0.5, by_policy=True)])
+    assert "0.0% against 50.0%, which the policy asks of a new contract" in reason.text
+    assert "`new_contracts.success_rate`" in reason.text
+    (reason,) = slo_reasons([result], [Objective("success_rate", 0.5)])
+    assert "policy" not in reason.text

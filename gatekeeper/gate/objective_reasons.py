@@ -1,0 +1,69 @@
+"""Reasons that a contract's objectives give. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper.contract.objectives import Objective, label_of, measure_of
+from gatekeeper.gate.objectives import standing
+from gatekeeper.gate.result import Reason, SloResult
+from gatekeeper.gate.unit_words import unit_noun
+
+
+def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -> list[Reason]:
+    """Objectives that are missed, or look missed, or could not be measured. `objectives` are those
+    of the contract; they say which of them the policy sets."""
+    by_policy = {objective.name for objective in objectives if objective.by_policy}
+    reasons = []
+    for result in results:
+        name = label_of(result.objective)
+        found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
+        if result.default:
+            found += ", the default for a contract that sets no objective of what passes"
+        elif result.objective in by_policy:
+            found += ", which the policy asks of a new contract (`new_contracts.success_rate`)"
+        match standing(result):
+            case _ if result.unmeasured:
+                text = f"Samples are missing that could decide the objective {name} ({found})."
+                reasons.append(Reason("error", text, "error"))
+            case "missed":
+                text = f"Objective missed: {name} {found}, interval {_interval(result)}."
+                reasons.append(Reason("slo", text, "fail"))
+            case "unlikely":
+                text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
+                reasons.append(Reason("slo", text, "inconclusive"))
+    return reasons
+
+
+def _more(result: SloResult) -> str:
+    """What could still show that the objective is met: other inputs, seldom the same ones."""
+    needed = result.inputs_needed
+    units = "clusters" if result.clustered else "distinct inputs"
+    if needed is not None and result.inputs < needed:
+        return (
+            f"; to prove it takes {needed:,} {units} or more, and "
+            f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
+        )
+    return f"; more {unit_noun(clustered=result.clustered)}s could still meet it"
+
+
+def _amount(result: SloResult, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    match measure_of(result.objective).unit:
+        case "share":
+            return f"{value:.1%}"
+        case "ms":
+            return f"{value:,.0f} ms"
+        case "tokens":
+            return f"{value:,.0f} tokens"
+        case "score":
+            return f"{value:.3f}"
+        case "usd":
+            return f"${value:.4f}"
+
+
+def _interval(result: SloResult) -> str:
+    if result.interval is None:
+        return "unknown"
+    return f"{_amount(result, result.interval.low)} to {_amount(result, result.interval.high)}"

@@ -1,0 +1,102 @@
+"""What to do about a verdict, in one or two sentences."""
+
+from __future__ import annotations
+
+from gatekeeper.contract.objectives import label_of, measure_of
+from gatekeeper.gate.result import ContractResult, GateResult, ReasonCode
+from gatekeeper.reports import numbers
+from gatekeeper.reports.comparison_text import fixtures_wanted
+from gatekeeper.reports.escape import code, prose
+from gatekeeper.reports.ranking import worst_reasons
+
+ACTIONS: dict[ReasonCode, str] = {
+    "regression": "Look at the fixtures that broke below, then mend the prompt. "
+    "Where the new answers are the wanted ones, change what the fixtures expect; the base contract "
+    "then judges too, until the base policy says `allow: {weakening: true}`.",
+    "slo": "Bring the prompt back within its objectives, or agree on another objective "
+    "in a pull request of its own.",
+    "tolerance": "Mend the prompt until enough of its fixtures pass; the failing ones are below.",
+    "unread": "Run the gate again; what keeps it from reading the history is said below.",
+    "weakened": "Take the loosening back, or have the policy allow it.",
+    "removed": "Put the contract back, or remove the prompt with it.",
+    "replaced": "Keep the contract, by its name, on the file that takes the old prompt's place, or "
+    "do the other part of the change in a pull request of its own.",
+    "new_contract": "Add fixtures to the new contract.",
+    "untested": "Add a fixture that shows what the change does.",
+    "policy_loosened": "Take the loosening of the policy back, or have a maintainer waive it.",
+    "must_pass": "Look at the answers to the fixtures that must pass, then mend the prompt.",
+    "resource_limit": "Make the prompt or its answers shorter or choose a quicker model, or agree "
+    "on another limit in a pull request of its own.",
+    "nothing_passes": "Look at what head answers: the prompt or the contract's checks are wrong.",
+    "uncovered": "Write a contract for the prompt.",
+    "error": "This says nothing about the prompt. Remove the cause and run the gate again.",
+    "limit": "Raise the limit in the policy or draw fewer samples, and run the gate again.",
+    "interrupted": "Run the gate again.",
+    "undecided": "Add fixtures or samples to see smaller differences.",
+    "unseen": "Add fixtures to see smaller differences, or an objective where nothing is compared.",
+}
+_BE_SURE_OF_LIMIT = (
+    "Look at why a call takes more. Add fixtures or samples to be sure of the limit."
+)
+_MEND_NEW = (
+    "Look at the answers that fail, below. If they are wrong, mend the new prompt; if they are "
+    "right, mend the checks or the expected values of its contract."
+)
+_MOST_AIMS = 3
+
+
+def advice(result: GateResult, contract: ContractResult) -> str:
+    """What to do about the contract's worst reason; empty if there is nothing to do."""
+    if result.verdict == "pass" or result.kind == "diff":
+        return ""
+    codes = [r.code for r in worst_reasons(contract) if r.verdict == result.verdict]
+    found = next((code for code in codes if code == "budget" or code in ACTIONS), None)
+    if found == "budget":
+        return _thaw(contract)
+    if found == "undecided":
+        return _to_be_sure(contract)
+    if found == "resource_limit" and result.verdict != "fail":
+        return ACTIONS["error"] if result.verdict == "error" else _BE_SURE_OF_LIMIT
+    if found == "slo" and contract.base is None and result.kind == "check":
+        return _mend_new(contract)
+    return ACTIONS[found] if found else ""
+
+
+def _mend_new(contract: ContractResult) -> str:
+    """Nothing was better before: the prompt, its fixtures and its objectives are all new."""
+    unmet = (slo.objective for slo in contract.slo if slo.met is not True)
+    if any(measure_of(objective).better == "higher" for objective in unmet):
+        return _MEND_NEW
+    return "Make the new prompt meet its objectives, or set objectives that it can meet."
+
+
+def _to_be_sure(contract: ContractResult) -> str:
+    """What broke is looked at in a minute; more fixtures come after it."""
+    broke = sum(fixture.change == "broke" for fixture in contract.fixtures)
+    look = f"Look at the {numbers.count(broke, 'fixture')} that broke, below. " if broke else ""
+    wanted = fixtures_wanted(contract.paired) if contract.paired else ""
+    if wanted:
+        return f"{look}Add fixtures to see smaller drops: {wanted}."
+    return f"{look}{ACTIONS['undecided']}"
+
+
+def _thaw(contract: ContractResult) -> str:
+    """What ends a freeze: a better change, time, or a person."""
+    spent = [budget for budget in contract.error_budgets if budget.overspent]
+    aims = [
+        f"{'raise' if measure_of(b.objective).better == 'higher' else 'lower'} the "
+        f"{prose(label_of(b.objective), 100)}"
+        for b in spent[:_MOST_AIMS]
+    ]
+    more = f" and {len(spent) - len(aims)} more" if len(spent) > len(aims) else ""
+    better = f"{', '.join(aims)}{more}" or "make it better by the objective whose budget is spent"
+    ends = [budget.frozen_until for budget in spent if budget.frozen_until]
+    wait = "wait until the budget recovers"
+    if ends:
+        sooner = "sooner as good runs come, later where more fails"
+        wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
+    waive = code(f"/gatekeeper waive {contract.name}: REASON")
+    return (
+        f"{better[0].upper()}{better[1:]} beyond chance: a change that does may merge now. "
+        f"Or {wait}. Or a maintainer waives it with the comment {waive}."
+    )
