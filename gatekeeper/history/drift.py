@@ -20,7 +20,7 @@ from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALAR
 from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
 from gatekeeper.stats.estimate import Estimate
 
-ContractProgress = Literal["drifted", "watch", "steady", "learning"]
+DriftStatus = Literal["drifted", "watch", "steady", "learning"]
 NIGHTS_NEEDED = LEARNED_NIGHTS + 1
 """Before that many nights the usual range is being learned, and no night can be outside of it."""
 
@@ -41,7 +41,7 @@ class SureChange:
 class ContractDrift:
     """How the current stretch of one contract stands.
 
-    `standing` is `drifted` if a change is sure, `watch` if tonight is outside of the control
+    `status` is `drifted` if a change is sure, `watch` if tonight is outside of the control
     chart's limits, `steady` if neither is, `learning` if there are too few nights to say:
     `measured` of `NIGHTS_NEEDED`. `outside` are all nights outside of the limits.
     `rate` is tonight's pass rate, `e_value` what the bet against "nothing changed" has made of 1:
@@ -53,7 +53,7 @@ class ContractDrift:
     nights: int
     first: datetime
     last: datetime
-    standing: ContractProgress
+    status: DriftStatus
     rate: float | None
     e_value: float
     change: SureChange | None
@@ -98,7 +98,7 @@ def _of_contract(nights: Sequence[Record]) -> ContractDrift:
         nights=len(nights),
         first=first.time,
         last=last.time,
-        standing=_standing(found, measured),
+        status=_status(found, measured),
         rate=found.rates[-1],
         e_value=found.e_values[-1],
         change=change,
@@ -122,7 +122,7 @@ def _night(record: Record, fixtures: Sequence[str]) -> Night:
     )
 
 
-def _standing(found: Drift, measured: int) -> ContractProgress:
+def _status(found: Drift, measured: int) -> DriftStatus:
     if found.change is not None:
         return "drifted"
     if measured < NIGHTS_NEEDED:

@@ -43,7 +43,7 @@ def print_drifts(
         table.add_column(heading, overflow="fold")
     for heading in ("runs", "since", "pass rate", "lowest, highest", "evidence"):
         table.add_column(heading, justify="right")
-    table.add_column("standing")
+    table.add_column("status")
     for contract in found:
         table.add_row(
             plain(contract.contract),
@@ -53,7 +53,7 @@ def print_drifts(
             numbers.percent(contract.rate),
             _range(contract),
             _evidence(contract.e_value),
-            Text(status_text(contract), _STYLES[contract.standing]),
+            Text(status_text(contract), _STYLES[contract.status]),
         )
     if found:
         console.print(table)
@@ -67,15 +67,15 @@ def print_drifts(
 
 def status_text(contract: ContractDrift) -> str:
     """How a contract stands, with the nights on which it was outside of its usual range."""
-    if contract.standing == "learning":
+    if contract.status == "learning":
         return f"learning, {contract.measured} of {NIGHTS_NEEDED} nights"
-    if contract.standing == "watch":
+    if contract.status == "watch":
         return "watch: outside of its usual range"
     if not contract.outside:
-        return contract.standing
+        return contract.status
     nights = numbers.count(len(contract.outside), "night")
     last = _day(contract.outside[-1])
-    return f"{contract.standing}; {nights} outside of its usual range, last {last}"
+    return f"{contract.status}; {nights} outside of its usual range, last {last}"
 
 
 def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
@@ -150,7 +150,7 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
     return {
         "name": contract.contract,
         "model": contract.model,
-        "standing": contract.standing,
+        "status": contract.status,
         "runs": contract.nights,
         "measured": contract.measured,
         "nights_needed": NIGHTS_NEEDED,

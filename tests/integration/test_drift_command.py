@@ -25,7 +25,7 @@ def test_a_drift_ends_in_exit_code_1(history, git_repository, capsys):
     assert main(command) == 1
     assert "answers worse" in capsys.readouterr().out
     assert main([*command, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["contracts"][0]["standing"] == "drifted"
+    assert json.loads(capsys.readouterr().out)["contracts"][0]["status"] == "drifted"
     assert main([*command, "--contract", "others"]) == 0
     assert "others: no run in the history" in capsys.readouterr().out
 

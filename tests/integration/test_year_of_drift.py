@@ -88,7 +88,7 @@ def test_nothing_drifts_until_the_provider_does_and_it_is_sure_in_time(year):
     assert DRIFTS < sure[0] < DRIFTS + WITHIN
     assert sure == list(range(sure[0], MERGES[-1] + 1))
     assert {day.number for day in days if "drift" in day.news} == set(sure)
-    assert sum(day.drift.standing == "watch" for day in days[:DRIFTS]) <= 3
+    assert sum(day.drift.status == "watch" for day in days[:DRIFTS]) <= 3
 
 
 def test_it_keeps_one_name_and_says_since_when_and_how_much(year):

@@ -32,6 +32,7 @@ _STYLES: dict[Verdict, str] = {
     "error": "magenta",
 }
 _MOST_BROKEN = 5
+_MOST_WEAKENED = 10
 
 
 def show_result(result: GateResult, files: Mapping[str, Path], console: Console) -> None:
@@ -118,8 +119,11 @@ def _print_contract(console: Console, contract: ContractResult) -> None:
         console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
     if contract.paired:
         console.print(Text("  ").append(_text(_decided(contract, contract.paired), "dim")))
-    for text in contract.weakened:
+    for text in contract.weakened[:_MOST_WEAKENED]:
         console.print(Text("  weakened: ", "yellow").append(_text(text)))
+    if len(contract.weakened) > _MOST_WEAKENED:
+        more = len(contract.weakened) - _MOST_WEAKENED
+        console.print(Text(f"  …and weakened in {more:,} more ways", "yellow"))
     for text in contract.warnings:
         console.print(Text("  note: ", "dim").append(_text(text)))
     broken = by_loss(fixture for fixture in contract.fixtures if fixture.change == "broke")

@@ -24,7 +24,7 @@ DROPPED = nights(20) + nights(12, rate=0.4, start=20)
 
 def test_a_model_that_drops_is_found_and_dated():
     (found,) = drifts(DROPPED)
-    assert found.standing == "drifted"
+    assert found.status == "drifted"
     assert found.change is not None
     assert found.change.direction == "worse"
     assert abs(found.change.since - (FIRST + timedelta(days=20))) <= timedelta(days=2)
@@ -33,7 +33,7 @@ def test_a_model_that_drops_is_found_and_dated():
 
 
 def test_a_model_that_stays_is_steady():
-    assert drifts(nights(40))[0].standing == "steady"
+    assert drifts(nights(40))[0].status == "steady"
 
 
 @pytest.mark.parametrize("count", [1, 3, 7])
@@ -41,22 +41,22 @@ def test_until_the_usual_range_is_known_it_is_being_learned(count):
     """A fall of 30 points in the first nights was called steady."""
     records = nights(40, rate=0.95)[: count // 2] + nights(8, rate=0.65, start=count // 2)
     (found,) = drifts(records[:count])
-    assert (found.standing, found.measured) == ("learning", count)
+    assert (found.status, found.measured) == ("learning", count)
     assert status_text(found) == f"learning, {count} of 8 nights"
-    assert drifts(records[:8])[0].standing != "learning"
+    assert drifts(records[:8])[0].status != "learning"
 
 
 def test_nights_without_a_measurement_teach_nothing():
     records = nights(6) + [night(n, {}) for n in range(6, 12)]
     (found,) = drifts(records)
-    assert (found.standing, found.nights, found.measured) == ("learning", 12, 6)
+    assert (found.status, found.nights, found.measured) == ("learning", 12, 6)
 
 
 def test_a_night_outside_of_the_usual_range_stays_told():
     records = nights(30, rate=0.95) + nights(1, rate=0.4, start=30)
     later = records + nights(12, rate=0.95, start=31)
     (found,) = drifts(later)
-    assert found.standing == "steady"
+    assert found.status == "steady"
     assert FIRST + timedelta(days=30) in found.outside
     assert "outside" in status_text(found)
     (contract,) = drift_document([found], [])["contracts"]
@@ -68,7 +68,7 @@ def test_a_night_outside_of_the_usual_range_stays_told():
 
 def test_a_sudden_night_is_one_to_watch():
     found = drifts([*nights(30, rate=0.95), *nights(1, rate=0.0, start=30)])[0]
-    assert (found.standing, found.change) == ("watch", None)
+    assert (found.status, found.change) == ("watch", None)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_contracts_are_told_apart_and_can_be_asked_for_by_name():
 
 def test_fixtures_that_were_not_measured_every_night_are_taken_as_such():
     records = nights(10, fixtures=30) + nights(10, fixtures=20, start=10)
-    assert drifts(records)[0].standing == "steady"
+    assert drifts(records)[0].status == "steady"
 
 
 def test_a_new_fingerprint_is_marked():
@@ -154,7 +154,7 @@ def test_many_are_counted_and_hostile_names_stay_text():
 def test_the_document_holds_the_whole_series():
     document = drift_document(drifts(DROPPED), ["a notice"])
     (contract,) = json.loads(json.dumps(document, allow_nan=False))["contracts"]
-    assert contract["standing"] == "drifted"
+    assert contract["status"] == "drifted"
     assert len(contract["rates"]) == len(contract["chart"]) == contract["runs"] == 32
     assert contract["change"]["interval"][0] < contract["change"]["difference"]
     assert document["notices"] == ["a notice"]

@@ -255,3 +255,10 @@ def test_a_removed_contract_and_an_unknown_price() -> None:
 def test_nothing_would_run() -> None:
     text = _forecast(_Forecast(contracts=()))
     assert text == "No contract is affected; 12 contracts unaffected. No model is called.\n"
+
+
+def test_of_many_loosenings_the_first_are_named() -> None:
+    many = tuple(f"fixture `f{n}`: its variables changed" for n in range(30))
+    text = _printed(examples.result(replace(examples.failing_contract(), weakened=many)))
+    assert text.count("weakened: ") == 10
+    assert "weakened in 20 more ways" in text
