@@ -1,48 +1,173 @@
-"""Path patterns of the policy: `*` and `?` stay within a folder, `**` spans any number of them."""
+"""Path patterns of the policy: `*` and `?` stay within a folder, `**` spans any number of them.
+
+Patterns come from pull requests too. So a path is read once, from left to right, with the set of
+all places in the pattern that the text so far can lead to: nothing is ever tried again, and the
+time grows with the length of the pattern times that of the path, whatever the pattern is.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 
 def matching(paths: Iterable[str], pattern: str) -> Iterator[str]:
     """The paths, from the repository root, that the whole pattern matches."""
-    fits = _compiled(pattern.removeprefix("/")).fullmatch
+    fits = _compiled(pattern.removeprefix("/")).fits
     return (path for path in paths if fits(path))
 
 
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """One piece of a pattern.
+
+    | kind | what it takes |
+    | --- | --- |
+    | `one` | one character that `takes` accepts |
+    | `star` | any text within a folder |
+    | `deep` | any text |
+    | `folders` | any number of folders, each with its slash |
+    """
+
+    kind: Literal["one", "star", "deep", "folders"]
+    takes: Callable[[str], object] = field(default=lambda _: False, compare=False)
+    literal: str = ""
+
+
+@dataclass(slots=True)
+class _Matcher:
+    """A pattern as sets of places, each a bit of a number. `folders` has two places: the second
+    lies within a folder's name."""
+
+    prefix: str
+    shortest: int
+    end: int
+    optional: int
+    """Places that may be left for the next one without a character."""
+    outside: int
+    """First places of `folders`, which may be left for the one after the second."""
+    within: int
+    """Second places of `folders`."""
+    takes: tuple[tuple[int, Callable[[str], object]], ...]
+    stays: tuple[tuple[int, Callable[[str], object]], ...]
+    _moves: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def fits(self, path: str) -> bool:
+        """Whether the whole pattern matches the path."""
+        if len(path) < self.shortest or not path.startswith(self.prefix):
+            return False
+        places = self._with_skipped(1)
+        for character in path:
+            moves = self._moves.get(character)
+            if moves is None:
+                moves = self._moves[character] = self._moves_by(character)
+            advancing, staying = moves
+            reached = (places & advancing) << 1 | places & staying
+            if character == "/":
+                reached |= (places & self.within) >> 1
+            if not reached:
+                return False
+            places = self._with_skipped(reached)
+        return bool(places & self.end)
+
+    def _moves_by(self, character: str) -> tuple[int, int]:
+        advancing = sum(1 << place for place, takes in self.takes if takes(character))
+        staying = sum(1 << place for place, stays in self.stays if stays(character))
+        return advancing, staying
+
+    def _with_skipped(self, places: int) -> int:
+        while True:
+            more = places | (places & self.optional) << 1 | (places & self.outside) << 2
+            if more == places:
+                return places
+            places = more
+
+
+def _in_a_folder(character: str) -> bool:
+    return character != "/"
+
+
+def _anything(_: str) -> bool:
+    return True
+
+
 @lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    parts: list[str] = []
+def _compiled(pattern: str) -> _Matcher:
+    tokens = _simplified(_tokens(pattern))
+    optional = outside = within = place = 0
+    takes: list[tuple[int, Callable[[str], object]]] = []
+    stays: list[tuple[int, Callable[[str], object]]] = []
+    for token in tokens:
+        if token.kind == "one":
+            takes.append((place, token.takes))
+        elif token.kind == "folders":
+            outside |= 1 << place
+            takes.append((place, _in_a_folder))
+            place += 1
+            within |= 1 << place
+            stays.append((place, _in_a_folder))
+        else:
+            optional |= 1 << place
+            stays.append((place, _anything if token.kind == "deep" else _in_a_folder))
+        place += 1
+    prefix = ""
+    for token in tokens:
+        if not token.literal:
+            break
+        prefix += token.literal
+    shortest = sum(token.kind == "one" for token in tokens)
+    return _Matcher(
+        prefix, shortest, 1 << place, optional, outside, within, tuple(takes), tuple(stays)
+    )
+
+
+def _tokens(pattern: str) -> Iterator[_Token]:
     position = 0
     while position < len(pattern):
         if pattern.startswith("**/", position):
-            parts.append("(?:[^/]+/)*")
+            yield _Token("folders")
             position += 3
         elif pattern.startswith("**", position):
-            parts.append(".*")
+            yield _Token("deep")
             position += 2
+        elif pattern[position] == "*":
+            yield _Token("star")
+            position += 1
         else:
-            part, position = _part(pattern, position)
-            parts.append(part)
-    return re.compile("".join(parts), re.DOTALL)
+            token, position = _one(pattern, position)
+            yield token
 
 
-def _part(pattern: str, position: int) -> tuple[str, int]:
+def _simplified(tokens: Iterable[_Token]) -> list[_Token]:
+    """Join neighbours that mean no more than one of them, so that what may be left out is not
+    longer than what may not."""
+    found: list[_Token] = []
+    for token in tokens:
+        last = found[-1].kind if found else "one"
+        if last == "deep" and token.kind != "one":
+            continue
+        if last == token.kind == "folders":
+            continue
+        if token.kind == "deep":
+            while found and found[-1].kind != "one":
+                found.pop()
+        found.append(token)
+    return found
+
+
+def _one(pattern: str, position: int) -> tuple[_Token, int]:
     character = pattern[position]
-    if character == "*":
-        return "[^/]*", position + 1
     if character == "?":
-        return "[^/]", position + 1
+        return _Token("one", _in_a_folder), position + 1
     if character == "[" and (end := pattern.find("]", position + 2)) > 0:
         # What Python's sets may one day give a meaning to (`&&`, `||`, `~~`, `--`, `[`) is escaped.
         inner = re.sub(r"[\\\[&|~]|(?<=-)-", r"\\\g<0>", pattern[position + 1 : end])
         inner = "^/" + inner[1:] if inner[0] in "!^" else inner
         try:
-            re.compile(f"[{inner}]")
+            return _Token("one", re.compile(f"[{inner}]").fullmatch), end + 1
         except re.error:
-            return re.escape(character), position + 1
-        return f"[{inner}]", end + 1
-    return re.escape(character), position + 1
+            pass
+    return _Token("one", character.__eq__, character), position + 1

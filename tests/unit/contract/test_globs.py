@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from time import perf_counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,3 +42,49 @@ def test_patterns(pattern: str, path: str, fits: bool) -> None:
 @given(st.text("ab*?[]!/-^\\.", max_size=12), st.text("ab/.", max_size=8))
 def test_any_pattern_can_be_used(pattern: str, path: str) -> None:
     assert len(list(matching([path], pattern))) <= 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("docs/" + "*a" * 40 + "b", "docs/" + "a" * 4_000),
+        ("**a" * 40 + "b", "a/" * 2_000),
+        ("**/a/" * 40 + "b", "a/" * 2_000),
+        ("**/**" * 5_000 + "b", "a/" * 2_000),
+        ("**/*" * 40 + "b", "a/" * 2_000),
+        ("?" * 100_000, "a" * 4_000),
+    ],
+)
+def test_no_pattern_takes_long(pattern: str, path: str) -> None:
+    start = perf_counter()
+
+    assert list(matching([path], pattern)) == []
+    assert perf_counter() - start < 1
+
+
+PATTERNS = st.lists(
+    st.sampled_from(["a", "b", "/", "*", "**", "**/", "?", "[ab]", "[!a]", "[/a]", "."]),
+    max_size=9,
+).map("".join)
+
+
+@given(PATTERNS, st.text("ab/.", max_size=9))
+def test_a_pattern_means_the_same_as_its_expression(pattern: str, path: str) -> None:
+    expected = re.compile(_expression(pattern.removeprefix("/")), re.DOTALL).fullmatch(path)
+
+    assert list(matching([path], pattern)) == ([path] if expected else [])
+
+
+def _expression(pattern: str) -> str:
+    """Translate a pattern with nothing else in it to a regular expression, which may backtrack."""
+    meaning = {
+        "**/": "(?:[^/]+/)*",
+        "**": ".*",
+        "*": "[^/]*",
+        "?": "[^/]",
+        "[ab]": "[ab]",
+        "[!a]": "[^/a]",
+        "[/a]": "[/a]",
+    }
+    pieces = re.findall(r"\*\*/|\*\*|\*|\?|\[[^]]+\]|.", pattern)
+    return "".join(meaning.get(piece) or re.escape(piece) for piece in pieces)
