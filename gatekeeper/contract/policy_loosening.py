@@ -59,16 +59,59 @@ def _policy_at(revision: Revision) -> Policy:
 
 
 def _files(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
-    """Judged by the files that head has: patterns cannot be compared as such."""
+    """Compare the patterns by the files that head has, and by those that may come later."""
+    left_out = _no_longer_covered(before.contracts, now.contracts)
     lost = _lost(contract_paths(change.head, before), contract_paths(change.head, now))
     if lost:
         yield Loosening("contracts", f"no longer finds the contract {lost}")
+    elif left_out:
+        yield _narrowed("contracts", left_out)
+    left_out = _no_longer_covered(before.prompts, now.prompts)
     lost = _lost(
         _matched(change.head, before.prompts),
         _matched(change.head, now.prompts),
     )
     if lost:
         yield Loosening("prompts", f"no longer watches {lost}")
+    elif left_out:
+        yield _narrowed("prompts", left_out)
+
+
+def _narrowed(key: str, left_out: Sequence[str]) -> Loosening:
+    patterns = ", ".join(left_out[:_MOST_PATHS])
+    more = f" and {len(left_out) - _MOST_PATHS:,} more" if len(left_out) > _MOST_PATHS else ""
+    return Loosening(key, f"no longer includes {patterns}{more}: files added later may be missed")
+
+
+def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """The old patterns that no new one includes as far as can be told from how it is written."""
+    kept = [pattern.removeprefix("/") for pattern in now]
+    return [
+        pattern
+        for pattern in dict.fromkeys(before)
+        if not any(_includes(new, pattern.removeprefix("/")) for new in kept)
+    ]
+
+
+def _includes(pattern: str, other: str) -> bool:
+    """Whether a pattern surely matches every path that the other matches: it is the same, or has
+    one `**` which is all that the other says in its place (`prompts/**`, `prompts/**/*.md`)."""
+    if pattern == other:
+        return True
+    start, spans, end = pattern.partition("**")
+    plain = not {"*", "?", "["} & {*start} and "[" not in other
+    if not spans or not plain or not other.startswith(start):
+        return False
+    rest = other.removeprefix(start)
+    if not end:
+        return True
+    if not end.startswith("/") or (start and not start.endswith("/")):
+        return False
+    end = end.removeprefix("/")
+    between = rest.removesuffix(end)
+    while between.endswith("**/"):  # `a**/` may match `a`, which is no folder
+        between = between.removesuffix("**/")
+    return rest.endswith(end) and (not between or between.endswith("/"))
 
 
 def _matched(revision: Revision, patterns: Sequence[str]) -> set[str]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.recorded_repository import GOOD, contract_files
 
 from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.globs import matching
 from gatekeeper.contract.policy import POLICY_PATH
 from gatekeeper.contract.policy_loosening import policy_loosenings
 
@@ -34,9 +37,12 @@ LOOSER = [
     ("on_loosening: require_waiver", "on_loosening: note", {"on_loosening"}),
     ("{}", "allow: {weakening: true}", {"allow.weakening"}),
     ("{}", "allow: {contract_removal: true}", {"allow.contract_removal"}),
-    ("{}", "contracts: contracts/*.yaml", {"contracts"}),
+    ("{}", "contracts: [contracts/*.yaml, contracts/**/*.yml]", {"contracts"}),
     ("{}", "prompts: [prompts/*]", {"prompts"}),
     ("{}", "prompts: []", {"prompts"}),
+    ("{}", "prompts: [prompts/*, prompts/x/*]", {"prompts"}),
+    ("prompts: [docs/*, prompts/*]", "prompts: [prompts/*]", {"prompts"}),
+    ("contracts: ['contracts/**', 'c/*']", "contracts: ['contracts/**']", {"contracts"}),
     ("{}", "limits: {calls: 2001}", {"limits.calls"}),
     ("{}", "limits: {cost_usd: null}", {"limits.cost_usd"}),
     ("{}", "limits: {minutes: 30, concurrency: 32}", {"limits.minutes", "limits.concurrency"}),
@@ -72,8 +78,9 @@ SAME = [
     ("limits: {calls: 10}", "# why\nlimits: {calls: 10.0}"),
     ("{}", None),
     ("models: [openai/*]", "models: [openai/gpt-4o]"),
-    ("{}", "contracts: '**/*.yaml'"),
-    ("prompts: [prompts/**]", "prompts: [prompts/*, prompts/x/*]"),
+    ("{}", "contracts: ['**/*.yaml', '**/*.yml']"),
+    ("{}", "contracts: '**'"),
+    ("prompts: [prompts/*, a/prompts/?.md]", "prompts: [/prompts/**, '**/?.md']"),
     ("error_budget: {exempt: [a, b]}", "error_budget: {exempt: [b]}"),
     ("waivers: {permission: write}", "waivers: {permission: admin}"),
 ]
@@ -93,3 +100,16 @@ def test_what_the_base_branch_has_tightened_since_is_not_the_change_s() -> None:
 def test_a_policy_that_cannot_be_read_counts_as_the_defaults() -> None:
     assert loosened("limits: 7", "limits: {calls: 3000}") == {"limits.calls"}
     assert loosened("limits: 7", "limits: {calls: 100}") == set()
+
+
+PIECES = ["a", "b", "/", "*", "**", "**/", "?", "a/"]
+PATTERN = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
+
+
+@given(PATTERN, PATTERN, st.lists(st.sampled_from(["a", "b", "ab", "ba"]), min_size=1, max_size=3))
+@settings(max_examples=300)
+def test_what_is_no_narrowing_matches_as_much(before: str, now: str, names: list[str]) -> None:
+    path = "/".join(names)
+    more = {path: "x"}
+    if "prompts" not in loosened(f"prompts: ['{before}']", f"prompts: ['{now}']"):
+        assert len(list(matching(more, now))) >= len(list(matching(more, before)))
