@@ -19,6 +19,7 @@ from gatekeeper.contract.definition import (
     Prompt,
     Target,
 )
+from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError
 
@@ -124,7 +125,7 @@ def judging_meaning(contract: Contract) -> Any:
         "repair": asdict(contract.repair),
         "sampling": asdict(contract.sampling),
         "slo": [
-            {"name": o.name, "target": o.target, "window": o.window}
+            {"name": o.name, "target": o.target, "window": o.window} | _named_checks(contract, o)
             for o in contract.slo
             if not o.default
         ],
@@ -132,6 +133,22 @@ def judging_meaning(contract: Contract) -> Any:
         "gate": _gate_meaning(contract.gate),
         **({"sent": _schema_order(contract)} if contract.mode == "enforce" else {}),
     }
+
+
+def checks_named(contract: Contract, name: str) -> dict[str | None, CheckSpec]:
+    """Return what a name refers to: the contract's check under None, those of fixtures under the
+    fixture's id."""
+    own = [(None, spec) for spec in contract.checks]
+    theirs = [(fixture.id, spec) for fixture in contract.fixtures for spec in fixture.checks]
+    return {place: spec for place, spec in (*own, *theirs) if spec.name == name}
+
+
+def _named_checks(contract: Contract, objective: Objective) -> dict[str, Any]:
+    """The checks that an objective refers to: the same name can come to mean another check."""
+    if objective.check is None:
+        return {}
+    named = checks_named(contract, objective.check)
+    return {"checks": [[place, check_meaning(spec)] for place, spec in named.items()]}
 
 
 def _gate_meaning(gate: GatePolicy) -> Any:

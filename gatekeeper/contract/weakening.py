@@ -9,7 +9,8 @@ from typing import Any
 
 from gatekeeper.contract.clusters import cluster_loosenings
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
-from gatekeeper.contract.digests import canonical, check_meaning, file_meaning
+from gatekeeper.contract.digests import canonical, check_meaning, checks_named, file_meaning
+from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 
@@ -181,15 +182,55 @@ def _parts(spec: CheckSpec) -> list[str]:
 
 
 def _objectives(base: Contract, head: Contract) -> Iterator[str]:
-    kept = {objective.name: objective for objective in head.slo}
     for before in base.slo:
-        now = kept.get(before.name)
+        now = _kept(base, before, head)
         what, up = f"slo.{before.name}", before.measure.better == "lower"
         yield from _bound(what, before.target, now.target if now else None, up=up)
         if now and now.window != before.window:
             yield f"{what}: window changed from {before.window} to {now.window}"
+        if now and _refers_elsewhere(base, before, head, now):
+            yield f"{what} now refers to another check"
     yield from _scores(base, head)
     yield from _categories(base, head)
+
+
+def _kept(base: Contract, before: Objective, head: Contract) -> Objective | None:
+    """Return the objective of head that keeps this promise: that of its name, or the strictest of
+    the same checks under other names."""
+    named = next((objective for objective in head.slo if objective.name == before.name), None)
+    if before.check is None or (named and _refers_to(head, named) == _refers_to(base, before)):
+        return named
+    same = [o for o in head.slo if o.check is not None and o.category == before.category]
+    same = [o for o in same if _refers_to(head, o) == _refers_to(base, before)]
+    return max(same, key=lambda objective: objective.target, default=named)
+
+
+def _refers_to(contract: Contract, objective: Objective) -> dict[str | None, str]:
+    named = checks_named(contract, objective.check or "")
+    return {place: canonical(check_meaning(spec)) for place, spec in named.items()}
+
+
+def _refers_elsewhere(base: Contract, before: Objective, head: Contract, now: Objective) -> bool:
+    """Whether the objective has left a check of base. One that changed and keeps its name and type
+    is named as a change of that check; it must not be one that stands at base under another name,
+    nor may the check at base stand at head under another name."""
+    was, is_now = (checks_named(c, o.check or "") for c, o in ((base, before), (head, now)))
+    fixtures = {None, *(fixture.id for fixture in head.fixtures)}
+    for place, spec in was.items():
+        other = is_now.get(place)
+        if place not in fixtures or (other and check_meaning(other) == check_meaning(spec)):
+            continue
+        if other is None or other.type != spec.type:
+            return True
+        if _stands(base, place, other) or _stands(head, place, spec):
+            return True
+    return False
+
+
+def _stands(contract: Contract, place: str | None, spec: CheckSpec) -> bool:
+    fixtures = (fixture for fixture in contract.fixtures if fixture.id == place)
+    checks = contract.checks if place is None else next(fixtures).checks
+    return any(check_meaning(other) == check_meaning(spec) for other in checks)
 
 
 def _scores(base: Contract, head: Contract) -> Iterator[str]:

@@ -19,6 +19,7 @@ from gatekeeper.contract.definition import (
     Severity,
     Target,
 )
+from gatekeeper.contract.digests import judging_meaning
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.weakening import loosenings
@@ -319,3 +320,49 @@ def test_a_check_that_scores_may_change_its_name():
     score = read_objectives({"judge_score": 0.9})
     base, head = (replace(checks(like(name)), slo=score) for name in ("like", "alike"))
     assert loosenings(base, head) == ()
+
+
+SHORT = CheckSpec("length", "a", {"max": 10})
+LONG = CheckSpec("length", "b", {"max": 99})
+
+
+@pytest.mark.parametrize(
+    ("specs", "named", "elsewhere"),
+    [
+        ([SHORT, LONG], "a", False),
+        ([LONG, SHORT], "a", False),
+        ([replace(SHORT, name="c"), LONG], "c", False),
+        ([replace(SHORT, params={"max": 9}), LONG], "a", False),
+        ([replace(SHORT, name="b"), replace(LONG, name="a")], "a", True),
+        # the strict check becomes stricter still, and leaves its name to the other one
+        ([replace(SHORT, name="b", params={"max": 9}), replace(LONG, name="a")], "a", True),
+        # a new check takes the name
+        ([replace(SHORT, name="b"), replace(LONG, name="a", params={"max": 50})], "a", True),
+        ([replace(SHORT, name="b"), LONG, replace(FIELDS, name="a")], "a", True),
+        ([replace(SHORT, params={"max": 9}, name="b"), replace(FIELDS, name="a")], "a", True),
+    ],
+)
+@pytest.mark.parametrize("place", ["contract", "fixture"])
+def test_an_objective_stands_for_the_check_that_it_names(place, specs, named, elsewhere):
+    def contract(specs, name):
+        own = replace(FIXTURES[0], checks=tuple(specs))
+        fixtures = (own,) if place == "fixture" else FIXTURES
+        found = checks(*specs) if place == "contract" else BASE
+        return replace(found, fixtures=fixtures, slo=read_objectives({"checks": {name: 0.9}}))
+
+    base, head = contract([SHORT, LONG], "a"), contract(specs, named)
+    sentence = "slo.checks.a now refers to another check"
+    found = [said for said in loosenings(base, head) if said.startswith("slo")]
+    assert found == ([sentence] if elsewhere else [])
+    assert not elsewhere or judging_meaning(base) != judging_meaning(head)
+
+
+def test_a_check_that_leaves_a_fixture_leaves_its_objective():
+    def contract(name):
+        own = replace(FIXTURES[0], checks=(SHORT,))
+        other = replace(FIXTURES[1], checks=(replace(SHORT, name=name),))
+        slo = read_objectives({"checks": {"a": 0.9}})
+        return replace(BASE, fixtures=(own, other), slo=slo)
+
+    (said,) = loosenings(contract("a"), contract("b"))
+    assert said == "slo.checks.a now refers to another check"
