@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.models.faults import FindFault, find_faults, no_fault, with_recordings
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.trial import JudgedBy, Request
+from gatekeeper.contract.trial import JudgedBy
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.plan import Job, levels
-from gatekeeper.gate.power import foresee
+from gatekeeper.gate.power import Price, foresee, unpriced_warnings
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.money import in_dollars
-
-Price = Callable[[Request], float | None]
-"""What a request costs, in US dollars: about, or at most. None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +62,8 @@ class Forecast:
     unaffected: int
     notices: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    """Models that the base policy does not allow, and where the most that may be spent is more
-    than it allows."""
+    """Models that the base policy does not allow, where the most that may be spent is more than it
+    allows, and limits that can never be judged."""
 
     @property
     def calls(self) -> int:
@@ -126,7 +123,14 @@ def forecast(
         for problem in faults.with_refused(work.model_problems)
     )
     beyond = _beyond_limits(found, work, worst)
-    return replace(found, warnings=(*refused, *beyond, *faults.notices))
+    never = (w for job in work.jobs if job.paired for w in _never_judged(job, expected))
+    return replace(found, warnings=(*refused, *beyond, *never, *faults.notices))
+
+
+def _never_judged(job: Job, price: Price) -> tuple[str, ...]:
+    """Limits that no run can judge; one that head and base share is named once."""
+    found = (w for evaluation in job.evaluations for w in unpriced_warnings(evaluation, price))
+    return tuple(dict.fromkeys(found))
 
 
 def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gatekeeper.contract.objectives import label_of
+from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives import count_units, inputs_to_prove
@@ -13,6 +15,9 @@ from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
 from gatekeeper.stats.sequential import looks
+
+Price = Callable[[Request], float | None]
+"""What a request costs, in US dollars: about, or at most. None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,23 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
         f"exceeded, and the contract has {have:,}; with fewer it never fails"
         for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
+    )
+
+
+def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
+    """A sentence for the limit on cost, if it can never be judged because a model has no price."""
+    limits = [limit for limit in evaluation.contract.gate.limits if limit.name == "cost"]
+    if not limits:
+        return ()
+    requests = {trial.request.model: trial.request for trial in evaluation.trials}
+    unpriced = sorted(model for model, request in requests.items() if price(request) is None)
+    if not unpriced:
+        return ()
+    return tuple(
+        f"{evaluation.contract.name}: the limit gate.cost: {limit} can never be judged, because no "
+        f"price is known of {' and '.join(unpriced)}; use gate.tokens instead, or a model with a "
+        "known price"
+        for limit in limits
     )
 
 

@@ -28,6 +28,12 @@ _LABELS: Mapping[LimitName, str] = {
     "latency_p50": "latency p50",
     "latency_p95": "latency p95",
 }
+_AMOUNTS: Mapping[LimitName, str] = {
+    "cost": "cost",
+    "tokens": "number of tokens",
+    "latency_p50": "latency",
+    "latency_p95": "latency",
+}
 _SEED = 42
 
 
@@ -76,8 +82,8 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
                 reasons.append(Reason("resource_limit", text, "inconclusive"))
             case "unmeasured":
                 text = (
-                    f"The {_LABELS[result.name]} is not known of every call, so {what} cannot be "
-                    "judged."
+                    f"The {_AMOUNTS[result.name]} of some calls is unknown, so "
+                    f"`gate.{result.name}: {limit}` cannot be judged."
                 )
                 reasons.append(Reason("resource_limit", text, "inconclusive"))
     return reasons

@@ -29,7 +29,7 @@ from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.plan import Job, plan_job
-from gatekeeper.gate.power import foresee, limit_notes, objective_notes
+from gatekeeper.gate.power import Price, foresee, limit_notes, objective_notes, unpriced_warnings
 
 
 def validate_contracts(
@@ -37,12 +37,14 @@ def validate_contracts(
     policy: Policy,
     paths: Sequence[str] = (),
     find_fault: FindFault = no_fault,
+    price: Price | None = None,
 ) -> tuple[list[str], list[Problem]]:
     """A line for each sound contract, with a warning under it where it cannot see its own
     margin or has inputs that are nearly the same, a note for each objective that it has too few
     inputs to prove, and every problem of the others.
 
     `paths` are contract files from the repository root; none means all that the policy names.
+    `price` says what a request costs, for a warning of limits on what has no price.
     Raises UsageError where there is no contract at all.
     """
     notices = () if paths else _near_misses(revision, policy)
@@ -83,7 +85,9 @@ def validate_contracts(
         evaluation = job.evaluations[0]
         related = near_duplicate_warning(contract.fixtures, evaluation.counts_with)
         found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
-        warnings = [*filter(None, (foresee(evaluation).warning, related)), *map(str, found)]
+        unpriced = unpriced_warnings(evaluation, price) if price else ()
+        seen = foresee(evaluation).warning
+        warnings = [*filter(None, (seen, related)), *map(str, found), *unpriced]
         notes = (*objective_notes(evaluation), *limit_notes(evaluation))
         lines.append(
             "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])

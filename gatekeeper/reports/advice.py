@@ -56,10 +56,40 @@ def advice(result: GateResult, contract: ContractResult) -> str:
     if found == "undecided":
         return _to_be_sure(contract)
     if found == "resource_limit" and result.verdict != "fail":
-        return ACTIONS["error"] if result.verdict == "error" else _BE_SURE_OF_LIMIT
+        return ACTIONS["error"] if result.verdict == "error" else _judge_limit(contract)
     if found == "slo" and contract.base is None and result.kind == "check":
         return _mend_new(contract)
     return ACTIONS[found] if found else ""
+
+
+def _judge_limit(contract: ContractResult) -> str:
+    """What lets a limit be judged: an amount that is known, more inputs, or more samples."""
+    under_base = contract.under_base
+    limits = [*contract.limits, *(under_base.limits if under_base else ())]
+    if any(limit.found == "unmeasured" for limit in limits):
+        if any((limit.name, limit.found) == ("cost", "unmeasured") for limit in limits):
+            return (
+                "Set `gate.tokens` in place of `gate.cost`, or choose a model with a known price."
+            )
+        return "Remove the limit, or choose a model that reports what it limits."
+    few = [
+        limit for limit in limits if limit.found == "open" and limit.inputs < limit.inputs_needed
+    ]
+    if few:
+        most = max(few, key=lambda limit: limit.inputs_needed)
+        noun = "clusters" if _counts_clusters(contract) else "distinct inputs"
+        return (
+            f"Look at why a call takes more. Add {noun}: the limit takes {most.inputs_needed:,}, "
+            f"and {most.inputs:,} {'was' if most.inputs == 1 else 'were'} measured."
+        )
+    return _BE_SURE_OF_LIMIT
+
+
+def _counts_clusters(contract: ContractResult) -> bool:
+    """Whether related fixtures count as one."""
+    under_base = contract.under_base
+    compared = (contract.paired, under_base.paired if under_base else None)
+    return any(paired is not None and paired.clusters is not None for paired in compared)
 
 
 def _mend_new(contract: ContractResult) -> str:

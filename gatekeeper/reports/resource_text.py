@@ -38,11 +38,26 @@ def changed(contract: ContractResult) -> tuple[ResourceChange, ...]:
 
 
 def cell_lines(contract: ContractResult) -> tuple[str, ...]:
-    """A line for each resource that differs: `cost +330 % [+318, +341]`."""
-    return tuple(
-        f"{_LABELS[r.resource]} {numbers.change(r.relative)} {numbers.change_interval(r.interval)}"
-        for r in changed(contract)
+    """A line for each resource that differs: `cost +330 % [+318, +341]`, and one for each other
+    that exceeds a limit or may exceed it."""
+    found = changed(contract)
+    limited = {_LIMITED[limit.name]: limit for limit in contract.limits if limit.found != "kept"}
+    for resource in found:
+        limited.pop(resource.resource, None)
+    return (
+        *(
+            f"{_LABELS[r.resource]} {numbers.change(r.relative)} "
+            f"{numbers.change_interval(r.interval)}"
+            for r in found
+        ),
+        *(f"{_LABELS[name]} {_in_short(limit)}" for name, limit in limited.items()),
     )
+
+
+def _in_short(limit: LimitResult) -> str:
+    if limit.relative is None:
+        return "unknown" if limit.found == "unmeasured" else _FOUND[limit.found]
+    return numbers.change(limit.relative)
 
 
 def rise(contracts: Sequence[ContractResult]) -> str:
@@ -116,7 +131,7 @@ def _limit(found: LimitResult) -> str:
     label = _LABELS[_LIMITED[found.name]]
     limit = f"{label} {ResourceLimit(found.name, found.limit)}"
     if found.found == "unmeasured":
-        return f"{limit}: not known of every call"
+        return f"{limit}: unknown for some calls"
     proof = ""
     if found.found == "exceeded":
         low = "" if found.low is None else f"at least {numbers.change(found.low)}, "

@@ -9,6 +9,8 @@ import pytest
 from support.proposals import CONTRACT, MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
 from support.recorded_repository import PROMPT, RECORDING, contract_files
 
+from gatekeeper.cli.main import main
+
 POLICY = ".github/gatekeeper.yml"
 
 
@@ -86,6 +88,9 @@ def test_a_price_that_is_not_known_does_not_pass_for_a_low_one(check_of: Any) ->
     checked = check_of(files | strict, {PROMPT_FILE: OTHER})
     assert checked.code == 1
     assert checked.contract["limits"][0]["found"] == "unmeasured"
+    said = "The cost of some calls is unknown, so `gate.cost: +20%` cannot be judged."
+    assert said in {reason["text"] for reason in checked.contract["reasons"]}
+    assert "Set `gate.tokens` in place of `gate.cost`" in checked.comment
 
 
 def test_every_sample_is_drawn_for_a_limit(check_of: Any) -> None:
@@ -97,3 +102,24 @@ def test_every_sample_is_drawn_for_a_limit(check_of: Any) -> None:
     )
     checked = check_of(files, {PROMPT_FILE: OTHER})
     assert checked.contract["head"]["samples"] == 3 * len(MANY)
+
+
+def test_a_limit_that_no_run_can_judge_is_warned_of_before(
+    git_repository: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unpriced = NO_SLO.replace(f"model: recorded/{RECORDING}", "model: openai/my-own-llama")
+    assert unpriced != NO_SLO
+    made = git_repository("words")
+    made.write_all(contract_files(unpriced + LIMITS, MANY, {}))
+    made.commit("base")
+    made.git("switch", "-qc", "head")
+    made.write_all({PROMPT_FILE: OTHER})
+    made.commit("head")
+    warning = (
+        "the limit gate.cost: +20% can never be judged, because no price is known of "
+        "openai/my-own-llama"
+    )
+    assert main(["validate", "--repo", str(made.path)]) == 0
+    assert capsys.readouterr().out.count(warning) == 1
+    assert main(["affected", "--repo", str(made.path), "--base", "main", "--json"]) == 0
+    assert [warning in text for text in json.loads(capsys.readouterr().out)["warnings"]] == [True]

@@ -21,6 +21,7 @@ def validate(arguments: argparse.Namespace) -> int:
     """Contracts and prompts of the work tree, without a model: all problems at once."""
     from gatekeeper.gate.validate import repository_path, validate_contracts
     from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.providers.prices import expected_cost
     from gatekeeper.reports.escape import log_text
 
     with Repository.open(arguments.repo) as repository:
@@ -28,7 +29,9 @@ def validate(arguments: argparse.Namespace) -> int:
         root = repository.root or arguments.repo
         paths = [repository_path(path, root) for path in arguments.paths]
         policy = load_policy(revision)
-        lines, problems = validate_contracts(revision, policy, paths, find_model_fault)
+        lines, problems = validate_contracts(
+            revision, policy, paths, find_model_fault, expected_cost
+        )
     with readers_may_leave():
         for line in lines:
             print(log_text(line))  # noqa: T201

@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 from support import results as examples
 
+from gatekeeper.contract.resource_limits import LimitName
+from gatekeeper.gate.resource_result import LimitFinding, LimitResult
 from gatekeeper.gate.result import ContractResult, Reason, ReasonCode, SloResult, Verdict
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.headline import headline
+from gatekeeper.reports.markdown.comment import render_comment
 
 
 def _because(
@@ -49,3 +52,44 @@ def test_the_title_counts_the_fixtures_of_which_none_passes() -> None:
     assert "none of the measured 79 fixtures" in headline(examples.result(contract))
     contract = replace(contract, fixtures=fixtures[:1])
     assert headline(examples.result(contract)).endswith("`poem` passes no fixture")
+
+
+def _limited(
+    found: LimitFinding, name: LimitName = "cost", *, inputs: int = 40, head: float | None = 0.0015
+) -> ContractResult:
+    limit = LimitResult(name, 0.2, 0.001, head, 0.1, 0.2, 0.05, inputs, 32, found)
+    verdict: Verdict = "fail" if found == "exceeded" else "inconclusive"
+    return replace(_because("resource_limit", verdict=verdict), limits=(limit,))
+
+
+@pytest.mark.parametrize(
+    ("contract", "words"),
+    [
+        (_limited("unmeasured", head=None), "Set `gate.tokens` in place of `gate.cost`"),
+        (_limited("unmeasured", "tokens", head=None), "choose a model that reports what it limits"),
+        (_limited("open", inputs=30), "Add distinct inputs: the limit takes 32, and 30 were"),
+        (_limited("open"), "Add fixtures or samples"),
+        (_limited("exceeded"), "Make the prompt or its answers shorter"),
+    ],
+)
+def test_a_limit_gets_the_advice_that_can_help(contract: ContractResult, words: str) -> None:
+    assert words in _advice(contract)
+    assert ("samples" in _advice(contract)) == (words == "Add fixtures or samples")
+
+
+@pytest.mark.parametrize(
+    ("found", "head", "cell"),
+    [
+        ("exceeded", 0.0015, "cost +50 %"),
+        ("open", 0.0015, "cost +50 %"),
+        ("unmeasured", None, "cost unknown"),
+    ],
+)
+def test_the_table_shows_what_a_limit_decides(
+    found: LimitFinding, head: float | None, cell: str
+) -> None:
+    comment = render_comment(examples.result(_limited(found, head=head))).replace("\u00a0", " ")
+    assert "| Cost and latency |" in comment
+    assert cell in comment.partition("<details>")[0]
+    kept = render_comment(examples.result(_limited("kept")))
+    assert "| Cost and latency |" not in kept
