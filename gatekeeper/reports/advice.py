@@ -53,13 +53,19 @@ def advice(result: GateResult, contract: ContractResult) -> str:
     found = next((code for code in codes if code == "budget" or code in ACTIONS), None)
     if found == "budget":
         return _thaw(contract)
+    told = _told(result, contract, found) if found else ""
+    return f"{told} {_also_frozen(contract)}" if "budget" in codes else told
+
+
+def _told(result: GateResult, contract: ContractResult, found: ReasonCode) -> str:
+    """What to do about one reason."""
     if found == "undecided":
         return _to_be_sure(contract)
     if found == "resource_limit" and result.verdict != "fail":
         return ACTIONS["error"] if result.verdict == "error" else _judge_limit(contract)
     if found == "slo" and contract.base is None and result.kind == "check":
         return _mend_new(contract)
-    return ACTIONS[found] if found else ""
+    return ACTIONS[found]
 
 
 def _judge_limit(contract: ContractResult) -> str:
@@ -110,6 +116,18 @@ def _to_be_sure(contract: ContractResult) -> str:
     return f"{look}{ACTIONS['undecided']}"
 
 
+def _also_frozen(contract: ContractResult) -> str:
+    """What a freeze asks for beside another reason."""
+    return (
+        "Its error budget is overspent too, so then only a significantly better change may merge. "
+        f"Or a maintainer waives all of it with the comment {_waive(contract)}."
+    )
+
+
+def _waive(contract: ContractResult) -> str:
+    return code(f"/gatekeeper waive {contract.name}: REASON")
+
+
 def _thaw(contract: ContractResult) -> str:
     """What ends a freeze: a better change, time, or a person."""
     spent = [budget for budget in contract.error_budgets if budget.overspent]
@@ -125,8 +143,7 @@ def _thaw(contract: ContractResult) -> str:
     if ends:
         sooner = "sooner as good runs come, later where more fails"
         wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
-    waive = code(f"/gatekeeper waive {contract.name}: REASON")
     return (
         f"{better[0].upper()}{better[1:]} beyond chance: a change that does may merge now. "
-        f"Or {wait}. Or a maintainer waives it with the comment {waive}."
+        f"Or {wait}. Or a maintainer waives it with the comment {_waive(contract)}."
     )

@@ -93,3 +93,11 @@ def test_the_table_shows_what_a_limit_decides(
     assert cell in comment.partition("<details>")[0]
     kept = render_comment(examples.result(_limited("kept")))
     assert "| Cost and latency |" not in kept
+
+
+@pytest.mark.parametrize("code", ["slo", "regression"])
+def test_a_freeze_beside_another_failure_names_the_waiver(code: ReasonCode) -> None:
+    said = _advice(_because(code, "budget"))
+    assert said.startswith(advice(examples.result(_because(code)), _because(code)))
+    assert "a maintainer waives all of it with the comment `/gatekeeper waive poem: REASON`" in said
+    assert "waive poem" not in _advice(_because(code))
