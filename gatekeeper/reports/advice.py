@@ -42,6 +42,8 @@ _MEND_NEW = (
     "Look at the answers that fail, below. If they are wrong, mend the new prompt; if they are "
     "right, mend the checks or the expected values of its contract."
 )
+_ADD_UNITS: frozenset[ReasonCode] = frozenset({"unseen", "new_contract"})
+"""Reasons whose advice counts fixtures, or clusters of them."""
 _MOST_AIMS = 3
 
 
@@ -65,6 +67,8 @@ def _told(result: GateResult, contract: ContractResult, found: ReasonCode) -> st
         return ACTIONS["error"] if result.verdict == "error" else _judge_limit(contract)
     if found == "slo" and contract.base is None and result.kind == "check":
         return _mend_new(contract)
+    if found in _ADD_UNITS and _counts_clusters(contract):
+        return ACTIONS[found].replace("Add fixtures", "Add clusters")
     return ACTIONS[found]
 
 
@@ -95,7 +99,9 @@ def _counts_clusters(contract: ContractResult) -> bool:
     """Whether related fixtures count as one."""
     under_base = contract.under_base
     compared = (contract.paired, under_base.paired if under_base else None)
-    return any(paired is not None and paired.clusters is not None for paired in compared)
+    if any(paired is not None and paired.clusters is not None for paired in compared):
+        return True
+    return any(fixture.cluster is not None for fixture in contract.fixtures)
 
 
 def _mend_new(contract: ContractResult) -> str:
@@ -110,10 +116,11 @@ def _to_be_sure(contract: ContractResult) -> str:
     """What broke is looked at in a minute; more fixtures come after it."""
     broke = sum(fixture.change == "broke" for fixture in contract.fixtures)
     look = f"Look at the {numbers.count(broke, 'fixture')} that broke, below. " if broke else ""
+    units = "clusters" if _counts_clusters(contract) else "fixtures"
     wanted = fixtures_wanted(contract.paired) if contract.paired else ""
     if wanted:
-        return f"{look}Add fixtures to see smaller drops: {wanted}."
-    return f"{look}{ACTIONS['undecided']}"
+        return f"{look}Add {units} to see smaller drops: {wanted}."
+    return f"{look}Add {units} or samples to see smaller differences."
 
 
 def _also_frozen(contract: ContractResult) -> str:

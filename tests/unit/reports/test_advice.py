@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from support import results as examples
 
+from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.contract.resource_limits import LimitName
 from gatekeeper.gate.resource_result import LimitFinding, LimitResult
 from gatekeeper.gate.result import ContractResult, Reason, ReasonCode, SloResult, Verdict
@@ -101,3 +102,16 @@ def test_a_freeze_beside_another_failure_names_the_waiver(code: ReasonCode) -> N
     assert said.startswith(advice(examples.result(_because(code)), _because(code)))
     assert "a maintainer waives all of it with the comment `/gatekeeper waive poem: REASON`" in said
     assert "waive poem" not in _advice(_because(code))
+
+
+@pytest.mark.parametrize("code", ["unseen", "undecided", "new_contract"])
+def test_where_clusters_count_clusters_are_added(code: ReasonCode) -> None:
+    plain = _because(code, contract=examples.undecided_contract(), verdict="inconclusive")
+    assert plain.paired
+    assert "Add fixtures" in _advice(plain)
+    paired = replace(plain.paired, clusters=ClusterCounts(4, 1, 0))
+    assert "Add clusters" in _advice(replace(plain, paired=paired))
+    assert "Add fixtures" not in _advice(replace(plain, paired=paired))
+    related = replace(examples.fixture(0, "failing"), cluster="refunds")
+    new = replace(plain, base=None, paired=None, fixtures=(related,))
+    assert "Add clusters" in _advice(new)
