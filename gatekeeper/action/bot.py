@@ -18,7 +18,8 @@ from gatekeeper.action.activities import judge, plan, suite_of_head, to_check, w
 from gatekeeper.action.bot_commands import USAGE, Command, NotUnderstood
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import CheckPullRequest, Respond
-from gatekeeper.action.github.deliver import COMMENT_LIMIT, cut
+from gatekeeper.action.github.comments import COMMENT_LIMIT
+from gatekeeper.action.github.cut import cut
 from gatekeeper.action.github.repository import (
     PullRequestState,
     Reaction,

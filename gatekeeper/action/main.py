@@ -27,8 +27,9 @@ from gatekeeper.action.events import (
     RunFull,
     activity_for,
 )
-from gatekeeper.action.github.deliver import Annotation, post_or_update
+from gatekeeper.action.github.comments import post_or_update
 from gatekeeper.action.github.repository import GithubRepositoryApi, RepositoryApi
+from gatekeeper.action.github.workflow_step import Annotation
 from gatekeeper.action.inputs import ActionInputs, read_settings
 from gatekeeper.action.publish import (
     Answer,

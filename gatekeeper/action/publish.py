@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
 from gatekeeper.action.github.client import PullRequestApi
-from gatekeeper.action.github.deliver import (
+from gatekeeper.action.github.comments import Judged, comment_body, publish_comment
+from gatekeeper.action.github.statuses import publish_status
+from gatekeeper.action.github.workflow_step import (
     Annotation,
-    Judged,
     Level,
     annotation_commands,
-    comment_body,
-    publish_comment,
-    publish_status,
     warning_command,
     write_outputs,
     write_summary,

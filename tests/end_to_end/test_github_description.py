@@ -6,7 +6,8 @@ import pytest
 from support.github_server import BOT, FakeGithub
 
 from gatekeeper.action.github.client import GithubApi
-from gatekeeper.action.github.deliver import Judged, publish_comment, publish_status
+from gatekeeper.action.github.comments import Judged, publish_comment
+from gatekeeper.action.github.statuses import publish_status
 from gatekeeper.errors import PublishError
 
 SHA = "a" * 40

@@ -12,16 +12,12 @@ from hypothesis import strategies as st
 from support.github_server import BOT, FakeGithub
 
 from gatekeeper.action.github.client import GithubApi
-from gatekeeper.action.github.deliver import (
-    COMMENT_LIMIT,
+from gatekeeper.action.github.comments import COMMENT_LIMIT, Judged, comment_body, publish_comment
+from gatekeeper.action.github.statuses import publish_status, status_description
+from gatekeeper.action.github.workflow_step import (
     SUMMARY_LIMIT,
     Annotation,
-    Judged,
     annotation_commands,
-    comment_body,
-    publish_comment,
-    publish_status,
-    status_description,
     warning_command,
     write_outputs,
     write_summary,

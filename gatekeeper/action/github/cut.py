@@ -1,0 +1,10 @@
+"""Shorten a text to what GitHub takes."""
+
+from __future__ import annotations
+
+CUT_NOTE = "\n\n… cut here: the rest is in the job's summary and artifact.\n"
+
+
+def cut(text: str, limit: int, end: str) -> str:
+    """The text, or as much of it as fits with `end` after it."""
+    return text if len(text) <= limit else text[: max(0, limit - len(end))] + end
