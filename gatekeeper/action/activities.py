@@ -23,7 +23,7 @@ from gatekeeper.action.events import (
 )
 from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
 from gatekeeper.errors import PublishError, UsageError
-from gatekeeper.history.own_history import refuse_own_history
+from gatekeeper.history.tampering import refuse_own_history
 
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout

@@ -10,7 +10,7 @@ from gatekeeper.cli.output import report
 from gatekeeper.cli.uncommitted import uncommitted
 from gatekeeper.contract.policy import judging_policy
 from gatekeeper.git import Repository
-from gatekeeper.history.own_history import paths_in_repository, refuse_own_history
+from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
 
 
 def add(parser: argparse.ArgumentParser) -> None:
