@@ -201,7 +201,7 @@ def _push(
     result = measure(work, (revision,), history=history)
     if history and result.contracts:
         result = _with_merged_waivers(settings, policy, result, activity.after, api)
-    return _kept(settings, policy, history, result, "push")
+    return _kept(settings, policy, history, work, result, "push")
 
 
 def _full(
@@ -217,7 +217,9 @@ def _full(
     work = plan_run(revision, policy, names, activity.samples)
     history = history_of(settings, policy, checkout)
     result = measure(work, (revision,), history=history)
-    return _kept(settings, policy, history, result, activity.keep) if activity.keep else result
+    if not activity.keep:
+        return result
+    return _kept(settings, policy, history, work, result, activity.keep)
 
 
 def _commit(activity: RunFull, api: RepositoryApi) -> str:
@@ -270,15 +272,16 @@ def _kept(
     settings: ActionInputs,
     policy: Policy,
     history: HistoryStore | None,
+    work: Work,
     result: GateResult,
     trigger: Trigger,
 ) -> GateResult:
     """The result, its counts added to the history."""
     if history is None or not result.contracts:
         return result
-    from gatekeeper.history.store import remember
+    from gatekeeper.run.kept_run import keep_run
 
-    result = remember(history, result, trigger)
+    result = keep_run(history, work, result, trigger)
     location = _location(settings, policy)
     if ":" not in location:
         _give_to_owner(settings, settings.workspace / location)

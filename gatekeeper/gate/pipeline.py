@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.reasons import uncovered_reasons
@@ -101,6 +102,8 @@ async def measure(work: Work, around: RunContext) -> GateResult:
         unread=around.unread,
         gated=around.gated,
     )
+    if work.kind == "run":
+        contracts = [_merged_already(contract) for contract in contracts]
     calls = _calls(sampled)
     return _result(
         work,
@@ -112,6 +115,12 @@ async def measure(work: Work, around: RunContext) -> GateResult:
         sampled.cost_usd if sampled.made else 0.0,
         watches.outcomes,
     )
+
+
+def _merged_already(found: ContractResult) -> ContractResult:
+    """Without what merging would burn: a run on one revision merges nothing."""
+    budgets = tuple(replace(b, projected_burn_rate=None) for b in found.error_budgets)
+    return replace(found, error_budgets=budgets, error_budget=most_pressing(budgets))
 
 
 def _calls(sampled: Run) -> Calls:

@@ -53,4 +53,5 @@ def _begun(notice: str, added: int) -> str:
     name, _, said = notice.rpartition(": ")
     if said != NOT_BEGUN:
         return notice
-    return f"{added:,} {'record' if added == 1 else 'records'} added to {name}"
+    records = f"{added:,} {'record' if added == 1 else 'records'}"
+    return f"The history {name} begins with this run: {records} added."

@@ -175,7 +175,9 @@ def test_what_run_remembers_check_counts(
     made.switch("main")
     run = ["run", "--repo", str(made.path), "--out", str(tmp_path / "run")]
     assert main([*run, "--history", location]) in (0, 1)
-    begun = [] if ":" in location else [f"1 record added to {location}"]
+    begun = (
+        [] if ":" in location else [f"The history {location} begins with this run: 1 record added."]
+    )
     assert result_of(tmp_path / "run")["notices"] == begun
     assert main([*run, "--history", location]) in (0, 1)
     assert result_of(tmp_path / "run")["notices"] == []
@@ -190,6 +192,33 @@ def test_what_run_remembers_check_counts(
     (contract,) = result_of(tmp_path / "out")["contracts"]
     assert contract["error_budget"]["events"] == 80
     assert result_of(tmp_path / "out")["notices"] == []
+
+
+def test_a_run_that_is_kept_reports_the_budget_that_is_left_after_it(
+    made: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made.switch("main")
+    history = ["--history", str(tmp_path / "past.jsonl")]
+    run = ["run", "--repo", str(made.path), "--out", str(tmp_path / "run"), *history]
+    for events in (40, 80):
+        assert main(run) in (0, 1)
+        (contract,) = result_of(tmp_path / "run")["contracts"]
+        (shown,) = contract["error_budgets"]
+        assert shown == contract["error_budget"]
+        assert (shown["events"], shown["projected_burn_rate"]) == (events, None)
+        capsys.readouterr()
+        assert main(["budget", "--repo", str(made.path), *history, "--json"]) == 0
+        (later,) = json.loads(capsys.readouterr().out)["contracts"][0]["error_budgets"]
+        same = ("objective", "events", "budget", "spent", "left", "state")
+        assert [shown[key] for key in same] == [later[key] for key in same]
+
+
+def test_a_run_without_a_history_does_not_say_what_merging_would_burn(
+    made: GitRepository, tmp_path: Path
+) -> None:
+    main(["run", "--repo", str(made.path), "--ref", "main", "--out", str(tmp_path / "run")])
+    (contract,) = result_of(tmp_path / "run")["contracts"]
+    assert contract["error_budget"]["projected_burn_rate"] is None
 
 
 def test_a_history_that_takes_nothing_changes_no_verdict(

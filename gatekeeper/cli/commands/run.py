@@ -21,8 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """The full suite on one revision; appends to the history where one is named."""
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.history.store import remember
     from gatekeeper.reports.write import forget_reports, require_formats
+    from gatekeeper.run.kept_run import keep_run
     from gatekeeper.run.session import measure
 
     require_formats(arguments.format)
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         history = history_of(arguments, repository)
         result = measure(work, (revision,), history=history, replay=arguments.replay)
         if history:
-            result = remember(history, result, "manual")
+            result = keep_run(history, work, result, "manual")
     return report(result, arguments.out, arguments.format)
 
 
