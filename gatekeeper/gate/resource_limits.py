@@ -14,6 +14,7 @@ from gatekeeper.gate.alpha import limit_level
 from gatekeeper.gate.resource_result import LimitResult
 from gatekeeper.gate.resources import MEASURES, Measure
 from gatekeeper.gate.result import Reason
+from gatekeeper.gate.unit_words import short_number
 from gatekeeper.stats.relative_change import Rise, rise_beyond
 
 _MEASURED: Mapping[LimitName, Measure] = {
@@ -99,7 +100,9 @@ def _by(result: LimitResult) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "an unknown share" if share is None else f"{share * 100:.3g} %"
+    if share is None:
+        return "an unknown share"
+    return "less than 0.1 %" if 0 < share < 0.0005 else f"{short_number(share * 100)} %"
 
 
 def _why_open(result: LimitResult) -> str:

@@ -1,4 +1,4 @@
-"""How units are put into words: distinct fixtures, or clusters of related ones. Pure."""
+"""How numbers and units are put into words: fixtures, or clusters of related ones. Pure."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def changed_clusters(counts: ClusterCounts) -> str:
     """Say how many clusters got worse and better: `1 of 4 clusters worse, 0 better`."""
     total = _count(counts.total, "cluster")
     return f"{counts.broke:,} of {total} worse, {counts.fixed:,} better"
+
+
+def short_number(value: float) -> str:
+    """Write a number with one decimal at most, and with none from 1,000 on: `20,280`, `12.5`."""
+    text = f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:,.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,6 +6,7 @@ import math
 from datetime import UTC, datetime
 
 from gatekeeper.gate.result import Calls
+from gatekeeper.gate.unit_words import short_number
 from gatekeeper.stats.interval import ConfidenceInterval
 
 _JOINED = "\u00a0"  # a number and its unit stay on one line
@@ -150,5 +151,4 @@ def _signed(share: float) -> str:
 
 
 def _short(value: float) -> str:
-    text = f"{value:,.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text.replace("-", "−")
+    return short_number(value).replace("-", "−")

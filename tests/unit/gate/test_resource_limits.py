@@ -14,6 +14,7 @@ from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.resource_limits import fewest_inputs, limit_reasons, limit_results
 from gatekeeper.gate.resource_result import LimitResult
+from gatekeeper.reports import numbers
 
 LEVEL = 0.045
 
@@ -151,3 +152,16 @@ def test_a_base_that_costs_nothing_is_exceeded_by_any_price() -> None:
     result = found([*outcomes, *free])
     assert (result.found, result.low, result.relative) == ("exceeded", None, None)
     assert "from nothing" in limit_reasons([result])[0].text
+
+
+@pytest.mark.parametrize(
+    ("head", "rise"),
+    [(0.203801, "20,280 %"), (0.001235, "23.5 %"), (0.0010001, "less than 0.1 %")],
+)
+def test_sentences_and_tables_write_a_rise_alike(head: float, rise: str) -> None:
+    result = LimitResult("cost", 0.0, 0.001, head, 202.8013, 0.001, LEVEL, 40, 20, "exceeded")
+    text = limit_reasons([result])[0].text
+    assert f"rose by {rise} (at least 20,280 %)" in text
+    assert "e+" not in text
+    if rise != "less than 0.1 %":
+        assert numbers.change(result.relative) == f"+{rise}".replace(" ", "\u00a0")
