@@ -131,7 +131,12 @@ def budget_reasons(
     """The freeze rule: once more failed than the budget and chance explain, only a change passes
     that is significantly better by its objective, in the eyes of every contract that judges."""
     spent = [budget for budget in budgets if budget.overspent] if policy.freeze else []
-    return [_frozen(b, exempt=exempt) for b in spent if not _surely_better(b.objective, weighed)]
+    return [
+        _lifted(budget)
+        if _surely_better(budget.objective, weighed)
+        else _frozen(budget, exempt=exempt)
+        for budget in spent
+    ]
 
 
 def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
@@ -160,6 +165,14 @@ def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
         thaw = f"{budget.frozen_until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         until = f" until {thaw}, or earlier as good samples come, if nothing more fails"
     return Reason("budget", f"{spent}; {rule}{until}.", "fail")
+
+
+def _lifted(budget: ErrorBudget) -> Reason:
+    text = (
+        f"The error budget of the objective {label_of(budget.objective)} is overspent, and this "
+        "change is significantly better by it: the freeze does not apply."
+    )
+    return Reason("budget", text, "pass")
 
 
 def _surely_better(objective: str, weighed: Sequence[Weighed]) -> bool:

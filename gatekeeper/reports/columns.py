@@ -16,6 +16,7 @@ from gatekeeper.reports import numbers
 from gatekeeper.reports.comparison_text import (
     difference,
     ended_early,
+    is_better,
     is_significant,
     p_value,
     rates,
@@ -172,8 +173,9 @@ def _difference(paired: PairedResult | None) -> Cell:
 
 
 def _chance(paired: PairedResult | None) -> Cell:
-    """The p-value; where it finds nothing, also how large a drop it could have found."""
-    if paired is None:
+    """The p-value; where it finds nothing, also how large a drop it could have found. It is that
+    of being worse, so that a change for the better has none."""
+    if paired is None or is_better(paired):
         return Cell(_UNKNOWN)
     p = p_value(paired).removeprefix("= ")
     effect = seeable_effect(paired)

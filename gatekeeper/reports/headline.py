@@ -194,7 +194,9 @@ def _passed(arm: ArmResult) -> str:
 
 def _chance(paired: PairedResult) -> str:
     explained = ": more than chance" if is_significant(paired) else ", which can be chance"
-    if paired.stopped == "not_worse" or is_better(paired):
+    if is_better(paired):
+        return ""  # the test asks whether head is worse: its p-value says nothing of an improvement
+    if paired.stopped == "not_worse":
         explained = ""
     return f", p {p_value(paired)}{explained}"
 

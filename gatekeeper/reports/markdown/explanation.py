@@ -19,6 +19,7 @@ from gatekeeper.reports.comparison_text import (
     deciding_test,
     difference,
     ended_early,
+    is_better,
     is_significant,
     p_value,
 )
@@ -99,6 +100,8 @@ def _test(paired: PairedResult) -> str:
     chance = f"were head as good as base, a result at least this bad had probability {p}"
     verdict = "below" if is_significant(paired) else "not below"
     meaning = "worse than chance explains" if is_significant(paired) else "it can be chance"
+    if is_better(paired):
+        meaning = "nothing speaks for a drop"
     test = prose(deciding_test(paired))
     return f"**How sure**: {prose(chance)}, {verdict} the level; {meaning}. ({test})"
 

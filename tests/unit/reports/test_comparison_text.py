@@ -63,6 +63,11 @@ def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
     lead = _lead(examples.result(replace(contract, paired=whole)))
     assert "got **better**: 98 % → 98.5 % of samples pass, **+0.5 points** [+0.1, +2.2]" in lead
     assert "sure after" not in lead
+    # The test's question is whether head is worse: its p beside "better" reads as a contradiction.
+    assert ", p " not in lead
+    comment = _read(examples.result(replace(contract, paired=whole)))
+    assert "| **+0.5 points**" not in comment
+    assert "| +0.5 points<br>[+0.1, +2.2] | – |" in comment
     # The same interval, were it looked at as soon as it says so, would say so too often.
     early = replace(whole, rounds=2)
     assert "is **not worse** by 5" in _lead(examples.result(replace(contract, paired=early)))
