@@ -19,7 +19,7 @@ from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Position, Severity
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Judgement, Sample
+from gatekeeper.contract.trial import REFUSED_REQUESTS, Judgement, Sample
 from gatekeeper.errors import ContractError, Problem
 
 # A longer template is not parsed for a better message alone.
@@ -54,6 +54,9 @@ class Evaluator:
         checks = self.checks[sample.trial.fixture]
         if sample.completion is None:
             return ()
+        refused = REFUSED_REQUESTS.get(sample.completion.finish_reason or "")
+        if refused and not sample.completion.text:
+            return tuple(Judgement(c.name, False, refused, c.severity) for c in checks)
         return tuple(check.apply(sample) for check in checks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from gatekeeper.contract.definition import Message, Severity
@@ -50,6 +51,16 @@ class CutText:
 
     length: int
     sha256: str
+
+
+TOO_LONG, REFUSED = "request_too_long", "request_refused"
+REFUSED_REQUESTS: Mapping[str, str] = MappingProxyType(
+    {
+        TOO_LONG: "The provider refused the request: it is longer than the model allows.",
+        REFUSED: "The provider refused the request because of its content.",
+    }
+)
+"""Why there is no output at all, by `finish_reason`: no check can pass."""
 
 
 @dataclass(frozen=True, slots=True)

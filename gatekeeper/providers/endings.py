@@ -12,18 +12,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gatekeeper.contract.trial import Completion
+from gatekeeper.providers.refusals import refusal_reason
 from gatekeeper.providers.wire import Exchange
 
-CONTENT_FILTER = "content_filter"
-
 _MAX_REASON = 40
-
-# Codes with which providers refuse a prompt instead of answering it, with status 400.
-# Azure OpenAI, OpenAI, OpenAI's images, DashScope; DeepSeek has a sentence and no code.
-_FILTERED_CODES = frozenset(
-    {"content_filter", "content_policy_violation", "data_inspection_failed"}
-)
-_FILTERED_WORDS = ("content exists risk", "flagged as potentially violating")
 
 # Where the reason stands: OpenAI and most others; Anthropic; Bedrock; Gemini; Cohere; Ollama;
 # OpenAI's responses.
@@ -63,19 +55,13 @@ def read_ending(response: Any, exchange: Exchange) -> Ending | None:
     return Ending(text, reason) if isinstance(text, str) else None
 
 
-def filtered_prompt(exchange: Exchange) -> Completion | None:
-    """The empty answer of a provider whose filter refused the prompt; None for other failures."""
-    if exchange.status != 400:
+def refused_request(exchange: Exchange) -> Completion | None:
+    """Return the empty answer of a provider that refused what it was asked: its filter did, or the
+    request is too long or malformed in its messages. None for other failures."""
+    reason = refusal_reason(exchange.status, _document(exchange))
+    if reason is None:
         return None
-    error = _at(_document(exchange), ("error",))
-    error = error if isinstance(error, Mapping) else {}
-    said = str(error.get("message", "")).lower()
-    filtered = error.get("code") in _FILTERED_CODES if isinstance(error.get("code"), str) else False
-    if not filtered and not any(words in said for words in _FILTERED_WORDS):
-        return None
-    return Completion(
-        "", latency_ms=exchange.latency_ms, cost_usd=0.0, finish_reason=CONTENT_FILTER
-    )
+    return Completion("", latency_ms=exchange.latency_ms, cost_usd=0.0, finish_reason=reason)
 
 
 def _reason(choice: Any, said: str) -> str:

@@ -12,7 +12,7 @@ from gatekeeper.contract.definition import Message
 from gatekeeper.contract.models.params import HOSTED_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
-from gatekeeper.providers.endings import filtered_prompt, read_ending
+from gatekeeper.providers.endings import read_ending, refused_request
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.network_guard import NetworkGuard
@@ -43,9 +43,9 @@ class HostedClient:
             call = asyncio.ensure_future(session.litellm.acompletion(**arguments))
             response = await _answer(call, exchange)
         except Exception as error:
-            filtered = filtered_prompt(exchange)
-            if filtered is not None:
-                return filtered
+            refused = refused_request(exchange)
+            if refused is not None:
+                return refused
             raise call_failed(request.model, error, exchange) from error
         finally:
             current_exchange.reset(token)

@@ -21,6 +21,7 @@ from typing import Any
 from gatekeeper.contract.models.params import LOCAL_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.refusals import refusal_reason
 
 PREFIX = "local/"
 MODEL = "local/smollm2"
@@ -34,6 +35,7 @@ _CONTEXT_TOKENS = 4096
 _CORES_PER_THREAD = 2
 # A model of this size seldom stops by itself, and 4096 tokens take more than half a minute.
 _MAX_TOKENS = 256
+_BAD_REQUEST = 400
 
 
 class LocalClient:
@@ -69,6 +71,9 @@ class LocalClient:
             # A grammar that cannot be made of a schema, for example.
             raise CallFailed(f"{request.model}: {error}") from error
         if "error" in answer:
+            refused = refusal_reason(_BAD_REQUEST, answer)
+            if refused is not None:
+                return Completion("", cost_usd=0.0, finish_reason=refused)
             raise CallFailed(f"{request.model}: {answer['error'].get('message', answer['error'])}")
         return replace(_completion(answer), fingerprint=self._fingerprint)
 

@@ -77,6 +77,33 @@ def test_a_prompt_that_is_refused_is_worse(judged: Judged, reply: Reply | Fault)
     assert {row["error"] for row in rows} == {None}
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ({"code": None, "message": "This model's maximum context length is 128 tokens."}, "long"),
+        ({"code": "context_length_exceeded", "message": "Too long"}, "long"),
+        ({"code": None, "param": "messages.[0].content", "message": "Invalid"}, "refused"),
+    ],
+)
+def test_a_request_refused_for_its_content_is_worse(
+    judged: Judged, error: Any, reason: str
+) -> None:
+    """Few enough that the margin would hide them, if they were unmeasured."""
+    few = [f"item {n}." for n in range(0, FIXTURES, 3)]
+    refused = Fault("status", 400, body=json.dumps({"error": error}))
+    model = refusing(refused, lambda text: is_head(text) and any(item in text for item in few))
+    answered = judged(FILES, {PROMPT: HARMLESS}, answer=model)
+    assert (answered.exit_code, answered.reasons()) == (1, {"regression"})
+    rows = [json.loads(line) for line in (answered.out / "samples.jsonl").read_text().splitlines()]
+    found = [
+        row
+        for row in rows
+        if row["finish_reason"] == f"request_{'too_' * (reason == 'long')}{reason}"
+    ]
+    assert len(found) == len(few)
+    assert all("refused the request" in row["checks"][0]["message"] for row in found)
+
+
 def test_a_model_that_always_refuses_is_no_outage(judged: Judged) -> None:
     """Both arms are refused alike: nothing got worse, and nothing is missing."""
     model = refusing(REFUSALS[0], lambda text: "item 3." in text)

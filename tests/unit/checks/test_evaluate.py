@@ -65,6 +65,15 @@ class TestEvaluation:
         assert [j.check for j in judge.judge(sample("1", "plain"))] == ["json_valid"]
         assert [j.check for j in judge.judge(sample("1", "own"))] == ["json_valid", "equals"]
 
+    @pytest.mark.parametrize("reason", ["request_too_long", "request_refused"])
+    def test_no_check_passes_a_request_that_was_refused(self, reason):
+        judge = prepare(contract(spec("not_contains", value="x"), spec("length", max=9)))
+        refused = replace(sample(""), completion=Completion("", finish_reason=reason))
+        assert [j.passed for j in judge.judge(refused)] == [False, False]
+        assert "refused the request" in judge.judge(refused)[0].message
+        said = replace(sample("y"), completion=Completion("y", finish_reason=reason))
+        assert [j.passed for j in judge.judge(said)] == [True, True]
+
     def test_a_failed_call_gets_no_judgement(self):
         judge = prepare(contract(spec("equals", value="")))
         failed = replace(sample(""), completion=None, error="500")

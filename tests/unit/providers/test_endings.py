@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.trial import Completion
-from gatekeeper.providers.endings import filtered_prompt, read_ending
+from gatekeeper.contract.trial import REFUSED, TOO_LONG, Completion
+from gatekeeper.providers.endings import read_ending, refused_request
 from gatekeeper.providers.wire import Exchange
 
 FILTER = "content_filter"
@@ -78,9 +78,9 @@ def test_no_choice_is_no_answer() -> None:
         {"code": "invalid_prompt", "message": "Your prompt was flagged as potentially violating"},
     ],
 )
-def test_a_filtered_prompt_is_an_empty_answer(error: dict[str, str]) -> None:
+def test_a_refused_request_is_an_empty_answer(error: dict[str, str]) -> None:
     exchange = Exchange(status=400, latency_ms=7.0, body=json.dumps({"error": error}).encode())
-    assert filtered_prompt(exchange) == Completion(
+    assert refused_request(exchange) == Completion(
         "", latency_ms=7.0, cost_usd=0.0, finish_reason="content_filter"
     )
 
@@ -98,4 +98,46 @@ def test_a_filtered_prompt_is_an_empty_answer(error: dict[str, str]) -> None:
     ],
 )
 def test_other_errors_stay_failures(status: int | None, body: Any) -> None:
-    assert filtered_prompt(Exchange(status=status, body=json.dumps(body).encode())) is None
+    assert refused_request(Exchange(status=status, body=json.dumps(body).encode())) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "reason"),
+    [
+        (400, {"code": "context_length_exceeded", "message": "x"}, TOO_LONG),
+        (400, {"code": "string_above_max_length", "param": "messages[0].content"}, TOO_LONG),
+        (400, {"message": "This model's maximum context length is 8192 tokens."}, TOO_LONG),
+        (400, {"message": "prompt is too long: 213462 tokens > 199999 maximum"}, TOO_LONG),
+        (400, {"message": "input length and `max_tokens` exceed context limit: 9 + 9"}, TOO_LONG),
+        (400, {"message": "Input is too long for requested model."}, TOO_LONG),
+        (400, {"message": "The input token count (9) exceeds the maximum number"}, TOO_LONG),
+        (400, {"message": "Please reduce the length of the messages or completion."}, TOO_LONG),
+        (400, {"type": "exceed_context_size_error"}, TOO_LONG),
+        (422, {"message": "the request exceeds the available context size"}, TOO_LONG),
+        (413, {"type": "request_too_large", "message": "Request exceeds the size"}, TOO_LONG),
+        (413, {}, TOO_LONG),
+        (400, {"param": "messages", "message": "[] is too short"}, REFUSED),
+        (400, {"param": "messages.[0].content", "code": None}, REFUSED),
+        (400, {"message": "messages.0: all messages must have non-empty content"}, REFUSED),
+        (400, {"message": "messages: text content blocks must be non-empty"}, REFUSED),
+        (400, {"code": "invalid_prompt", "message": "no"}, REFUSED),
+        (400, {"param": "temperature", "message": "Invalid value"}, None),
+        (400, {"param": "max_tokens", "message": "max_tokens is too large: 9"}, None),
+        (400, {"message": "Your credit balance is too low"}, None),
+        (400, {"message": "API key not valid"}, None),
+        (400, {"code": "model_not_found", "message": "no such model"}, None),
+        (400, {"message": "unsupported parameter: messages_format"}, None),
+        (401, {"code": "context_length_exceeded"}, None),
+        (429, {"message": "Request too large for gpt-4o on tokens per min"}, None),
+        (500, {"message": "maximum context length"}, None),
+    ],
+)  # fmt: skip
+def test_a_request_refused_for_its_content(status: int, error: Any, reason: str | None) -> None:
+    found = refused_request(Exchange(status=status, body=json.dumps({"error": error}).encode()))
+    assert (found.finish_reason if found else None) == reason
+
+
+def test_a_message_at_the_top_counts() -> None:
+    body = json.dumps({"message": "Input is too long for requested model."}).encode()
+    found = refused_request(Exchange(status=400, body=body))
+    assert found == Completion("", cost_usd=0.0, finish_reason=TOO_LONG)
