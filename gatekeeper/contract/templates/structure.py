@@ -6,7 +6,9 @@ fixture reaches, or in a condition that tells the fixtures apart from everything
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from jinja2 import nodes
@@ -20,6 +22,7 @@ def is_same_template(base: Prompt, head: Prompt, renaming: Mapping[str, str]) ->
     """Return whether two prompts differ at most in comments, in the layout of tags, in what is
     moved into an include, and in the names of variables.
 
+    Files that are imported, extended or included otherwise than plainly count as they are.
     `renaming` has the new name of each variable by its old one. Both prompts must have been
     loaded, so that their templates are known to compile.
     """
@@ -29,10 +32,19 @@ def is_same_template(base: Prompt, head: Prompt, renaming: Mapping[str, str]) ->
 def _structure(prompt: Prompt, renaming: Mapping[str, str]) -> list[tuple[str, str]]:
     includes = tuple(sorted(prompt.includes.items()))
     names = tuple(sorted(renaming.items()))
-    return [
-        (message.role, _parsed(message.content, prompt.path, includes, names))
-        for message in prompt.messages
-    ]
+    found = []
+    inlined: set[str] = set()
+    for message in prompt.messages:
+        text, paths = _parsed(message.content, prompt.path, includes, names)
+        found.append((message.role, text))
+        inlined |= paths
+    folder = posixpath.dirname(prompt.path) or "."
+    for path, content in includes:
+        if path not in inlined:
+            # Its name is as seen from the prompt, so that both may move together.
+            place = posixpath.relpath(path, folder)
+            found.append((place, _parsed(content, path, includes, names)[0]))
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -41,35 +53,43 @@ def _parsed(
     path: str,
     includes: tuple[tuple[str, str], ...],
     renaming: tuple[tuple[str, str], ...],
-) -> str:
-    body = _inlined(source, path, dict(includes))
-    tree = nodes.Template(body)
+) -> tuple[str, frozenset[str]]:
+    """The template's tree as text, and the paths of the files that stand in it."""
+    found = _Inlining(dict(includes))
+    tree = nodes.Template(found.inlined(source, path))
     new_names = dict(renaming)
     for name in tree.find_all(nodes.Name):
         name.name = new_names.get(name.name, name.name)
-    return repr(tree)
+    return repr(tree), frozenset(found.paths)
 
 
-def _inlined(source: str, path: str, includes: Mapping[str, str]) -> list[nodes.Node]:
-    """The template's statements, with those of each include in the include's place."""
-    body = environment_for(()).parse(source).body
-    return _flattened(body, path, includes)
+@dataclass(frozen=True, slots=True)
+class _Inlining:
+    """Puts the statements of each plain include in the include's place. `paths` are those files."""
 
+    includes: Mapping[str, str]
+    paths: set[str] = field(default_factory=set)
 
-def _flattened(body: list[nodes.Node], path: str, includes: Mapping[str, str]) -> list[nodes.Node]:
-    flat: list[nodes.Node] = []
-    for node in body:
-        target = _included(node, path)
-        if target is not None and target in includes:
-            for part in _inlined(includes[target], target, includes):
-                _append(flat, part)
-            continue
-        for field in ("body", "else_", "elif_"):
-            inner = getattr(node, field, None)
-            if isinstance(inner, list):
-                setattr(node, field, _flattened(inner, path, includes))
-        _append(flat, node)
-    return flat
+    def inlined(self, source: str, path: str) -> list[nodes.Node]:
+        """The template's statements."""
+        body = environment_for(()).parse(source).body
+        return self._flattened(body, path)
+
+    def _flattened(self, body: list[nodes.Node], path: str) -> list[nodes.Node]:
+        flat: list[nodes.Node] = []
+        for node in body:
+            target = _included(node, path)
+            if target is not None and target in self.includes:
+                self.paths.add(target)
+                for part in self.inlined(self.includes[target], target):
+                    _append(flat, part)
+                continue
+            for name in ("body", "else_", "elif_"):
+                inner = getattr(node, name, None)
+                if isinstance(inner, list):
+                    setattr(node, name, self._flattened(inner, path))
+            _append(flat, node)
+        return flat
 
 
 def _included(node: nodes.Node, path: str) -> str | None:

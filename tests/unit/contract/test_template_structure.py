@@ -78,3 +78,29 @@ def test_a_renamed_variable_changes_nothing():
     assert is_same_template(prompt(before), prompt(after), {"word": "term"})
     assert not is_same_template(prompt(before), prompt(after), {"word": "other"})
     assert not is_same_template(prompt(before), prompt(after), {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% import 'part.md' as part %}{{ part.ask(word) }}",
+        "{% from 'part.md' import ask %}{{ ask(word) }}",
+        "{% extends 'part.md' %}{% block word %}{{ word }}{% endblock %}",
+        "{% if word == 'x' %}{% include 'part.md' without context %}{% endif %}",
+        "{% include 'part.md' ignore missing %}",
+        "{% include ['part.md', 'no.md'] %}",
+        "{% include 'part.md' if word else 'no.md' %}",
+        "{% include 'outer.md' %}",
+    ],
+)
+def test_every_file_of_the_prompt_counts(text):
+    """`outer.md` is included plainly and imports the other."""
+    outer = "{% import 'part.md' as part %}{{ part.ask(word) }}"
+
+    def having(part: str) -> Prompt:
+        return prompt(text, part=part, outer=outer)
+
+    before = "{% macro ask(word) %}Say {{ word }}.{% endmacro %}"
+    after = "{% macro ask(word) %}{% if word %}Say {{ word }}.{% endif %}{% endmacro %}"
+    assert is_same_template(having(before), having("{# why #}" + before), {})
+    assert not is_same_template(having(before), having(after), {})
