@@ -84,13 +84,16 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 
 def untested_reasons(job: Job) -> list[Reason]:
-    """A template that changed while every request of the contract's fixtures stayed as it was."""
-    if not job.leaves_requests or not job.changes_template:
+    """A template that changed while every message of the contract's fixtures stayed as it was.
+    What a change of the model or its parameters shows says nothing of the template."""
+    if not job.leaves_messages or not job.changes_template:
         return []
+    same = "request of the fixtures is the same as before, so nothing was measured"
+    if not job.leaves_requests:
+        same = "message of the fixtures is the same as before, so its change was not measured"
     text = (
-        f"The template in {job.contract.target.prompt.path} changed, but every request of the "
-        "fixtures is the same as before, so nothing was measured. Add a fixture that shows what "
-        "the change does."
+        f"The template in {job.contract.target.prompt.path} changed, but every {same}. Add a "
+        "fixture that shows what the change does."
     )
     return [Reason("untested", text, "inconclusive")]
 

@@ -77,10 +77,16 @@ class Evaluation:
     @property
     def asks_the_same(self) -> bool:
         """Whether both arms are sent the same requests for every fixture."""
-        if self.base is None or self.unpaired or self.unanswerable:
+        if self.base is None:
             return False
         settings = (canonical([t.model, params_meaning(t.params)]) for t in (self.base, self.head))
-        if len(set(settings)) > 1:
+        return len(set(settings)) < 2 and self.has_same_messages
+
+    @property
+    def has_same_messages(self) -> bool:
+        """Whether both prompts make the same messages for every fixture, whatever the models and
+        parameters."""
+        if self.base is None or self.unpaired or self.unanswerable:
             return False
         first = [trial for trial in self.trials if trial.repetition == 0]
         base = {t.fixture: t.request.messages for t in first if t.arm == "base"}
@@ -148,6 +154,15 @@ class Job:
         if self.base is None or self.left_prompt or self.successors or self.base_problem:
             return False
         return not any(evaluation.base for evaluation in self.evaluations)
+
+    @property
+    def leaves_messages(self) -> bool:
+        """Whether the prompt makes the messages that it made at base for every fixture, even if
+        they are sent to another model or with other parameters."""
+        if self.base is None or self.left_prompt or self.successors or self.base_problem:
+            return False
+        # What is no longer compared sends the same requests, so the same messages.
+        return all(e.has_same_messages for e in self.evaluations if e.base)
 
     @property
     def changes_nothing(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, Proposal
-from support.recorded_repository import PROMPT, csv
+from support.recorded_repository import PROMPT, RECORDING, contract_files, csv
 
 KNOWN = "{% if word.startswith('word') %}" + PROMPT.rstrip("\n") + "{% else %}Lie.{% endif %}\n"
 LISTED = f"{{% if word in {list(MANY)} %}}" + PROMPT.rstrip("\n") + "{% endif %}\n"
@@ -24,6 +24,79 @@ def test_a_prompt_that_knows_its_fixtures_is_no_pass(judged, prompt, more):
 
     assert answered.verdict != "pass"
     assert "untested" in answered.reasons("inconclusive")
+
+
+HOSTED = NO_SLO.replace(f"recorded/{RECORDING}", "openai/gpt-4o-mini").replace(
+    "fixtures:", "params: {temperature: 0.7, max_tokens: 10}\nfixtures:"
+)
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        pytest.param(HOSTED.replace("0.7", "0.69"), id="temperature"),
+        pytest.param(HOSTED.replace("max_tokens: 10", "max_tokens: 11"), id="longer"),
+        pytest.param(HOSTED.replace("gpt-4o-mini", "gpt-4.1-mini"), id="model"),
+        pytest.param(HOSTED.replace("max_tokens: 10", "max_tokens: 10, stop: x"), id="stop"),
+        pytest.param(HOSTED + "gate: {margin: 0.2}\nsampling: {seed: 3}\n", id="weaker, seed"),
+    ],
+)
+def test_nor_does_it_pass_beside_other_settings(judged, contract):
+    """The requests differ, but no message does: the settings are compared, the template is not."""
+    base = contract_files(HOSTED, MANY)
+    answered = judged(base, {PROMPT_FILE: KNOWN, CONTRACT: contract}, answer=lambda _: "ok")
+
+    assert answered.verdict == "inconclusive"
+    assert "untested" in answered.reasons("inconclusive")
+
+
+def test_other_settings_alone_are_not_called_untested(judged):
+    base = contract_files(HOSTED, MANY)
+    head = {PROMPT_FILE: "{# Why. #}" + PROMPT, CONTRACT: HOSTED.replace("0.7", "0.69")}
+    answered = judged(base, head, answer=lambda _: "ok")
+
+    assert answered.verdict == "pass"
+
+
+KNOWS = "{% if w[:4] == 'word' %}Say {{ w }}.{% else %}Lie.{% endif %}"
+MACRO = "{% macro ask(w) %}Say {{ w }}.{% endmacro %}"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "before", "after"),
+    [
+        pytest.param(
+            '{% from "part.md" import ask %}{{ ask(word) }}',
+            MACRO,
+            "{% macro ask(w) %}" + KNOWS + "{% endmacro %}",
+            id="from",
+        ),
+        pytest.param(
+            '{% import "part.md" as part %}{{ part.ask(word) }}',
+            MACRO,
+            "{% macro ask(w) %}" + KNOWS + "{% endmacro %}",
+            id="import",
+        ),
+        pytest.param(
+            '{% extends "part.md" %}{% block b %}{{ word }}{% endblock %}',
+            "Say {% block b %}{% endblock %}.",
+            "{% if word[:4] == 'word' %}Say {% else %}Lie {% endif %}{% block b %}{% endblock %}.",
+            id="extends",
+        ),
+        pytest.param(
+            '{% if word == "vip" %}{% include "part.md" without context %}{% endif %}{{ word }}',
+            "Be kind.",
+            "Lie.",
+            id="without context",
+        ),
+    ],
+)
+def test_a_file_that_the_prompt_uses_cannot_know_them_either(judged, prompt, before, after):
+    base = contract_files(HOSTED, MANY) | {PROMPT_FILE: prompt, "prompts/part.md": before}
+    answered = judged(base, {"prompts/part.md": after}, answer=lambda _: "ok")
+
+    assert answered.verdict == "inconclusive"
+    assert answered.reasons("inconclusive") == {"untested"}
 
 
 def test_a_comment_in_the_template_passes_without_a_call(judged):
