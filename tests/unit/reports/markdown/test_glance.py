@@ -150,6 +150,21 @@ def test_a_fixture_that_must_pass_is_shown_before_one_that_broke() -> None:
     assert shown.example.after == "take it"
 
 
+def test_the_base_contracts_must_pass_is_shown_from_its_own_fixtures() -> None:
+    contract = _because("must_pass", _broken("of-head", "x"))
+    assert contract.head
+    kept = _broken("kept", "z", p_value=0.001)
+    must = MustPassResult("refund", None, Tally(5, 5), Tally(0, 5), None, "broke")
+    fixtures = (kept, _broken("refund", "take it"))
+    before = UnderBase(contract.base, contract.head, None, (), fixtures, must_pass=(must,))
+    reason = replace(contract.reasons[0], judged_by="base")
+    contract = replace(contract, reasons=(reason,), under_base=before)
+    found = at_a_glance(examples.result(contract))
+    assert found
+    assert found.example
+    assert found.example.fixture == "refund"
+
+
 @pytest.mark.parametrize("code", ["resource_limit", "weakened", "budget", "policy_loosened"])
 def test_what_is_not_about_answers_has_no_example(code: ReasonCode) -> None:
     same = _broken("same", "NN", base=Tally(0, 5), head=Tally(0, 5), change="same", failures=())
