@@ -110,7 +110,7 @@ def paired_reasons(
     at_best = _points(paired.minimum_detectable_effect)
     seen = f"this run could only have shown a drop of {at_best} or more"
     if paired.incomplete:
-        seen = f"sampled to the end, the run could have shown a drop of {at_best} or more"
+        seen = f"the full run could have shown a drop of {at_best} or more"
     if largest_drop > margin:
         text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
         needed = _needed(paired, margin)

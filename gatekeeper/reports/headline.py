@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gatekeeper.gate.fixture_reasons import broken_for_sure, has_broken
 from gatekeeper.gate.result import (
@@ -24,6 +25,7 @@ from gatekeeper.reports.comparison_text import (
     in_samples,
     is_better,
     is_significant,
+    judged_by_base,
     p_value,
     rates,
     seeable_effect,
@@ -98,7 +100,7 @@ def said_in_lead(result: GateResult) -> Reason | None:
     if chosen is None:
         return None
     worst = next(iter(worst_reasons(chosen)), None)
-    return worst if worst and _is_own_comparison(worst) else _quoted(chosen)
+    return worst if worst and _is_told(worst, chosen) else _quoted(chosen)
 
 
 def what_happened(contract: ContractResult) -> str:
@@ -108,10 +110,11 @@ def what_happened(contract: ContractResult) -> str:
     if quoted:
         failed = " could not be measured" if contract.verdict == "error" else ""
         return f"{name}{failed}: {prose(quoted.text, _REASON_LIMIT)}"
+    contract, judge = _as_judged(contract)
     if contract.paired is None or contract.paired.difference is None:
         return f"{name}: {_passed(contract.head) if contract.head else contract.verdict}."
-    found = f"{name} {_comparison(contract, contract.paired)}{_seeable(contract.paired)}"
-    return f"{found}{_broken(contract)}"
+    found = _comparison(contract, contract.paired, judge)
+    return f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}"
 
 
 def foremost(result: GateResult) -> ContractResult | None:
@@ -122,15 +125,38 @@ def foremost(result: GateResult) -> ContractResult | None:
 def _quoted(contract: ContractResult) -> Reason | None:
     """The worst reason, unless the comparison itself says more."""
     worst = next(iter(worst_reasons(contract)), None)
-    compared = contract.paired is not None and contract.paired.difference is not None
-    if compared and (contract.verdict == "pass" or (worst and _is_own_comparison(worst))):
+    if (_is_compared(contract.paired) and contract.verdict == "pass") or (
+        worst and _is_told(worst, contract)
+    ):
         return None
     return worst
 
 
-def _is_own_comparison(reason: Reason) -> bool:
-    """Whether the contract's own figures tell the reason; the base contract's are not in them."""
-    return reason.code in _COMPARED and reason.judged_by == "head"
+def _is_told(reason: Reason, contract: ContractResult) -> bool:
+    """Whether the figures of the comparison that found it tell the reason."""
+    if reason.code not in _COMPARED:
+        return False
+    if reason.judged_by == "head":
+        return _is_compared(contract.paired)
+    before = contract.under_base
+    # If the base contract judged twice, only one of its judgements is kept.
+    kept = before is not None and before.judged_by == reason.judged_by
+    return before is not None and kept and _is_compared(before.paired)
+
+
+def _is_compared(paired: PairedResult | None) -> bool:
+    return paired is not None and paired.difference is not None
+
+
+def _as_judged(contract: ContractResult) -> tuple[ContractResult, str]:
+    """The contract with the figures of who found the worst, and who that is if it is the base's."""
+    worst, found = next(iter(worst_reasons(contract)), None), contract.under_base
+    if not (worst and found) or worst.judged_by == "head" or not _is_told(worst, contract):
+        return contract, ""
+    seen = replace(
+        contract, base=found.base, head=found.head, paired=found.paired, fixtures=found.fixtures
+    )
+    return seen, f" ({judged_by_base(found)})"
 
 
 def _seeable(paired: PairedResult) -> str:
@@ -140,12 +166,12 @@ def _seeable(paired: PairedResult) -> str:
     return f" This run could only have shown a drop of {numbers.size_in_points(effect)} or more."
 
 
-def _comparison(contract: ContractResult, paired: PairedResult) -> str:
+def _comparison(contract: ContractResult, paired: PairedResult, judge: str) -> str:
     # By majority a fixture may stay what it was while fewer of its samples pass.
     if not (paired.broke or paired.fixed or paired.unknown or paired.difference):
         early = ended_early(paired)
         on = f"any of {compared_units(paired)}"
-        return f"did **not change** on {on}{f'; {early}' if early else ''}."
+        return f"did **not change**{judge} on {on}{f'; {early}' if early else ''}."
     found = "shows **no sure change**"
     if is_significant(paired):
         found = "got **worse**"
@@ -154,7 +180,7 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> str:
     elif paired.stopped == "not_worse":
         found = f"is **not worse**{_by_margin(paired)}"
     sure = "" if paired.p_value is None else _chance(paired)
-    return f"{found}:{_shares(contract, paired)} {_size(paired)}{sure}. {counts(paired)}."
+    return f"{found}{judge}:{_shares(contract, paired)} {_size(paired)}{sure}. {counts(paired)}."
 
 
 def _broken(contract: ContractResult) -> str:

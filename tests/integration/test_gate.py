@@ -145,7 +145,8 @@ def test_the_comment_leads_with_what_the_base_contract_found(repository, tmp_pat
 
     comment = (tmp_path / "comment.md").read_text("utf-8")
     lead = comment.split("What to do")[0]
-    assert "Under the base contract: Worse than base" in lead
+    assert "`words` got **worse** (judged by the base contract): " in lead
+    assert "Under the base contract" not in comment
     assert "did **not change**" not in lead
     assert "fixtures broke in <code>words, judged by the base contract</code>" in comment
     reasons = result_of(tmp_path)["contracts"][0]["reasons"]

@@ -138,7 +138,7 @@ def test_an_early_stop_says_of_the_planned_samples_what_they_could_have_shown():
 
     (reason,) = called_for(cut, largest_drop=0.625)
 
-    assert "sampled to the end, the run could have shown a drop of 27.2 points" in reason.text
+    assert "the full run could have shown a drop of 27.2 points" in reason.text
     assert "this run could only have shown" not in reason.text
 
 

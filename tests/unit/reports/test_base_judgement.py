@@ -80,6 +80,32 @@ def test_a_weakened_contract_shows_what_the_base_contract_measured() -> None:
     assert "0.93 times the budgeted rate, counted by the base contract's checks" in comment
 
 
+@pytest.mark.parametrize(
+    ("judged_by", "who"),
+    [
+        ("base", "judged by the base contract"),
+        ("base_settings", "judged by the base contract with its own model and parameters"),
+    ],
+)
+def test_a_failure_that_the_base_contract_found_leads_like_any_other(
+    judged_by: JudgedBy, who: str
+) -> None:
+    failing = examples.failing_contract("speech-tag")
+    own = render_comment(examples.result(failing)).splitlines()[3]
+    found = render_comment(examples.result(_found_by_base(judged_by))).splitlines()[3]
+    assert "got **worse**: " in own
+    assert found == own.replace("got **worse**: ", f"got **worse** ({who}): ")
+
+
+def test_a_judgement_of_the_base_contract_that_was_not_kept_is_quoted() -> None:
+    contract = _found_by_base()
+    other = replace(contract.reasons[-1], text="Under base: worse.", judged_by="base_settings")
+    lead = render_comment(
+        examples.result(replace(contract, reasons=(contract.reasons[0], other)))
+    ).splitlines()[3]
+    assert "Under base: worse." in lead
+
+
 def test_a_pass_of_the_base_contract_does_not_read_as_a_failure() -> None:
     contract = _found_by_base()
     calm = replace(contract.reasons[-1], verdict="pass")
