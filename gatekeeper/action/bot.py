@@ -31,8 +31,8 @@ from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.action.publish import answer_to, clean, deliver, out_folder, say
 from gatekeeper.action.waiver_signature import checked_before, is_of_a_pull_request
 from gatekeeper.action.waivers import waiver_line
+from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy, load_policy
-from gatekeeper.contract.policy_loosening import POLICY_NAME
 from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
 from gatekeeper.gate.result import GateResult, Waiver, WaiverKind
 from gatekeeper.reports.escape import block, code, prose

@@ -46,14 +46,17 @@ class CheckReader:
             what = f"{len(written):,} checks, more than {MOST_CHECKS:,}"
             problems.append(document.problem(key, what, "keep fewer, or split the contract"))
             return ()
-        specs = []
+        specs: list[CheckSpec] = []
+        given: list[bool] = []
         for index, item in enumerate(written):
             found: list[Problem] = []
             spec = self._check(document, (*key, index), item, found)
             problems.extend(found)
             if spec and not found:
                 specs.append(spec)
-        return _distinct(specs, written, document, key, problems)
+                given.append(bool(item.get("name")))
+        problems.extend(_named_twice(document, key, written))
+        return _distinct(specs, given)
 
     def _check(
         self, document: Document, key: KeyPath, item: Any, problems: list[Problem]
@@ -209,27 +212,25 @@ def _common_problems(document: Document, key: KeyPath, item: Mapping[str, Any]) 
     return problems
 
 
-def _distinct(
-    specs: Sequence[CheckSpec],
-    written: Sequence[Any],
-    document: Document,
-    key: KeyPath,
-    problems: list[Problem],
-) -> tuple[CheckSpec, ...]:
-    """A name given twice is an error; a name made twice gets a number."""
-    given = Counter(
-        item["name"]
-        for item in written
-        if isinstance(item, dict) and isinstance(item.get("name"), str)
-    )
-    for name, count in given.items():
+def _named_twice(document: Document, key: KeyPath, written: Sequence[Any]) -> Iterator[Problem]:
+    named = [item.get("name") for item in written if isinstance(item, dict)]
+    for name, count in Counter(name for name in named if isinstance(name, str)).items():
         if count > 1:
             what = f"{count} checks are named `{name}`"
-            problems.append(document.problem(key, what, "give each a name of its own"))
-    seen: Counter[str] = Counter()
+            yield document.problem(key, what, "give each a name of its own")
+
+
+def _distinct(specs: Sequence[CheckSpec], given: Sequence[bool]) -> tuple[CheckSpec, ...]:
+    """Number the names that were made twice, or that an author gave to another check: objectives
+    refer to checks by the names that were given."""
+    taken = {spec.name for spec, own in zip(specs, given, strict=True) if own}
+    made: Counter[str] = Counter()
     distinct = []
-    for spec in specs:
-        seen[spec.name] += 1
-        count = seen[spec.name]
-        distinct.append(replace(spec, name=f"{spec.name} ({count})") if count > 1 else spec)
+    for spec, own in zip(specs, given, strict=True):
+        name = spec.name
+        while not own and name in taken:
+            made[spec.name] += 1
+            name = f"{spec.name} ({made[spec.name] + 1})"
+        taken.add(name)
+        distinct.append(replace(spec, name=name))
     return tuple(distinct)

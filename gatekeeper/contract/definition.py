@@ -14,6 +14,9 @@ Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "repair", "enforce"]
 
+POLICY_NAME = "gatekeeper-policy"
+"""What the policy is called where a contract's name stands, as in a waiver. No contract has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Position:

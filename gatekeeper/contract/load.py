@@ -11,6 +11,7 @@ from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable
 from gatekeeper.contract.clusters import cluster_meaning
 from gatekeeper.contract.definition import (
+    POLICY_NAME,
     CheckShape,
     CheckSpec,
     Contract,
@@ -82,12 +83,14 @@ class _Loading:
         if not isinstance(data, dict):
             raise ContractError(self._problems)
         self._problems = mode_problems(document, data) + self._problems
+        self._require_free_name(data)
         checks = self._checks_of(data)
         fixtures = self._fixtures(data.get("fixtures"), Tally(document, len(checks)))
         prompt = self._prompt(data.get("prompt"))
         self._require_model(data, prompt)
         self._require_known_params(data, prompt)
         self._require_gating_checks(checks, fixtures)
+        self._require_distinct_names(checks, fixtures)
         self._require_measurable(data.get("slo"), checks, fixtures)
         if self._problems or prompt is None:
             raise ContractError(_distinct(self._problems))
@@ -204,6 +207,27 @@ class _Loading:
         what = f"no check can fail the fixture {', '.join(names[:3])}{more}"
         fix = "give a check severity: error; a fixture without one passes with any output"
         self._problems.append(self._document.problem(("checks",), what, fix))
+
+    def _require_distinct_names(
+        self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
+    ) -> None:
+        """What a check found is looked up by its name, also for `must_pass` and objectives."""
+        for fixture in _with_own_names(fixtures, checks):
+            taken = {spec.name for spec in checks}
+            for spec in fixture.checks:
+                if spec.name in taken:
+                    at = spec.position or Position(self._document.path)
+                    what = f"two checks of the fixture `{fixture.id}` are named `{spec.name}`"
+                    fix = "give each a name of its own, also apart from the contract's checks"
+                    self._problems.append(Problem(at.path, what, fix, at.line, at.column, "name"))
+                taken.add(spec.name)
+
+    def _require_free_name(self, data: Mapping[str, Any]) -> None:
+        """A waiver and a result name the policy where a contract's name stands."""
+        name = data.get("name")
+        if isinstance(name, str) and name.casefold() == POLICY_NAME:
+            what = f"the name `{POLICY_NAME}` is reserved for the policy"
+            self._problems.append(self._document.problem(("name",), what, "use another name"))
 
     def _require_measurable(
         self, slo: Any, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]

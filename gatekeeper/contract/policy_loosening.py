@@ -15,9 +15,6 @@ from gatekeeper.contract.models.allowed import allowed_models
 from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy, load_policy
 from gatekeeper.errors import ContractError
 
-POLICY_NAME = "gatekeeper-policy"
-"""What the policy is called where a contract's name stands, as in a waiver."""
-
 PERMISSIONS = ("read", "triage", "write", "maintain", "admin")
 _MOST_PATHS = 3
 

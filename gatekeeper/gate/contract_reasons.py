@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
+from gatekeeper.contract.policy_loosening import Loosening
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import Reason
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import AffectedBy
+from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
+from gatekeeper.contract.policy_loosening import Loosening
 from gatekeeper.contract.trial import JudgedBy
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.contract_reasons import (

@@ -18,13 +18,13 @@ from gatekeeper.contract.affected import (
     named,
 )
 from gatekeeper.contract.change import Change, Revision
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.definition import POLICY_NAME, Contract
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening, policy_loosenings
+from gatekeeper.contract.policy_loosening import Loosening, policy_loosenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Trial

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from support.proposals import CONTRACT, MANY, NO_SLO, OTHER, PROMPT_FILE, SAYS_OK, some_say
 from support.recorded_repository import contract_files
@@ -43,3 +45,35 @@ def test_a_renamed_check_with_its_objective_is_harmless(judged):
     policy = "on_loosening: require_waiver\n"
     answered = judged(base, {CONTRACT: RENAMED, PROMPT_FILE: OTHER}, policy=policy)
     assert (answered.exit_code, answered.verdict) == (0, "pass")
+
+
+# Two checks of one name on a fixture: what the one found could be taken for what the other found.
+
+FOO = {"type": "regex", "pattern": "ok", "name": "foo", "must_pass": True}
+LONG = "  - {type: length, max: 99}\n"
+OWN_CHECK = NO_SLO.replace("words.csv", "w.jsonl").replace(f"  - {SAYS_OK}\n", LONG)
+ROWS = "".join(
+    json.dumps({"id": w, "vars": {"word": w}, "checks": [] if i else [FOO]}) + "\n"
+    for i, w in enumerate(MANY)
+)
+TAKEN = (
+    "  - {type: length, max: 98, name: foo}\n"
+    "  - {type: length, max: 97, name: foo (of the fixture)}\n"
+)
+
+
+def test_a_check_that_must_pass_is_not_hidden_by_one_of_its_name(judged):
+    base = contract_files(OWN_CHECK, MANY, some_say("no", 1)) | {"contracts/w.jsonl": ROWS}
+    assert judged(base, {PROMPT_FILE: OTHER}).reasons() == {"must_pass"}
+    head = {PROMPT_FILE: OTHER, CONTRACT: OWN_CHECK.replace(LONG, LONG + TAKEN)}
+    answered = judged(base, head)
+    assert answered.exit_code == 2
+    assert "two checks of the fixture `word0` are named `foo (of the fixture)`" in answered.text
+
+
+def test_the_policys_name_is_no_contracts(judged):
+    base = contract_files(NO_SLO, MANY, some_say("no", 0))
+    for name in ("gatekeeper-policy", "Gatekeeper-Policy"):
+        answered = judged(base, {CONTRACT: NO_SLO.replace("name: words", f"name: {name}")})
+        assert answered.exit_code == 2
+        assert "reserved for the policy" in answered.text

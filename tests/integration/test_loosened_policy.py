@@ -10,8 +10,9 @@ import pytest
 from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, all_say
 from support.recorded_repository import contract_files
 
+from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_loosening import POLICY_NAME, Loosening
+from gatekeeper.contract.policy_loosening import Loosening
 from gatekeeper.gate.result import Waiver
 from gatekeeper.gate.verdict import loosened_policy, waived
 

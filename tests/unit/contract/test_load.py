@@ -261,6 +261,16 @@ def test_names_of_checks_are_made_and_distinct() -> None:
     assert contract.fixtures[1].checks[0].name == "equals 1 (of the fixture)"
 
 
+def test_a_name_that_is_given_stays_and_those_that_are_made_give_way() -> None:
+    checks = (
+        "checks:\n  - {type: length}\n  - {type: equals, value: 1, name: length}\n"
+        "  - {type: length, max: 9, name: length (2)}\n  - {type: length, severity: error}\n"
+    )
+    contract = load({"contracts/tag.yaml": CONTRACT.split("checks:\n")[0] + checks})
+    names = [spec.name for spec in contract.checks]
+    assert names == ["length (3)", "length", "length (2)", "length (4)"]
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
