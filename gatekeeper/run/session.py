@@ -183,7 +183,7 @@ def sweep(
 def _prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, ...]]:
     """The most that each request can cost, and what is to be said of models without a price.
     Raises UsageError and MeasurementError for what the limits cannot hold."""
-    from gatekeeper.gate.estimate import require_within_limits
+    from gatekeeper.gate.spending_limits import require_within_limits
     from gatekeeper.providers.prices import worst_cost
 
     return worst_cost, require_within_limits(work, worst_cost, trusted=trusted)

@@ -11,7 +11,7 @@ from support.openai_server import OpenAIServer
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import POLICY_PATH, judging_policy
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.estimate import require_within_limits
+from gatekeeper.gate.spending_limits import require_within_limits
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.run.session import measure
 

@@ -1,0 +1,113 @@
+"""What a run may spend: refused before any call if the limits of the base policy cannot hold it.
+
+A fork may not spend more than the limits all in all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from gatekeeper.contract.policy import POLICY_PATH
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.power import Price
+from gatekeeper.gate.work import Work
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.money import in_dollars
+
+
+def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) -> tuple[str, ...]:
+    """Refuse work that the base policy's limits cannot hold or would never let finish, before any
+    call. Returns what is to be said of the rest.
+
+    `worst` gives the most that a request can cost. A single call that costs more than the limit
+    is refused to everybody: UsageError. People who may not spend the repository's money, whose
+    work is not `trusted`, are also refused what could spend more than the limits all in all, or
+    has no known price: MeasurementError. A trusted head spends up to the limit and ends in an error
+    there, which is no use where anybody can push again.
+    """
+    refused = refusal(work, worst, trusted=trusted)
+    if refused:
+        raise (UsageError if trusted else MeasurementError)(refused)
+    return () if work.policy.limits.cost_usd is None else _notices(work, worst)
+
+
+def _notices(work: Work, worst: Price) -> tuple[str, ...]:
+    """For which models the cost limit does not count, and for which it makes a run slow."""
+    limits = work.policy.limits
+    dearest: dict[str, float | None] = {}
+    for request in distinct_requests(work.trials):
+        price, known = worst(request), dearest.get(request.model, 0.0)
+        dearest[request.model] = None if price is None or known is None else max(price, known)
+    said = []
+    for model, price in dearest.items():
+        if price is None:
+            said.append(
+                f"No price is known of {model}: limits.cost_usd does not limit its calls, "
+                "limits.calls does."
+            )
+        elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
+            said.append(
+                f"A call to {model} can cost {in_dollars(price)}, so only {room} at a time fit "
+                "under limits.cost_usd: set a lower max_tokens in params for a faster run."
+            )
+    return tuple(said)
+
+
+def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
+    """Why no model is to be called; None if nothing speaks against it."""
+    limits = work.policy.limits
+    requests = distinct_requests(work.trials)
+    if not trusted and limits.calls is not None and len(requests) > limits.calls:
+        return _beyond(f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
+    if limits.cost_usd is None:
+        return None
+    prices = [worst(request) for request in requests]
+    dear = {id(r): p for r, p in zip(requests, prices, strict=True) if (p or 0.0) > limits.cost_usd}
+    if dear:
+        return _too_dear(work, dear, limits.cost_usd)
+    if trusted:
+        return None
+    if None in prices:
+        return (
+            f"no price is known of {requests[prices.index(None)].model}, so limits.cost_usd could "
+            "not limit what this pull request spends; it comes from a fork, so no model was "
+            "called. Use a model of litellm's price list, or ask a maintainer to set "
+            f"limits.cost_usd to null in {POLICY_PATH} of the base branch, so that limits.calls "
+            "alone counts"
+        )
+    total = math.fsum(price or 0.0 for price in prices)
+    if total > limits.cost_usd:
+        return _beyond(
+            f"cost {in_dollars(total)} at worst", in_dollars(limits.cost_usd), "cost_usd"
+        )
+    return None
+
+
+def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str:
+    """Names a request of head, which the pull request can mend, before one of base."""
+    found = [trial for trial in work.trials if id(trial.request) in dear]
+    # The base contract's settings may be sent with head's prompt too: then judged_by is not head.
+    of_head = (t for t in found if (t.arm, t.judged_by) == ("head", "head"))
+    trial = next(of_head, None)
+    is_base = trial is None
+    trial = trial or found[0]
+    price, request = dear[id(trial.request)] or 0.0, trial.request
+    most = f"can cost {in_dollars(price)}"
+    if math.isinf(price):
+        most = "has no upper bound for its cost"
+    place = "on the base branch first, " if is_base else ""
+    return (
+        f"one call to {request.model} {most}, and limits.cost_usd is {in_dollars(limit)}, so no "
+        f"model was called: set max_tokens in params of contract {trial.contract}, {place}"
+        f"or raise limits.cost_usd in {POLICY_PATH} of the base branch"
+    )
+
+
+def _beyond(forecast: str, limit: str, name: str) -> str:
+    return (
+        f"judging this pull request may {forecast}, and the base policy allows {limit}; it "
+        "comes from a fork, so no model was called. Use fewer fixtures or samples, set a lower "
+        f"max_tokens, or ask a maintainer to raise limits.{name} in {POLICY_PATH} of the base "
+        "branch"
+    )
