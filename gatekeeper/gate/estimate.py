@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.models.faults import FindFault, find_faults, no_fault, with_recordings
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.trial import JudgedBy
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.must_pass import must_pass_units
-from gatekeeper.gate.plan import Job, levels
-from gatekeeper.gate.power import Price, foresee, unpriced_warnings
+from gatekeeper.gate.plan import Evaluation, Job, levels
+from gatekeeper.gate.power import Foresight, Price, foresee, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
@@ -99,12 +99,12 @@ def forecast(
     ContractError and UsageError as the check itself would.
     """
     work = plan_check(change, policy, names)
-    strictest = levels(work.jobs)
+    shared = _Shared(work.jobs)
     found = Forecast(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
         contracts=(
-            *(_forecast_job(job, expected, worst, strictest) for job in work.jobs),
+            *(_forecast_job(job, expected, worst, shared) for job in work.jobs),
             *(
                 ContractForecast(
                     c.name, c.path, c.affected_by, None, 0, 0, 0.0, 0.0, None, removed=True
@@ -153,17 +153,31 @@ def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]
     )
 
 
-def _forecast_job(
-    job: Job, expected: Price, worst: Price, strictest: Mapping[tuple[str, JudgedBy], float]
-) -> ContractForecast:
+class _Shared:
+    """Who shares alpha with whom."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._levels = levels(jobs)
+        self._contracts = Counter(
+            trusted
+            for job in jobs
+            for trusted in {e.trusted for e in job.evaluations if e.base is not None}
+        )
+
+    def foresee(self, evaluation: Evaluation) -> Foresight | None:
+        """What the judging could see; None if it compares nothing."""
+        contract = evaluation.contract
+        level = self._levels.get((contract.name, evaluation.by))
+        if level is None:
+            return None
+        together = round(comparison_alpha(contract) / level)
+        return foresee(evaluation, together, self._contracts[evaluation.trusted])
+
+
+def _forecast_job(job: Job, expected: Price, worst: Price, shared: _Shared) -> ContractForecast:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    level = strictest.get((contract.name, job.evaluations[0].by))
-    seen = (
-        None
-        if level is None
-        else foresee(job.evaluations[0], round(comparison_alpha(contract) / level))
-    )
+    seen = shared.foresee(job.evaluations[0])
     return ContractForecast(
         name=contract.name,
         path=contract.path,

@@ -22,8 +22,9 @@ Price = Callable[[Request], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """`inputs` distinct inputs, or clusters of them, are compared at `level`, which `together`
-    comparisons share: 1 is the contract alone. Shares in [0, 1].
+    """`inputs` distinct inputs, or clusters of them, are compared at `level`, which so many
+    `contracts` share: 1 is the contract alone. They have `together` comparisons, more than
+    one a contract if the base contract judges too. Shares in [0, 1].
 
     `minimum_detectable_effect` is the smallest drop found with probability 0.8 where fixtures do
     not flicker, which no number of samples betters; None where none is. `fixtures_needed` is how
@@ -37,6 +38,7 @@ class Foresight:
     minimum_detectable_effect: float | None
     fixtures_needed: int | None
     together: int = 1
+    contracts: int = 1
     clustered_fixtures: int | None = None
     """How many fixtures the clusters hold; None where related fixtures do not count as one."""
 
@@ -73,15 +75,16 @@ class Foresight:
 
     @property
     def judged(self) -> str:
-        """With how many others: the more there are, the less each can show."""
-        if self.together == 1:
-            return "judged alone"
-        others = self.together - 1
-        return f"judged together with {others:,} other{'s' * (others > 1)}"
+        """With how many other contracts: the more comparisons there are, the less each can show."""
+        others = self.contracts - 1
+        text = f"judged together with {others:,} other{'s' * (others > 1)}"
+        if not others:
+            text = "judged alone"
+        return text if self.together == self.contracts else f"{text}, {self.together:,} comparisons"
 
 
-def foresee(evaluation: Evaluation, together: int = 1) -> Foresight:
-    """What the judging could see, were so many comparisons to share alpha."""
+def foresee(evaluation: Evaluation, together: int = 1, contracts: int = 1) -> Foresight:
+    """What the judging could see, were so many comparisons of so many contracts to share alpha."""
     gate = evaluation.contract.gate
     units = evaluation.units()
     inputs = len(units)
@@ -94,6 +97,7 @@ def foresee(evaluation: Evaluation, together: int = 1) -> Foresight:
         minimum_detectable_effect=minimum_detectable_effect(inputs, level),
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
         together=together,
+        contracts=contracts,
         clustered_fixtures=sum(map(len, units.values())) if evaluation.clustered else None,
     )
 

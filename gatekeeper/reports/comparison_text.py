@@ -92,7 +92,9 @@ def fixtures_wanted(paired: PairedResult) -> str:
     if paired.margin is not None:
         margin = numbers.size_in_points(paired.margin)
     others = paired.family - 1
-    together = f", judged together with {numbers.count(others, 'other')}" if others else ""
+    together = (
+        f", judged together with {numbers.count(others, 'other comparison')}" if others else ""
+    )
     units = numbers.count(needed, unit_noun(clustered=paired.clusters is not None))
     return f"{units} would show a drop of {margin}{together}"
 

@@ -241,6 +241,21 @@ def test_where_nothing_is_compared_there_is_no_margin_to_see(
         assert contract[key] is None, key
 
 
+def test_the_base_contracts_own_settings_are_no_other_contract(git_repository, capsys):
+    made = git_repository("settings")
+    write_contract(made)
+    made.commit("sound")
+    made.branch("pr")
+    warmer = GOOD.replace("prompt:", "params: {temperature: 1}\nprompt:")
+    assert warmer != GOOD
+    made.commit("both", {"contracts/words.yaml": warmer, "prompts/words.txt": OTHER})
+
+    (contract,) = json.loads(_foretold(made, capsys, "--json"))["contracts"]
+
+    assert contract["level"] == 0.025
+    assert contract["warning"].startswith("words, judged alone, 2 comparisons: ")
+
+
 def test_the_pull_requests_comment_does_not_nag_about_the_margin(repository, tmp_path):
     check(repository, tmp_path / "out")
 

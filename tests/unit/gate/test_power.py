@@ -39,15 +39,15 @@ def _foresight(
             "0.32",
         ),
         (
-            replace(_foresight(), together=2),
+            replace(_foresight(), together=2, contracts=2),
             "words, judged together with 1 other: 20 distinct fixtures can show a drop of 32 "
             "percentage points at best, gate.margin is 5 percentage points; use 134 fixtures, or "
             "set gate.margin to 0.32",
         ),
         (
-            replace(_foresight(inputs=1, seen=None), together=4),
-            "words, judged together with 3 others: 1 distinct fixture can show no drop, "
-            "gate.margin is 5 percentage points; use 134 fixtures",
+            replace(_foresight(inputs=1, seen=None), together=4, contracts=3),
+            "words, judged together with 2 others, 4 comparisons: 1 distinct fixture can show "
+            "no drop, gate.margin is 5 percentage points; use 134 fixtures",
         ),
         (
             _foresight(margin=0.0, needed=None),
