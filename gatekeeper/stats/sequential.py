@@ -7,10 +7,10 @@ harmless, the two arms could be swapped in any fixture: all that was seen of it 
 sign at once. Every probability here is over those signs, with the sizes as they were seen.
 
 **When it looks.** While each fixture is drawn for the first time it looks after every pair
-(`stats.walk`). After that at the ends of some rounds, a round being one more pair of samples of
-every fixture, with the sign-flip statistic. Each look may spend a part of alpha, most of it the
-first and the last; the looks overlap, and what they spend together is computed, not added up,
-so that the last has nearly all of alpha: Lan, K. K. G. and DeMets, D. L. (1983), Discrete
+(`stats.first_round_boundary`). After that at the ends of some rounds, a round being one more pair
+of samples of every fixture, with the sign-flip statistic. Each look may spend a part of alpha, most
+of it the first and the last; the looks overlap, and what they spend together is computed, not
+added up, so that the last has nearly all of alpha: Lan, K. K. G. and DeMets, D. L. (1983), Discrete
 sequential boundaries for clinical trials, Biometrika 70:659-663, with the exact conditional
 distribution in place of Brownian motion.
 
