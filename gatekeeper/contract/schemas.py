@@ -24,8 +24,8 @@ _COMMON: Mapping[str, Any] = {
     "must_pass": {
         "type": "boolean",
         "default": False,
-        "description": "True: head fails if it fails in every sample of a fixture, or "
-        "significantly more often than on base.",
+        "description": "True: head fails if it fails in every sample of a fixture and "
+        "base does not, or significantly more often than on base.",
     },
 }
 

@@ -51,10 +51,21 @@ def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
     holds up nothing."""
     reasons = []
     for found, verdict, text in _MUST_PASS:
-        units = [_unit(result) for result in results if result.found == found]
+        units = [_unit(r) for r in results if r.found == found and not _failed_before(r)]
         if units:
             reasons.append(Reason("must_pass", f"{text}: {_some(units)}.", verdict))
+    before = [_unit(r) for r in results if _failed_before(r)]
+    if before:
+        text = f"Must pass, and fails on base too: {_some(before)}."
+        reasons.append(Reason("must_pass", text, "pass"))
     return reasons
+
+
+def _failed_before(result: MustPassResult) -> bool:
+    """Whether nothing passed on either side: the change did not break it."""
+    if result.found != "open" or result.base is None:
+        return False
+    return not result.head.passed and not result.base.passed
 
 
 _MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
@@ -84,7 +95,8 @@ def has_broken(fixture: FixtureResult) -> bool:
 
 def _unit(result: MustPassResult) -> str:
     check = f", check `{result.check}`" if result.check else ""
-    p = "" if result.p_value is None or result.found != "open" else f", p = {result.p_value:.2g}"
+    asked = result.p_value is not None and result.found == "open" and not _failed_before(result)
+    p = "" if not asked else f", p = {result.p_value:.2g}"
     return f"{_change(result.fixture, result.base, result.head)}{check}{p}"
 
 

@@ -1,8 +1,9 @@
 """Fixtures and checks with `must_pass: true`: each is decided by itself, whatever the suite shows.
 
-One that fails in every sample on head is broken, and no test is needed to say so. One that fails in
-some is compared with base by Fisher's exact test. What was not measured is read twice, as kindly to
-head as may be and as harshly: broken is only what the kindest reading finds.
+One that fails in every sample on head is broken, and no test is needed to say so, unless it passed
+none on base either: the change did not break it. One that fails in some is compared with base by
+Fisher's exact test. What was not measured is read twice, as kindly to head as may be and as
+harshly: broken is only what the kindest reading finds.
 """
 
 from __future__ import annotations
@@ -92,7 +93,11 @@ class _Count(NamedTuple):
 
     def found(self, *, kindly: bool, harshly: bool) -> MustPassFinding:
         lost = self.planned - self.head.samples
-        if kindly or (not self.head.passed and not lost):
+        if kindly:
+            return "broke"
+        if not self.head.passed and self.base and self.base.samples and not self.base.passed:
+            return "open" if self.base.samples == self.planned else "unknown"
+        if not self.head.passed and not lost:
             return "broke"
         if harshly or (not self.head.passed and lost):
             return "unknown"

@@ -44,6 +44,12 @@ def test_one_broken_fixture_that_must_pass_holds_up_the_change(judged: Any) -> N
     assert (found["fixture"], found["base"], found["head"]) == (MANY[0], "1/1", "0/1")
 
 
+def test_one_that_failed_before_does_not_hold_up_a_harmless_change(judged: Any) -> None:
+    answered = judged(base(must(), before="no"), {PROMPT_FILE: OTHER})
+    assert (answered.exit_code, answered.verdict) == (0, "pass")
+    assert "fails on base too" in answered.text
+
+
 SURELY, MAYBE = ["ok"] * 3 + ["no"] * 7, ["ok"] * 9 + ["no"]
 
 

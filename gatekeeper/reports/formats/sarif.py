@@ -84,8 +84,8 @@ _RULES: Mapping[ReasonCode, tuple[str, str]] = {
     ),
     "must_pass": (
         "What must pass fails",
-        "A fixture or check with `must_pass: true` fails in every sample on head, or more often "
-        "than on base by more than chance explains.",
+        "A fixture or check with `must_pass: true` fails in every sample on head and not "
+        "on base, or more often than on base by more than chance explains.",
     ),
     "nothing_passes": (
         "No fixture passes",

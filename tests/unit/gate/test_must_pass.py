@@ -37,7 +37,11 @@ def found(
 CASES = {
     "kept": ((10, 0), (10, 0), "kept"),
     "fails every time": ((10, 0), (0, 10), "broke"),
-    "failed before as well": ((0, 10), (0, 10), "broke"),
+    # The change did not break it, and holding it up would not mend it: named, as with a base alone.
+    "failed before as well": ((0, 10), (0, 10), "open"),
+    "failed before as well, one lost on head": ((0, 10), (0, 9, 1), "open"),
+    "failed before as well, one lost on base": ((0, 9, 1), (0, 10), "unknown"),
+    "base was lost, fails every time": ((0, 0, 10), (0, 10), "broke"),
     "fails every time, without a base": (None, (0, 10), "broke"),
     "surely more often": ((10, 0), (3, 7), "broke"),
     "once, by chance or not": ((10, 0), (9, 1), "open"),
@@ -114,3 +118,13 @@ def test_the_test_holds_its_share_of_alpha(rate: float, units: int) -> None:
         tested = [r for r in results if r.head.passed]
         false += chance * any(r.found == "broke" for r in tested)
     assert false <= level * MUST_PASS / (1 - MUST_PASS)
+
+
+def test_what_fails_on_base_too_is_named_and_holds_up_nothing() -> None:
+    outcomes = [*drawn("a", "base", 0, 10), *drawn("a", "head", 0, 10)]
+    results = must_pass_results(promised("a"), outcomes, 0.04, complete=True)
+    [reason] = must_pass_reasons(results)
+    assert (reason.verdict, reason.text) == (
+        "pass",
+        "Must pass, and fails on base too: `a` (0/10 → 0/10).",
+    )
