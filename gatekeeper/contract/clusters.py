@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gatekeeper.contract.definition import Contract, Fixture
@@ -74,34 +74,65 @@ def cluster_meaning(fixtures: Sequence[Fixture]) -> list[list[str]]:
     return sorted(sorted(each) for each in members.values() if len(each) > 1)
 
 
-def cluster_loosenings(base: Contract, head: Contract) -> Iterator[str]:
+Inputs = Mapping[str, Hashable]
+"""What tells the inputs of fixtures apart, by the fixture's id."""
+
+
+def cluster_loosenings(
+    base: Contract, head: Contract, rendered: Sequence[Inputs] = ()
+) -> Iterator[str]:
     """Yield a sentence for each unit of head that joins several units of base, and for each that
     was split if objectives count units.
 
     Fewer units are less evidence, so that a regression is found later. More units make an
     objective easier to prove met. What a cluster is called does not matter.
+
+    Inputs that differ in nothing are one unit: a new fixture could otherwise join two others.
+    They are compared by their variables, and by each of `rendered`, what a prompt makes of them:
+    a variable that no prompt uses keeps nothing apart.
     """
-    if not cluster_meaning(base.fixtures) and not cluster_meaning(head.fixtures):
+    if not may_count_otherwise(base, head):
         return
-    # Inputs that differ in nothing are one unit: a new fixture could otherwise join two others.
-    before, now = _units(base.fixtures), _units(head.fixtures)
+    written = {f.id: _written(f) for f in (*base.fixtures, *head.fixtures)}
     kept = {fixture.id for fixture in head.fixtures}
     both = [fixture.id for fixture in base.fixtures if fixture.id in kept]
-    for members in members_of(now, both).values():
-        parts = len({before.get(fixture, fixture) for fixture in members})
-        if parts > 1:
-            yield f"fixtures {_names(members)} count as one, before as {parts:,} (`cluster`)"
+    joined: set[str] = set()
+    own = (_units(base.fixtures, _inputs(base)), _units(head.fixtures, _inputs(head)))
+    counted = [own]
+    for inputs in rendered:
+        known = {**written, **inputs}
+        counted.append((_units(base.fixtures, known), _units(head.fixtures, known)))
+    for before, now in counted:
+        for members in members_of(now, both).values():
+            parts = len({before.get(fixture, fixture) for fixture in members})
+            if parts > 1 and joined.isdisjoint(members):
+                joined.update(members)
+                yield f"fixtures {_names(members)} count as one, before as {parts:,} (`cluster`)"
     if not base.slo:
         return
+    before, now = own
     for members in members_of(before, both).values():
         parts = len({now.get(fixture, fixture) for fixture in members})
         if parts > 1:
             yield f"fixtures {_names(members)} count as {parts:,}, before as one (`cluster`)"
 
 
-def _units(fixtures: Sequence[Fixture]) -> Mapping[str, str]:
-    first: dict[str, str] = {}
-    same = {f.id: first.setdefault(json.dumps(f.vars, sort_keys=True), f.id) for f in fixtures}
+def may_count_otherwise(base: Contract, head: Contract) -> bool:
+    """Return whether fixtures of base may form other units at head: only clusters can do that."""
+    return bool(cluster_meaning(base.fixtures) or cluster_meaning(head.fixtures))
+
+
+def _written(fixture: Fixture) -> str:
+    return json.dumps(fixture.vars, sort_keys=True)
+
+
+def _inputs(contract: Contract) -> Inputs:
+    return {fixture.id: _written(fixture) for fixture in contract.fixtures}
+
+
+def _units(fixtures: Sequence[Fixture], inputs: Inputs) -> Mapping[str, str]:
+    first: dict[Hashable, str] = {}
+    same = {f.id: first.setdefault(inputs[f.id], f.id) for f in fixtures}
     repeats = {fixture: other for fixture, other in same.items() if fixture != other}
     return count_as_one(repeats, clusters_of(fixtures))
 

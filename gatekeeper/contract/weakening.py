@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from gatekeeper.contract.clusters import cluster_loosenings
+from gatekeeper.contract.clusters import Inputs, cluster_loosenings
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.digests import canonical, check_meaning, checks_named, file_meaning
 from gatekeeper.contract.objectives import Objective
@@ -20,14 +20,15 @@ _AGGREGATES = ("all", "majority", "any")
 _MISSING = object()
 
 
-def loosenings(base: Contract, head: Contract) -> tuple[str, ...]:
+def loosenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) -> tuple[str, ...]:
     """A sentence for each way in which `head` asks less than `base`, or asks something of which
     it cannot be told whether it is less: answers from a recording, other outputs by `enforce`,
-    repairs in another order. Nothing for what it asks more."""
+    repairs in another order. Nothing for what it asks more. `rendered` is what the prompts make of
+    head's fixtures, if that is known."""
     return (
         *_model(base, head),
         *_fixtures(base, head),
-        *cluster_loosenings(base, head),
+        *cluster_loosenings(base, head, rendered),
         *_checks("", base.checks, head.checks),
         *_objectives(base, head),
         *_gate(base, head),

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.definition import Aggregate, Contract, Fixture, Target
+from gatekeeper.contract.definition import Aggregate, Contract, Fixture, Message, Target
 from gatekeeper.contract.digests import digest, prompt_meaning, request_digest
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.gate.arm_intervals import cost_interval, latency_interval, rate_intervals
@@ -48,6 +48,15 @@ def by_fixture(outcomes: Sequence[Outcome]) -> ByFixture:
         trial = outcome.sample.trial
         groups[trial.fixture, trial.arm].append(outcome)
     return groups
+
+
+def messages_by_arm(trials: Iterable[Trial]) -> dict[Arm, dict[str, tuple[Message, ...]]]:
+    """What each arm is sent for each fixture."""
+    found: dict[Arm, dict[str, tuple[Message, ...]]] = {arm: {} for arm in ARMS}
+    for trial in trials:
+        if trial.repetition == 0:
+            found[trial.arm][trial.fixture] = trial.request.messages
+    return found
 
 
 def duplicates(trials: Iterable[Trial]) -> dict[str, str]:

@@ -21,7 +21,12 @@ from typing import NamedTuple
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import AffectedBy
-from gatekeeper.contract.clusters import clusters_of, count_as_one, members_of
+from gatekeeper.contract.clusters import (
+    clusters_of,
+    count_as_one,
+    may_count_otherwise,
+    members_of,
+)
 from gatekeeper.contract.definition import Contract, Fixture, Target
 from gatekeeper.contract.digests import canonical, contract_digest, params_meaning, target_digest
 from gatekeeper.contract.policy import Policy
@@ -31,7 +36,7 @@ from gatekeeper.contract.trial import JudgedBy, Trial
 from gatekeeper.contract.weakening import loosenings, setting_changes
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.gate.alpha import comparison_alpha
-from gatekeeper.gate.outcomes import duplicates
+from gatekeeper.gate.outcomes import duplicates, messages_by_arm
 from gatekeeper.sampling.trial_order import in_order
 from gatekeeper.sampling.trials import as_sent, plan_trials
 
@@ -88,10 +93,8 @@ class Evaluation:
         parameters."""
         if self.base is None or self.unpaired or self.unanswerable:
             return False
-        first = [trial for trial in self.trials if trial.repetition == 0]
-        base = {t.fixture: t.request.messages for t in first if t.arm == "base"}
-        head = {t.fixture: t.request.messages for t in first if t.arm == "head"}
-        return base == head
+        messages = messages_by_arm(self.trials)
+        return messages["base"] == messages["head"]
 
     def without_comparison(self) -> Evaluation:
         """The same on head alone. Nothing is rendered again."""
@@ -233,7 +236,8 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     own = _evaluation(
         "head", head, arms.head, arms.base, lent, order_seed=order_seed, trusted=trusted
     )
-    weakened = loosenings(base, head) if base else ()
+    rendered = tuple(messages_by_arm(own.trials).values())
+    weakened = loosenings(base, head, rendered) if base else ()
     if problem is None:
         own, others = _what_compares(own, others, weakened=bool(weakened))
     return Job(
@@ -282,7 +286,9 @@ def _evaluations_of_base(
         found.append(
             _evaluation(by, own, prompt_alone, before, lent, order_seed=order_seed, trusted=True)
         )
-    if differs and (arms.base is not None or loosenings(base, head)):
+    # Whether fixtures were joined is only known once head's prompt has rendered them.
+    weakened = may_count_otherwise(base, head) or loosenings(base, head)
+    if differs and (arms.base is not None or weakened):
         found.append(
             _evaluation(
                 "base", own, arms.head, arms.base, lent, order_seed=order_seed, trusted=True
