@@ -120,10 +120,13 @@ def _seconds_until(http_date: str, now: datetime) -> float | None:
 
 
 def plain(text: str) -> str:
-    """An error text on one short line, without litellm's wrapping and without secrets."""
+    """An error text on one short line, without litellm's wrapping, without secrets and without a
+    full stop at its end, as the sentences that quote it have their own."""
     text = _WRAPPERS.sub("", text.split("Traceback (most recent call last)")[0])
     for name, value in os.environ.items():
         if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:
             text = text.replace(value, "***")
     text = " ".join(_SECRET_LOOK.sub("***", text).split())
+    if text.endswith(".") and not text.endswith(".."):
+        text = text[:-1]
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"

@@ -134,6 +134,13 @@ def test_litellms_wrapping_and_tracebacks_are_left_out() -> None:
     assert plain(text + " Traceback (most recent call last): …") == "Slow down"
 
 
+def test_a_full_stop_is_left_to_the_sentence_that_quotes_the_text() -> None:
+    assert plain("litellm.InternalServerError: OpenAIException - Connection error.").endswith(
+        "Connection error"
+    )
+    assert plain("Wait ...") == "Wait ..."
+
+
 def test_long_texts_are_cut() -> None:
     assert len(plain("x" * 1000)) == 301
 
