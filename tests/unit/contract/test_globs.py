@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -56,10 +56,10 @@ def test_any_pattern_can_be_used(pattern: str, path: str) -> None:
     ],
 )
 def test_no_pattern_takes_long(pattern: str, path: str) -> None:
-    start = perf_counter()
+    start = process_time()
 
     assert list(matching([path], pattern)) == []
-    assert perf_counter() - start < 1
+    assert process_time() - start < 5
 
 
 PATTERNS = st.lists(
