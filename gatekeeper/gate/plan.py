@@ -176,7 +176,7 @@ class Job:
             return False
         recording = recording_path(head.target.model)
         recorded = [c.dependencies.get(recording) for c in (base, head)] if recording else []
-        return len(set(recorded)) < 2 and not _judges_differently(base, head)
+        return len(set(recorded)) < 2 and not judges_differently(base, head)
 
     @property
     def changes_template(self) -> bool:
@@ -222,7 +222,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     if head is None:
         raise ValueError("affected.head: a removed contract has nothing to run")
     arms = _arms(affected, head, base)
-    differs = base is not None and _judges_differently(base, head)
+    differs = base is not None and judges_differently(base, head)
     # The base contract is prepared first, so that nothing in head can use up what it needs.
     others: tuple[Evaluation, ...] = ()
     problem = None
@@ -341,7 +341,8 @@ def _base_target(
     return as_sent(replace(head, target=affected.base_target))
 
 
-def _judges_differently(base: Contract, head: Contract) -> bool:
+def judges_differently(base: Contract, head: Contract) -> bool:
+    """Return whether the contracts differ in more than what is sent."""
     return contract_digest(replace(base, target=head.target)) != contract_digest(head)
 
 

@@ -17,6 +17,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.policy_loosening import Loosening
 from gatekeeper.contract.trial import JudgedBy
 from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.blind_fixtures import blind_fixtures, blind_reasons, blind_text
 from gatekeeper.gate.contract_reasons import (
     left_reasons,
     new_contract_reasons,
@@ -89,6 +90,10 @@ def conclude(
     found = []
     for job in jobs:
         result = _contract_result(job, weighed[job.contract.name], sampled, history, policy, now)
+        blind = blind_fixtures(job, watches.of(job)[0].outcomes)
+        if blind:
+            result = replace(result, weakened=(*result.weakened, blind_text(blind)))
+            result = _with_reasons(result, blind_reasons(blind, policy))
         if unread and job.paired:
             result = _with_reasons(result, unread_reasons(job, policy))
         lowered = lowered_check_warnings(job.contract, job.base, gated, now)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, all_say, some_say
+from support.proposals import (
+    CONTRACT,
+    FIXTURES,
+    MANY,
+    NO_SLO,
+    OTHER,
+    POLICY,
+    PROMPT_FILE,
+    all_say,
+    some_say,
+)
 from support.recorded_repository import contract_files, csv
 
 STRICT = "on_loosening: require_waiver\n"
@@ -48,3 +58,51 @@ def test_new_fixtures_with_clusters_of_their_own_weaken_nothing(judged):
 
     assert answered.exit_code == 0
     assert answered.reasons() == set()
+
+
+SAYS = "  - {type: regex, pattern: ok}\n"
+NEVER = """  - {type: equals, value: "{{ 'ok' if word == 'word0' else 'never' }}"}\n"""
+
+
+@pytest.mark.parametrize(
+    ("contract", "blind"),
+    [
+        pytest.param(NO_SLO.replace(SAYS, SAYS + NEVER), 39, id="another check"),
+        pytest.param(NO_SLO.replace(SAYS, SAYS + "  - {type: length, max: 1}\n"), 40, id="a limit"),
+        pytest.param(
+            NO_SLO.replace(SAYS, SAYS + "  - {type: not_contains, value: ok}\n"), 40, id="opposite"
+        ),
+    ],
+)
+def test_a_check_that_nothing_passes_needs_a_waiver(judged, contract, blind):
+    answered = judged(BASE, {CONTRACT: contract}, policy=STRICT)
+
+    assert (answered.exit_code, answered.verdict) == (1, "fail")
+    assert "weakened" in answered.reasons()
+    assert f"{blind} fixtures can no longer show a regression" in answered.text
+
+
+def test_without_that_policy_it_is_named(check_of):
+    added = {CONTRACT: NO_SLO.replace(SAYS, SAYS + NEVER)}
+    checked = check_of(BASE, added)
+
+    [contract] = checked.result["contracts"]
+    assert checked.code == 0
+    assert any("39 fixtures can no longer" in text for text in contract["weakened"])
+
+
+def test_a_check_that_the_answers_pass_needs_none(check_of):
+    stricter = NO_SLO.replace(SAYS, SAYS + "  - {type: equals, value: ok}\n")
+    checked = check_of(BASE | {POLICY: STRICT}, {CONTRACT: stricter})
+
+    [contract] = checked.result["contracts"]
+    assert (checked.code, contract["weakened"]) == (0, [])
+
+
+def test_nor_does_a_check_that_the_new_prompt_meets(check_of):
+    base = contract_files(NO_SLO, MANY, all_say("okay"))
+    stricter = NO_SLO.replace(SAYS, SAYS + "  - {type: equals, value: okay}\n")
+    checked = check_of(base | {POLICY: STRICT}, {CONTRACT: stricter, PROMPT_FILE: OTHER})
+
+    [contract] = checked.result["contracts"]
+    assert (checked.code, contract["weakened"]) == (0, [])

@@ -1,0 +1,91 @@
+"""Fixtures that fail under head's contract and pass under the base one, by the same answers.
+
+What fails before a prompt changes cannot break: such a fixture can show no regression in the next
+pull request. A check that nothing can pass would so put a contract out of action. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gatekeeper.checks.evaluate import prepare
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.digests import canonical
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.renaming import find_renaming, is_renamed
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.errors import ContractError
+from gatekeeper.gate.monitor import judged
+from gatekeeper.gate.outcomes import aggregate, by_fixture
+from gatekeeper.gate.plan import Job, judges_differently
+from gatekeeper.gate.result import Reason
+
+_MOST_NAMES = 3
+
+
+def blind_fixtures(job: Job, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    """Return the fixtures of both contracts whose answers on head pass under the base contract
+    only. `outcomes` are those of head's contract. Nothing is asked again."""
+    base, head = job.base, job.contract
+    if base is None or not judges_differently(base, head):
+        return ()
+    kept = _kept(base, head)
+    failing = {
+        fixture: found
+        for (fixture, arm), found in by_fixture(list(outcomes)).items()
+        if arm == "head"
+        and fixture in kept
+        and aggregate(head.sampling.aggregate, found, len(found)) is False
+    }
+    if not failing:
+        return ()
+    try:
+        evaluator = prepare(base)
+    except ContractError:
+        return ()
+    blind = []
+    for fixture, found in failing.items():
+        before = [judged(outcome.sample, base, evaluator) for outcome in found]
+        if aggregate(base.sampling.aggregate, before, len(before)):
+            blind.append(fixture)
+    return tuple(fixture.id for fixture in base.fixtures if fixture.id in {*blind})
+
+
+def blind_text(fixtures: Sequence[str]) -> str:
+    """Say what such fixtures no longer do."""
+    named = ", ".join(f"`{fixture}`" for fixture in fixtures[:_MOST_NAMES])
+    if len(fixtures) > _MOST_NAMES:
+        named += f" and {len(fixtures) - _MOST_NAMES:,} more"
+    one = len(fixtures) == 1
+    count = f"{len(fixtures):,} fixture{'s' * (not one)}"
+    return (
+        f"{count} can no longer show a regression: {'it fails' if one else 'they fail'} under the "
+        f"new contract, and the same answers pass under the base one ({named})"
+    )
+
+
+def blind_reasons(fixtures: Sequence[str], policy: Policy) -> list[Reason]:
+    """A contract that asks for what the answers do not have, if the base policy asks for a
+    person's word on what can no longer be seen."""
+    if not fixtures or policy.on_loosening != "require_waiver":
+        return []
+    text = (
+        f"The contract was weakened: {blind_text(fixtures)}. The base policy asks for a "
+        "maintainer's waiver (`on_loosening: require_waiver`)."
+    )
+    return [Reason("weakened", text, "fail")]
+
+
+def _kept(base: Contract, head: Contract) -> set[str]:
+    """The fixtures whose input is the same in both, whatever its variables are called."""
+    renaming = find_renaming(base.fixtures, head.fixtures)
+    now = {fixture.id: fixture for fixture in head.fixtures}
+    return {
+        fixture.id
+        for fixture in base.fixtures
+        if (other := now.get(fixture.id)) is not None
+        and (
+            canonical(dict(fixture.vars)) == canonical(dict(other.vars))
+            or is_renamed(fixture, other, renaming)
+        )
+    }
