@@ -26,6 +26,7 @@ def hold_new_contracts(affected: Affected, change: Change, policy: Policy) -> Af
     old_path = {new: old for old, new in change.renames.items()}
     successors = _successors(affected, known, old_path)
     found = []
+    notices = list(affected.notices)
     for contract in affected.contracts:
         if contract.head is None:
             gone = not contract.prompt_still_there
@@ -36,20 +37,22 @@ def hold_new_contracts(affected: Affected, change: Change, policy: Policy) -> Af
         elif contract.base is None:
             head = held_to(policy.new_contracts, contract.head)
             found.append(replace(contract, head=head, is_new=True))
+            notices += _low_promise(policy.new_contracts, contract.head)
         else:
             found.append(contract)
-    return replace(affected, contracts=tuple(found))
+    return replace(affected, contracts=tuple(found), notices=tuple(notices))
 
 
 def held_to(asked: NewContracts, contract: Contract) -> Contract:
     """The contract with the success rate that is asked of new contracts: the policy's own as a
-    floor under what the contract promises, the default only if it promises nothing."""
+    floor under what the contract promises, the default only if it has no success rate of its own.
+    What it promises of a category, a check or a tolerance is no promise of all its fixtures."""
     rate = asked.success_rate
     if rate is None:
         return contract
     if not asked.floor:
         return _with_default(contract, rate)
-    own = next((o for o in contract.slo if o.name == SUCCESS_RATE), None)
+    own = _own_rate(contract)
     if own is not None and own.target >= rate:
         return contract
     floor = replace(own or Objective(SUCCESS_RATE, rate), target=rate, by_policy=True)
@@ -65,17 +68,41 @@ def hold_every_contract(suite: Affected, policy: Policy) -> Affected:
         return suite
     least = min(rate, DEFAULT_SUCCESS_RATE)
     held = tuple(
-        replace(contract, head=_with_default(contract.head, least)) if contract.head else contract
+        replace(contract, head=_with_default(contract.head, least))
+        if contract.head and not _promises(contract.head)
+        else contract
         for contract in suite.contracts
     )
     return replace(suite, contracts=held)
 
 
 def _with_default(contract: Contract, rate: float) -> Contract:
-    promises = any(objective.measure.better == "higher" for objective in contract.slo)
-    if promises or contract.gate.tolerance is not None:
+    if _own_rate(contract) is not None:
         return contract
     return replace(contract, slo=(Objective(SUCCESS_RATE, rate, default=True), *contract.slo))
+
+
+def _promises(contract: Contract) -> bool:
+    """Whether it promises anything of what passes. That is enough for a contract that is merged:
+    it was compared with its base, or held to the success rate when it was new."""
+    higher = any(objective.measure.better == "higher" for objective in contract.slo)
+    return higher or contract.gate.tolerance is not None
+
+
+def _own_rate(contract: Contract) -> Objective | None:
+    return next((o for o in contract.slo if o.name == SUCCESS_RATE), None)
+
+
+def _low_promise(asked: NewContracts, contract: Contract) -> list[str]:
+    """Name a new contract whose own success rate is below what the policy asks."""
+    own, rate = _own_rate(contract), asked.success_rate
+    if own is None or rate is None or own.target >= rate:
+        return []
+    held = f"; it is held to {rate:g}" if asked.floor else ""
+    return [
+        f"The new contract {contract.name} asks for a success rate of {own.target:g}, less than "
+        f"the {rate:g} of `new_contracts.success_rate`{held}."
+    ]
 
 
 def _successors(

@@ -59,7 +59,7 @@ class Objective:
     target: float
     window: str = DEFAULT_WINDOW
     default: bool = False
-    """Whether the policy's default set it, because the contract promises nothing of what passes. It
+    """Whether the policy's default set it, because the contract has no `success_rate`. It
     decides one run and has no error budget: nobody promised anything of a window."""
     by_policy: bool = False
     """Whether the policy's file sets the target, for a new contract that asks for less."""

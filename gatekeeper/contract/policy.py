@@ -16,7 +16,7 @@ from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.errors import ContractError, Problem
 
 DEFAULT_SUCCESS_RATE = 0.5
-"""What a contract that promises nothing of what passes is held to, if nothing else can judge it.
+"""What a contract without a `success_rate` is held to, if nothing else can judge it.
 A contract that fails most of its own fixtures says that its prompt or the contract is wrong."""
 
 POLICY_PATH = ".github/gatekeeper.yml"
@@ -37,7 +37,7 @@ class NewContracts:
     distinct inputs, and which success rate from 0 to 1; None asks for none.
 
     `floor` says that the policy file sets the rate: then it also holds against a contract whose own
-    objective asks less. The default holds for contracts that say nothing of what passes.
+    objective asks less. The default holds for contracts that have no such objective.
     """
 
     fixtures: int = 0

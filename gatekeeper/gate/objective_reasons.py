@@ -19,7 +19,7 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
         name = label_of(result.objective)
         found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
         if result.default:
-            found += ", the default for a contract that sets no objective of what passes"
+            found += ", the default for a contract that sets no `success_rate` for all its fixtures"
         elif result.objective in by_policy:
             found += ", which the policy asks of a new contract (`new_contracts.success_rate`)"
         match standing(result):

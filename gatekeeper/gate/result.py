@@ -174,7 +174,7 @@ class SloResult:
     `unmeasured` says that samples without an answer could have decided it either way. `inputs` is
     how many distinct inputs were measured, or clusters of them if `clustered`; `inputs_needed` how
     many it takes to prove the objective met if all are good; None for a mean, where that depends
-    on the amounts. `default` says that the contract sets no objective of what passes and is held
+    on the amounts. `default` says that the contract sets no `success_rate` and is held
     to the default one.
     """
 

@@ -178,3 +178,38 @@ def test_a_contract_that_has_a_base_version_is_not_held_to_it(git_repository, tm
     )
     code, _ = judge(few, git_repository, tmp_path)
     assert code == 0
+
+
+EASY = "id,word,category\n" + "".join(
+    f"{word},{word},{'hard' if number < 39 else 'easy'}\n" for number, word in enumerate(MANY)
+)
+WITH_LENGTH = TINY.replace("checks:\n", "checks:\n  - {type: length, max: 99, name: short}\n")
+NARROW = {
+    "a category": TINY.replace(
+        "{success_rate: 0.01}", "{categories: {easy: {success_rate: 0.01}}}"
+    ),
+    "a check": WITH_LENGTH.replace("success_rate: 0.01", "checks: {short: 0.9}"),
+    "a tolerance": TINY.replace("slo: {success_rate: 0.01}", "gate: {tolerance: 0.01}"),
+}
+
+
+@pytest.mark.parametrize("policy", ["{}\n", FLOOR])
+@pytest.mark.parametrize("contract", NARROW.values(), ids=NARROW)
+def test_a_narrow_promise_does_not_lift_the_success_rate(judged, contract, policy):
+    said = recording(all_say("ok", PROMPT) | some_say("no", 39, DIFFERENT))
+    head = {**ADDED, NEW_CONTRACT: contract, NEW_FIXTURES: EASY, RECORDING: said}
+    answered = judged({**BASE, RECORDING: said}, head, policy=policy)
+    assert (answered.exit_code, answered.reasons()) == (1, {"slo"})
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("{}\n", "less than the 0.5 of `new_contracts.success_rate`."),
+        (FLOOR, "less than the 0.9 of `new_contracts.success_rate`; it is held to 0.9."),
+    ],
+)
+def test_a_success_rate_below_the_policys_is_named(judged, policy, said):
+    answered = judged(BASE, ADDED, policy=policy)
+    [notice] = [text for text in answered.result["notices"] if "success rate" in text]
+    assert notice == f"The new contract texts asks for a success rate of 0.01, {said}"

@@ -50,10 +50,11 @@ CASES = {
         "",
         (0, set()),
     ),
-    "its own tolerance asks less": (
+    # Any tolerance, however small, would lift the default.
+    "its own tolerance asks less, and is no objective": (
         new(NO_SLO + "gate: {tolerance: 0.1}\n", failing=34),
         "",
-        (0, set()),
+        (1, {"slo"}),
     ),
     "the policy's floor holds against it": (
         new(NO_SLO + "slo: {success_rate: 0.1}\n", failing=34),
