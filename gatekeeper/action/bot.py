@@ -211,7 +211,7 @@ def _not_seen(desk: Desk) -> str | None:
     """
     said = _time(desk.asked.time)
     sha = code(desk.state.head_sha[:10])
-    again = "Say it again once you have seen what the gate makes of it."
+    again = "Repeat the command after the gate has finished on this commit."
     checked = checked_before(desk.api.workflow_runs(desk.state.head_sha), said)
     if checked is None:
         return f"No workflow has run for {sha} yet. {again}"

@@ -271,7 +271,7 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
             missed = slo_reasons(evidence.slo, evidence.contract.slo)
             return reasons + [r for r in missed if r.verdict == "fail"]
     elif gate.tolerance is None and not evidence.slo:
-        text = "There is no base to compare with and no objective: nothing can be said of it"
+        text = "Nothing to evaluate: there is no base version and no objective"
         reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
     # A regression says as much, and what it was before.
     worse = any(reason.code == "regression" for reason in reasons)

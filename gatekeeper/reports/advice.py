@@ -11,8 +11,9 @@ from gatekeeper.reports.ranking import worst_reasons
 
 ACTIONS: dict[ReasonCode, str] = {
     "regression": "Look at the fixtures that broke below, then mend the prompt. "
-    "Where the new answers are the wanted ones, change what the fixtures expect; the base contract "
-    "then judges too, until the base policy says `allow: {weakening: true}`.",
+    "If the new answers are correct, update the expected values in the fixtures. The old contract "
+    "still applies to this pull request; set `allow: {weakening: true}` on the base branch to lift "
+    "it.",
     "slo": "Bring the prompt back within its objectives, or agree on another objective "
     "in a pull request of its own.",
     "tolerance": "Mend the prompt until enough of its fixtures pass; the failing ones are below.",

@@ -133,7 +133,7 @@ def calls(made: Calls) -> str:
         "failed": made.failed,
     }
     if made.surplus:
-        others["too late to count"] = made.surplus
+        others["cancelled after the decision"] = made.surplus
     said = [f"{amount:,} {word}" for word, amount in others.items() if amount]
     return ", ".join([f"{count(made.made, 'call')} made", *said])
 

@@ -11,8 +11,8 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 _Unit = Callable[[float], str]
 TOO_SURE = (
-    " None knows that sampling ended as soon as the answer was sure, so they look surer than "
-    "they are; the deciding test allows for it."
+    " They ignore that sampling stopped early, so they overstate significance; the deciding test "
+    "allows for it."
 )
 _METHODS = {
     "wilson": "Wilson",

@@ -33,7 +33,7 @@ def test_a_regression_found_at_once_says_how_soon() -> None:
         "(estimated after an early stop, likely too large), p = 0.0020: more than chance. "
         "9 broke, 0 fixed; sure after 9 of 100 fixtures."
     )
-    assert "18 calls made, 182 saved, 3 too late to count" in _read(early_examples.EARLY)
+    assert "18 calls made, 182 saved, 3 cancelled after the decision" in _read(early_examples.EARLY)
 
 
 def test_not_worse_is_said_and_how_soon() -> None:
@@ -182,7 +182,7 @@ def test_second_opinions_are_in_the_page_and_not_in_the_comment() -> None:
     for render in (render_comment, render_summary):
         assert "McNemar's chi-square" not in render(early_examples.EARLY)
     page = render_html(early_examples.EARLY)
-    assert "sampling ended as soon as the answer was sure, so they look surer" in page
+    assert "sampling stopped early, so they overstate significance" in page
 
 
 def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:

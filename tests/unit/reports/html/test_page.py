@@ -251,9 +251,9 @@ def test_an_early_stop_shows_no_effect_as_if_it_were_exact() -> None:
         places = [m.start() for m in re.finditer(re.escape(exact), decided)]
         assert all(decided[:place].endswith("about ") for place in places)
         assert "early estimate" in decided
-        assert "so they look surer than they are" in opinions
+        assert "so they overstate significance" in opinions
     whole = text_of(render_html(examples.FAIL))
-    assert "so they look surer than they are" not in whole
+    assert "so they overstate significance" not in whole
 
 
 def nearly() -> ContractResult:
