@@ -45,7 +45,10 @@ _SECTIONS = 20
 _MOST_TRENDS = 3
 """Error budgets drawn of a contract."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
-_OPINIONS = "For information; these do not affect the verdict. p-values are one-sided unless they say otherwise, intervals 95 %."
+_OPINIONS = (
+    "For information; these do not affect the verdict. p-values are one-sided unless they say "
+    "otherwise, intervals 95 %."
+)
 
 
 def render_body(result: GateResult, judged: Sequence[Judging], detailed: int) -> str:
