@@ -1,0 +1,118 @@
+"""Which change a spent error budget lets through, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from support.random_comparisons import compared, once
+from support.verdicts import arm, called_for, paired, weighed
+
+from gatekeeper.contract.policy import Policy
+from gatekeeper.gate.budget_impact import Burn
+from gatekeeper.gate.reasons import (
+    Weighed,
+    budget_reasons,
+)
+from gatekeeper.gate.summarise import Evidence
+from gatekeeper.stats.error_budget import ErrorBudget
+
+SPENT = ErrorBudget("28d", 100, 5.0, 14, -9.0, freezes_at=13)
+
+
+COULD_BE_CHANCE = replace(SPENT, freezes_at=15)
+
+
+@pytest.mark.parametrize(
+    ("budget", "found", "freeze", "fails"),
+    [
+        (SPENT, once(same=9), True, True),
+        (SPENT, once(fixed=9), True, False),
+        (SPENT, once(fixed=9, unknown=9), True, True),
+        (SPENT, once(same=9), False, False),
+        (COULD_BE_CHANCE, once(same=9), True, False),
+        (ErrorBudget("28d", 100, 5.0, 2, 3.0), once(same=9), True, False),
+        (ErrorBudget("28d", 0, 0.0, 0, 0.0), once(same=9), True, False),
+        (None, once(same=9), True, False),
+    ],
+)
+def test_a_spent_budget_lets_only_better_changes_through(budget, found, freeze, fails):
+    budgets = [budget] if budget else []
+    reasons = budget_reasons(budgets, [weighed(compared(found))], Policy(freeze=freeze))
+
+    assert [r.code for r in reasons if r.verdict == "fail"] == (["budget"] if fails else [])
+
+
+def test_better_must_hold_for_every_contract_that_judges():
+    both = [weighed(compared(once(fixed=9))), weighed(compared(once(fixed=1)))]
+    reasons = budget_reasons([SPENT], both, Policy())
+
+    assert [reason.code for reason in reasons] == ["budget"]
+
+
+def test_unknown_fixtures_may_all_have_broken():
+    found = paired(broke=1, unknown=2, difference=-1 / 38, p_value=0.9)
+
+    (reason,) = called_for(found, largest_drop=3 / 40)
+
+    assert (reason.code, reason.verdict) == ("undecided", "inconclusive")
+
+
+def test_nothing_compared_is_not_better():
+    alone = Weighed(None, None, None, None, True)
+
+    assert [r.code for r in budget_reasons([SPENT], [alone], Policy())] == ["budget"]
+
+
+class TestABudgetOfAnotherObjective:
+    SLOW = replace(SPENT, objective="latency_p95_ms")
+
+    def judged(self, p_better: float | None, **fields) -> Weighed:
+        """Fixtures pass as they did; the latency objective is better with that p-value."""
+        burning = {"latency_p95_ms": Burn(None, p_better)}
+        evidence = Evidence(None, None, arm(9, 9), None, (), (), burning)
+        return replace(weighed(compared(once(same=9))), evidence=evidence, **fields)
+
+    @pytest.mark.parametrize(("p_better", "fails"), [(0.05, False), (0.06, True), (None, True)])
+    def test_it_asks_for_less_of_what_spent_it(self, p_better, fails):
+        reasons = budget_reasons([self.SLOW], [self.judged(p_better)], Policy())
+        (reason,) = reasons
+        assert (reason.code, reason.verdict) == ("budget", "fail" if fails else "pass")
+        assert ("the freeze does not apply" in reason.text) != fails
+
+    def test_every_contract_that_has_it_must_find_so(self):
+        both = [self.judged(0.001), self.judged(0.5)]
+        (reason,) = budget_reasons([self.SLOW], both, Policy())
+        assert reason.verdict == "fail"
+
+    def test_who_does_not_have_it_is_not_asked(self):
+        silent = self.judged(0.5)
+        silent = replace(silent, evidence=replace(silent.evidence, burns={}))
+        (lifted,) = budget_reasons([self.SLOW], [silent, self.judged(0.001)], Policy())
+        assert lifted.verdict == "pass"
+        (frozen,) = budget_reasons([self.SLOW], [silent], Policy())
+        assert frozen.verdict == "fail"
+
+    def test_a_better_pass_rate_is_no_better_latency(self):
+        better = replace(self.judged(0.5), comparison=compared(once(fixed=9)))
+        lifted, frozen = budget_reasons([SPENT, self.SLOW], [better], Policy())
+        assert (lifted.verdict, frozen.verdict) == ("pass", "fail")
+        assert "latency p95" in frozen.text
+
+
+def test_the_reason_of_a_freeze_says_what_is_spent_and_until_when():
+    until = datetime(2026, 3, 1, 13, tzinfo=timezone(timedelta(hours=1)))
+    spent = replace(SPENT, objective="checks.valid-json", frozen_until=until)
+    (reason,) = budget_reasons([spent], [], Policy())
+    assert reason.verdict == "fail"
+    assert "valid-json pass rate is overspent (14 failed of 100 in 28d; 5 may," in reason.text
+    assert "13 are more than chance explains" in reason.text
+    assert "only a change that is significantly better by it may merge" in reason.text
+    assert "until 2026-03-01 12:00 UTC" in reason.text
+
+
+def test_what_the_policy_exempts_passes_and_is_told():
+    (reason,) = budget_reasons([SPENT], [], Policy(), exempt=True)
+    assert (reason.code, reason.verdict) == ("budget", "pass")
+    assert "exempts" in reason.text

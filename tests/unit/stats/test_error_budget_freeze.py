@@ -1,0 +1,239 @@
+"""When an error budget freezes, until when, and how fast it burns."""
+
+from datetime import timedelta
+from fractions import Fraction
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.budget_events import NOW, ago, events, objectives, past, windows
+
+from gatekeeper.stats.error_budget import ErrorBudget, Event, error_budget
+from gatekeeper.stats.objective import parse_window
+
+
+class TestMoreThanChanceExplains:
+    """An objective of 95 %, and runs of 20 samples."""
+
+    def nights(self, *failed: int) -> ErrorBudget:
+        last = len(failed) - 1
+        history = [ago(20, k, days=last - d, hours=1) for d, k in enumerate(failed)]
+        return error_budget(history, 0.95, "28d", NOW)
+
+    def test_one_failed_sample_of_twenty_blocks_nothing(self):
+        assert not self.nights(1).overspent
+        assert not self.nights(3).overspent
+
+    def test_what_fails_a_little_too_often_is_spent_and_may_be_chance(self):
+        found = self.nights(2, 2, 1, 2)
+        assert (found.state, found.left) == ("spent", -3)
+        assert found.spent < found.freezes_at
+
+    def test_two_of_twenty_fixtures_that_always_fail_freeze_in_a_week(self):
+        states = [self.nights(*[2] * nights).state for nights in range(1, 15)]
+        first = states.index("overspent")
+        assert 3 <= first < 7
+        assert set(states[first:]) == {"overspent"}
+
+    def test_a_bad_run_freezes_at_once(self):
+        assert self.nights(15).overspent
+        assert self.nights(0, 0, 0, 15).overspent
+
+    def test_several_runs_of_half_a_day_are_one_look(self):
+        one = error_budget([ago(60, 9, hours=3)], 0.95, "28d", NOW)
+        three = [ago(20, 3, hours=3, minutes=m) for m in range(3)]
+        assert error_budget(three, 0.95, "28d", NOW).freezes_at == one.freezes_at
+
+    def test_without_a_level_nobody_asks(self):
+        found = error_budget([ago(20, 20, hours=1)], 0.95, "28d", NOW, alpha=None)
+        assert (found.state, found.freezes_at, found.frozen_until) == ("spent", None, None)
+
+
+def simulated_level(history, objective, window, recent, at):
+    """What is left at `at`, if events come as in the `recent` past: summed over what is there."""
+    allowed, length = 1 - Fraction(str(objective)), parse_window(window)
+    span = parse_window(recent)
+    lately = [e for e in history if NOW - span < e.time]
+    share = Fraction((at - NOW) // timedelta(microseconds=1), span // timedelta(microseconds=1))
+    staying = [e for e in history if at - length < min(e.time, NOW)]
+    events = sum(e.events for e in staying) + share * sum(e.events for e in lately)
+    failed = sum(e.failed for e in staying) + share * sum(e.failed for e in lately)
+    return allowed * events - failed
+
+
+class TestWhenItEnds:
+    def test_a_steady_burn_of_two_takes_half_of_the_window(self):
+        history = [ago(100, 10, days=0, hours=h) for h in range(0, 7 * 24, 6)]
+        history += [ago(400, 0, days=d) for d in range(7, 28)]
+        found = error_budget(history, 0.95, "28d", NOW)
+        assert found.burn_rate["7d"] == 2.0
+        # A quarter of the window at two: half is spent, and what is left lasts as long again.
+        assert found.left == found.budget / 2
+        assert abs(found.exhausted_at - (NOW + timedelta(days=7))) < timedelta(days=1)
+
+    @given(st.lists(past, min_size=1, max_size=12), st.sampled_from([0.5, 0.9, 0.95, 1.0]))
+    def test_it_is_the_first_moment_with_nothing_left(self, history, objective):
+        found = error_budget(history, objective, "28d", NOW)
+        end = found.exhausted_at
+        edges = {min(e.time, NOW) + timedelta(days=28) for e in history}
+        before = [NOW, *sorted(edge for edge in edges if end is None or edge < end)]
+        tick = timedelta(microseconds=1)
+        if end is None:
+            if found.left > 0 and any(e.failed for e in history if e.time > NOW - timedelta(7)):
+                for at in before:
+                    assert simulated_level(history, objective, "28d", "7d", at) >= 0
+            return
+        assert simulated_level(history, objective, "28d", "7d", end) <= 0
+        for at in (*before, end - tick):
+            if at < end:
+                assert simulated_level(history, objective, "28d", "7d", at) > 0
+
+    @pytest.mark.parametrize(
+        "history",
+        [
+            [],
+            [ago(100, 0, days=1)],
+            [ago(100, 2, days=20), ago(100, 0, days=1)],  # nothing fails any more
+            [ago(100, 1, days=d) for d in range(28)],  # burns at a fifth
+            [ago(100, 50, days=1)],  # spent already
+        ],
+    )
+    def test_there_is_no_end_where_nothing_leads_to_it(self, history):
+        assert error_budget(history, 0.95, "28d", NOW).exhausted_at is None
+
+    def test_good_samples_that_leave_can_end_it_too(self):
+        history = [ago(1000, 0, days=27), ago(100, 10, hours=1)]
+        found = error_budget(history, 0.95, "28d", NOW)
+        assert found.exhausted_at == NOW + timedelta(days=1)
+
+    def test_a_short_window_is_its_own_past(self):
+        history = [ago(100, 6, hours=1), ago(100, 0, hours=11)]
+        found = error_budget(history, 0.95, "12h", NOW)
+        assert found.exhausted_at == NOW + timedelta(hours=1)
+
+
+class TestWhenItThaws:
+    @given(st.lists(events, max_size=15), objectives, windows)
+    def test_it_is_spent_until_then_and_not_after_if_nothing_fails(
+        self, history, objective, window
+    ):
+        found = error_budget(history, objective, window, NOW)
+        if not found.overspent:
+            assert found.frozen_until is None
+            return
+        until, length = found.frozen_until, parse_window(window)
+        known = [e for e in history if NOW - length < e.time <= NOW + timedelta(days=1)]
+        edges = {e.time + length for e in known}
+        for at in sorted({NOW, *edges, until - timedelta(microseconds=1)}):
+            if NOW <= at < until:
+                assert error_budget(known, objective, window, at).overspent
+        assert not error_budget(known, objective, window, until).overspent
+
+    @given(
+        st.lists(events, max_size=15),
+        st.lists(st.tuples(st.floats(0, 30), st.integers(0, 500)), max_size=5),
+        objectives,
+    )
+    def test_good_samples_never_make_it_later(self, history, coming, objective):
+        found = error_budget(history, objective, "28d", NOW)
+        if not found.overspent:
+            return
+        last = max(NOW, *(event.time for event in history))
+        good = [Event(max(last, found.frozen_until - timedelta(days=d)), n, 0) for d, n in coming]
+        assert not error_budget(
+            [*(e for e in history if e.time <= NOW + timedelta(days=1)), *good],
+            objective,
+            "28d",
+            found.frozen_until,
+        ).overspent
+
+    def test_a_bad_day_leaves_after_the_window(self):
+        history = [ago(100, 0, days=d) for d in range(1, 28)] + [ago(1000, 300, days=3)]
+        found = error_budget(history, 0.95, "28d", NOW)
+        assert found.frozen_until == NOW + timedelta(days=25)
+
+
+@given(
+    st.lists(events.filter(lambda e: e.failed < e.events), min_size=1, max_size=12),
+    objectives,
+    st.data(),
+)
+def test_one_more_failure_never_leaves_more(history, objective, data):
+    place = data.draw(st.integers(0, len(history) - 1))
+    event = history[place]
+    before = error_budget(history, objective, "28d", NOW)
+    swapped = Event(event.time, event.events, event.failed + 1)
+    added = Event(event.time, event.events + 1, event.failed + 1)
+    for worse in (swapped, added):
+        after = error_budget(
+            [*history[:place], worse, *history[place + 1 :]], objective, "28d", NOW
+        )
+        assert after.left <= before.left
+        if worse is swapped:
+            assert after.overspent or not before.overspent
+        if worse is swapped and before.frozen_until:
+            assert after.frozen_until >= before.frozen_until
+        for window, rate in before.burn_rate.items():
+            if rate is not None:
+                assert after.burn_rate[window] >= rate - 1e-12
+
+
+class TestBurning:
+    LIMITS: ClassVar = {"1d": 2.8, "7d": 1.0, "window": 1.0}
+
+    def test_a_window_at_its_threshold_is_marked(self):
+        history = [ago(100, 14, hours=1), ago(900, 0, days=3)]
+        found = error_budget(history, 0.95, "28d", NOW, thresholds=self.LIMITS)
+        assert found.burn_rate["1d"] == pytest.approx(2.8)
+        assert found.burning == ("1d",)
+
+    def test_the_policy_sets_the_thresholds(self):
+        history = [ago(100, 5, hours=1)]
+        strict = {"1d": 0.5, "7d": 9, "window": 0.9}
+        assert error_budget(history, 0.95, "28d", NOW, thresholds=strict).burning == ("1d", "28d")
+
+    def test_an_unknown_rate_is_no_burn(self):
+        assert error_budget([], 0.95, "28d", NOW, thresholds=self.LIMITS).burning == ()
+        certain = [ago(100, 1, hours=1)]
+        assert error_budget(certain, 1.0, "28d", NOW, thresholds=self.LIMITS).burning == ()
+
+    def test_the_objectives_own_window_goes_by_its_own_threshold(self):
+        history = [ago(100, 6, hours=1)]
+        assert error_budget(history, 0.95, "1d", NOW, thresholds=self.LIMITS).burning == ("1d",)
+        assert error_budget(history, 0.95, "1d", NOW).burning == ()
+
+    def test_what_has_stopped_burning_is_not_marked_for_the_rest_of_the_day(self):
+        burst = [ago(100, 30, hours=10)]
+        assert error_budget(burst, 0.95, "28d", NOW, thresholds=self.LIMITS).burning[0] == "1d"
+        over = [*burst, ago(20, 0, hours=1)]
+        found = error_budget(over, 0.95, "28d", NOW, thresholds=self.LIMITS)
+        assert found.burn_rate["1d"] == pytest.approx(5)
+        assert "1d" not in found.burning
+        assert "7d" in found.burning  # its last half day still burns
+
+    def test_nights_that_are_longer_ago_than_the_short_window_are_their_own(self):
+        """Two hours are the twelfth of a day; the last night was ten hours ago."""
+        nights = [ago(20, 4, days=d, hours=10) for d in range(7)]
+        found = error_budget(nights, 0.95, "28d", NOW, thresholds=self.LIMITS)
+        assert found.burning == ("1d", "7d", "28d")
+
+    @pytest.mark.parametrize(
+        ("window", "failed", "burning"),
+        [
+            ("28d", 14, True),
+            ("28d", 13, False),
+            ("90d", 45, True),
+            ("90d", 44, False),
+            ("14d", 7, True),
+            ("14d", 6, False),
+            ("7d", 5, True),
+            ("7d", 4, False),
+        ],
+    )
+    def test_the_mark_of_a_day_is_a_tenth_of_the_budget_of_any_window(
+        self, window, failed, burning
+    ):
+        """And never a rate below 1, at which no budget ends."""
+        found = error_budget([ago(100, failed)], 0.95, window, NOW, thresholds=self.LIMITS)
+        assert ("1d" in found.burning) == burning
