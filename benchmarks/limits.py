@@ -9,19 +9,18 @@ allows, or any other one in more than 5 % of runs.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from benchmarks.decisions.table import markdown_table, write_between_markers
+from benchmarks.decisions.table import markdown_table
+from benchmarks.simulation_page import rate, show
 from gatekeeper.stats.intervals import wilson
 from gatekeeper.stats.relative_change import relative_change, rise_beyond
 
@@ -116,9 +115,9 @@ def table(seed: int, runs: int, worlds: Sequence[World] = WORLDS) -> tuple[str, 
             [
                 world.name,
                 f"{world.inputs} x {world.samples}",
-                _rate(wrong, runs),
-                _rate(_bootstrap_alone(world, rng, fewer), fewer),
-                *(_rate(_exceeded(world, rise, rng, fewer), fewer) for rise in RISES),
+                rate(wrong, runs),
+                rate(_bootstrap_alone(world, rng, fewer), fewer),
+                *(rate(_exceeded(world, rise, rng, fewer), fewer) for rise in RISES),
             ]
         )
     text = (
@@ -150,24 +149,8 @@ def _bootstrap_alone(world: World, rng: Generator, runs: int) -> int:
     return found
 
 
-def _rate(happened: int, runs: int) -> str:
-    interval = wilson(happened, runs)
-    return f"{happened / runs * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args(arguments)
-    text, broken = table(options.seed, options.runs)
-    if options.write is None:
-        print(text)
-    else:
-        write_between_markers(options.write, text, BEGIN, END)
-    print(*broken, sep="\n")
-    return 1 if broken else 0
+    return show(table, BEGIN, END, 2000, arguments)
 
 
 if __name__ == "__main__":

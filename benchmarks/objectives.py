@@ -10,19 +10,18 @@ asks for comes too late.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import markdown_table, write_between_markers
+from benchmarks.decisions.table import markdown_table
+from benchmarks.simulation_page import rate, show
 from gatekeeper.stats.error_budget import FREEZE_ERROR
 from gatekeeper.stats.gaffke import proven_side
 from gatekeeper.stats.intervals import UNSEEN, clustered_rate_interval, wilson
@@ -257,7 +256,7 @@ def _judged_row(
     for side in (met, "below" if met == "above" else "above"):
         for which in (0, 1):
             wrong = sum(pair[which] == side for pair in found)
-            cells.append(_rate(wrong, runs))
+            cells.append(rate(wrong, runs))
             if which == 0 and wilson(wrong, runs, 0.99).low > WRONG:
                 broken.append(f"{wrong} of {runs} runs are wrong about a side: {name}")
     return [name, setting, *cells]
@@ -275,31 +274,15 @@ def _freeze_row(case: Nights, rng: Generator, runs: int, broken: list[str]) -> l
                 broken.append(f"{found} of {runs} are frozen in time: {case.name}")
     return [
         case.name,
-        *(_rate(count, runs) for count in ever[:3]),
-        _rate(int(before.any(axis=1).sum()), runs),
-        _rate(ever[3], runs),
+        *(rate(count, runs) for count in ever[:3]),
+        rate(int(before.any(axis=1).sum()), runs),
+        rate(ever[3], runs),
         f"{frozen.mean():.1%}".replace("%", " %"),
     ]
 
 
-def _rate(happened: int, runs: int) -> str:
-    interval = wilson(happened, runs)
-    return f"{happened / runs * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args(arguments)
-    text, broken = tables(options.seed, options.runs)
-    if options.write is None:
-        print(text)
-    else:
-        write_between_markers(options.write, text, BEGIN, END)
-    print(*broken, sep="\n")
-    return 1 if broken else 0
+    return show(tables, BEGIN, END, 2000, arguments)
 
 
 if __name__ == "__main__":

@@ -9,16 +9,15 @@ did not change fail a harmless change more often than their level allows.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.decisions.table import markdown_table, write_between_markers
+from benchmarks.decisions.table import markdown_table
+from benchmarks.simulation_page import rate, show
 from gatekeeper.gate.alternative_methods import POWER, visible_drop
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.intervals import wilson
@@ -72,8 +71,8 @@ def _drop_row(
         f"{fixtures}",
         f"{2 * changed} of {fixtures}",
         f"{drop * 100:.1f} points",
-        _rate(found, runs),
-        _rate(fewer, runs),
+        rate(found, runs),
+        rate(fewer, runs),
     ]
 
 
@@ -96,16 +95,16 @@ def _rejects(broke: int, fixed: int) -> bool:
 
 
 def _promise_row(
-    rng: Generator, runs: int, fixtures: int, samples: int, rate: float, broken: list[str]
+    rng: Generator, runs: int, fixtures: int, samples: int, passing: float, broken: list[str]
 ) -> list[str]:
-    base, head = (rng.binomial(samples, rate, (runs, fixtures)) for _ in range(2))
+    base, head = (rng.binomial(samples, passing, (runs, fixtures)) for _ in range(2))
     wrong = 0
     for before, after in zip(base, head, strict=True):
         p_values = [_fisher(int(b), int(a), samples) for b, a in zip(before, after, strict=True)]
         wrong += any(holm(p_values, MUST_PASS_LEVEL).rejected)
     if wilson(wrong, runs, 0.99).low > MUST_PASS_LEVEL:
-        broken.append(f"{fixtures} x {samples} at {rate}: {wrong} of {runs} runs fail by chance")
-    return [f"{fixtures}", f"{samples}", f"{rate * 100:.0f} %", _rate(wrong, runs)]
+        broken.append(f"{fixtures} x {samples} at {passing}: {wrong} of {runs} runs fail by chance")
+    return [f"{fixtures}", f"{samples}", f"{passing * 100:.0f} %", rate(wrong, runs)]
 
 
 @lru_cache
@@ -113,24 +112,8 @@ def _fisher(base: int, head: int, samples: int) -> float:
     return fisher_exact(base, samples, head, samples)
 
 
-def _rate(happened: int, runs: int) -> str:
-    interval = wilson(happened, runs)
-    return f"{happened / runs * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=4000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args(arguments)
-    text, broken = table(options.seed, options.runs)
-    if options.write is None:
-        print(text)
-    else:
-        write_between_markers(options.write, text, BEGIN, END)
-    print(*broken, sep="\n")
-    return 1 if broken else 0
+    return show(table, BEGIN, END, 4000, arguments)
 
 
 if __name__ == "__main__":
