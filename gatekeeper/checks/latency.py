@@ -14,6 +14,7 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.contract.trial import Sample
+from gatekeeper.numbers import milliseconds as shown
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
@@ -24,7 +25,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if latency is None:
             return undetermined("the provider did not report how long the request took")
         if latency > limit:
-            return failed(f"expected at most {limit:g} ms; took {latency:.0f} ms")
+            return failed(f"expected at most {shown(limit)}; took {shown(latency)}")
         return PASSED
 
     return judge

@@ -13,9 +13,9 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Literal
 
-DEFAULT_WINDOW = "28d"
+from gatekeeper.numbers import Unit
 
-Unit = Literal["share", "ms", "usd", "tokens", "score"]
+DEFAULT_WINDOW = "28d"
 
 
 @dataclass(frozen=True, slots=True)

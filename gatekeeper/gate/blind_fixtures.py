@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gatekeeper import numbers
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.digests import canonical
@@ -57,7 +58,7 @@ def blind_text(fixtures: Sequence[str]) -> str:
     if len(fixtures) > _MOST_NAMES:
         named += f" and {len(fixtures) - _MOST_NAMES:,} more"
     one = len(fixtures) == 1
-    count = f"{len(fixtures):,} fixture{'s' * (not one)}"
+    count = numbers.count(len(fixtures), "fixture")
     return (
         f"{count} can no longer show a regression: {'it fails' if one else 'they fail'} under the "
         f"new contract, and the same answers pass under the base one ({named})"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gatekeeper import numbers
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
@@ -56,10 +57,10 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
     distinct = len(job.contract.fixtures) - len(job.evaluations[0].counts_with)
     asked = policy.new_contracts.fixtures
     if job.is_new and distinct < asked:
-        found = f"{distinct:,} fixture{'s' * (distinct != 1)} with distinct inputs"
+        found = f"{numbers.count(distinct, 'fixture')} with distinct inputs"
         if job.evaluations[0].clustered:
-            clusters = f"{distinct:,} cluster{'s' * (distinct != 1)}"
-            found = f"{len(job.contract.fixtures):,} fixtures in {clusters}"
+            clusters = numbers.count(distinct, "cluster")
+            found = f"{numbers.count(len(job.contract.fixtures), 'fixture')} in {clusters}"
         text = (
             f"The contract is new and has {found}; the base policy asks for "
             f"{asked:,} (`new_contracts.fixtures`)."

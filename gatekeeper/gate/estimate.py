@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.models.faults import FindFault, find_faults, no_fault, with_recordings
 from gatekeeper.contract.policy import POLICY_PATH, Policy
@@ -18,7 +19,6 @@ from gatekeeper.gate.power import Foresight, Price, foresee, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
-from gatekeeper.sampling.money import in_dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]
     if limits.calls is not None and found.calls > limits.calls:
         beyond.append((f"take {found.calls:,} calls", f"limits.calls is {limits.calls:,}"))
     if limits.cost_usd is not None and known > limits.cost_usd:
-        limit = f"limits.cost_usd is {in_dollars(limits.cost_usd)}"
-        beyond.append((f"cost {in_dollars(known)} at worst", limit))
+        limit = f"limits.cost_usd is {numbers.dollars(limits.cost_usd)}"
+        beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
     return tuple(
         f"It may {forecast}, and {limit} in {POLICY_PATH}: a check that is not sure before "
         "ends there, and could not measure. Use fewer fixtures or samples, set a lower max_tokens, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatekeeper import numbers
 from gatekeeper.gate.result import (
     ArmResult,
     FixtureResult,
@@ -37,12 +38,19 @@ def tolerance_reasons(
     if tolerance is None or not fixtures:
         return []
     best = head.fixtures_passed + len(fixtures) - head.fixtures
-    counts = f"{head.fixtures_passed} of {len(fixtures)} fixtures pass"
+    counts = f"{head.fixtures_passed:,} of {numbers.count(len(fixtures), 'fixture')} pass"
+    asked = f"the contract asks for {numbers.percent(tolerance)}"
     if best / len(fixtures) < tolerance:
-        return [Reason("tolerance", f"{counts}, the contract asks for {tolerance:.0%}.", "fail")]
+        return [
+            Reason(
+                "tolerance",
+                f"{counts}, {asked}.",
+                "fail",
+            )
+        ]
     if head.fixtures_passed / len(fixtures) < tolerance:
         text = f"{counts}, {len(fixtures) - head.fixtures} could not be measured"
-        return [Reason("error", f"{text}; the contract asks for {tolerance:.0%}.", "error")]
+        return [Reason("error", f"{text}; {asked}.", "error")]
     return []
 
 
@@ -96,7 +104,7 @@ def has_broken(fixture: FixtureResult) -> bool:
 def _unit(result: MustPassResult) -> str:
     check = f", check `{result.check}`" if result.check else ""
     asked = result.p_value is not None and result.found == "open" and not _failed_before(result)
-    p = "" if not asked else f", p = {result.p_value:.2g}"
+    p = "" if not asked else f", p {numbers.p_value(result.p_value)}"
     return f"{_change(result.fixture, result.base, result.head)}{check}{p}"
 
 

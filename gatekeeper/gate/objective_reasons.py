@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import Objective, label_of, measure_of
 from gatekeeper.gate.objectives import standing
 from gatekeeper.gate.result import Reason, SloResult
@@ -49,18 +50,8 @@ def _more(result: SloResult) -> str:
 
 def _amount(result: SloResult, value: float | None) -> str:
     if value is None:
-        return "unknown"
-    match measure_of(result.objective).unit:
-        case "share":
-            return f"{value:.1%}"
-        case "ms":
-            return f"{value:,.0f} ms"
-        case "tokens":
-            return f"{value:,.0f} tokens"
-        case "score":
-            return f"{value:.3f}"
-        case "usd":
-            return f"${value:.4f}"
+        return numbers.UNKNOWN
+    return numbers.amount(value, measure_of(result.objective).unit)
 
 
 def _interval(result: SloResult) -> str:

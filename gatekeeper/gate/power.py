@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
@@ -50,15 +51,18 @@ class Foresight:
             return None
         # Rounded up: what is advised must be enough.
         percent = None if seen is None else math.ceil(round(seen * 100, 6))
-        shown = "no drop" if percent is None else f"a drop of {_points(percent)} at best"
+        shown = "no drop"
+        if percent is not None:
+            shown = f"a drop of {numbers.size_in_points(percent / 100)} at best"
         advice = []
         if self.fixtures_needed is not None:
             advice.append(f"use {self.fixtures_needed:,} {self._noun}s")
         if percent is not None and percent < 100:
             advice.append(f"set gate.margin to {percent / 100:.2g}")
         return (
-            f"{self.name}, {self.judged}: {self._units} can show {shown}, gate.margin "
-            f"is {_points(self.margin * 100)}; {', or '.join(advice) or f'add {self._noun}s'}"
+            f"{self.name}, {self.judged}: {self._units} can show {shown}, gate.margin is "
+            f"{numbers.size_in_points(self.margin)}; "
+            f"{', or '.join(advice) or f'add {self._noun}s'}"
         )
 
     @property
@@ -67,17 +71,16 @@ class Foresight:
 
     @property
     def _units(self) -> str:
-        count = f"{self.inputs:,}"
         if self.clustered_fixtures is None:
-            return f"{count} distinct fixture{'s' * (self.inputs != 1)}"
-        clusters = f"{count} cluster{'s' * (self.inputs != 1)}"
+            return numbers.count(self.inputs, "distinct fixture")
+        clusters = numbers.count(self.inputs, "cluster")
         return f"{self.clustered_fixtures:,} fixtures in {clusters}"
 
     @property
     def judged(self) -> str:
         """With how many other contracts: the more comparisons there are, the less each can show."""
         others = self.contracts - 1
-        text = f"judged together with {others:,} other{'s' * (others > 1)}"
+        text = f"judged together with {numbers.count(others, 'other')}"
         if not others:
             text = "judged alone"
         return text if self.together == self.contracts else f"{text}, {self.together:,} comparisons"
@@ -151,7 +154,3 @@ def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
         "known price"
         for limit in limits
     )
-
-
-def _points(percent: float) -> str:
-    return f"{percent:.3g} percentage point{'' if percent == 1 else 's'}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.comparison import Comparison
@@ -29,7 +29,7 @@ from gatekeeper.gate.result import (
     Verdict,
 )
 from gatekeeper.gate.summarise import Evidence
-from gatekeeper.gate.unit_words import changed_units, compared_units, unit_noun
+from gatekeeper.gate.unit_words import changed_units, compared_units, paired_p_value, unit_noun
 from gatekeeper.stats.error_budget import ErrorBudget
 
 if TYPE_CHECKING:
@@ -87,34 +87,35 @@ def paired_reasons(
     if paired.p_value is None:
         return [Reason("error", f"No fixture could be measured on both arms{cause}.", "error")]
     counts = changed_units(paired)
-    if paired.rounds > 1 and paired.difference and _number(paired.difference) != "0":
+    if paired.rounds > 1 and paired.difference and round(paired.difference * 100, 1):
         # Fixtures are told apart by most of their samples, the arms by all of them.
         way = "down" if paired.difference < 0 else "up"
-        counts = f"pass rate {way} {_points(abs(paired.difference))}, {counts}"
+        counts = f"pass rate {way} {numbers.size_in_points(abs(paired.difference))}, {counts}"
     if paired.unknown:
         counts += f", {paired.unknown} {_unknown_because(paired)}"
     if paired.p_value <= paired.alpha:
-        sure = f"p {_p(paired.p_value)}, {paired.method}"
+        sure = f"p {paired_p_value(paired)}, {paired.method}"
         return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
     if could_be_worse and largest_drop > margin:
-        text = f"{_count(paired.unmeasured, 'pair')} of samples could not be measured on both arms"
-        told = f"{text}, too many to tell whether head is worse{cause}."
-        return [Reason("error", told, "error")]
+        pairs = numbers.count(paired.unmeasured, "pair")
+        text = f"{pairs} of samples could not be measured on both arms, too many to tell"
+        return [Reason("error", f"{text} whether head is worse{cause}.", "error")]
     if paired.minimum_detectable_effect is None:
         text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been seen"
         advice = f"add {unit_noun(clustered=paired.clusters is not None)}s"
         return [Reason("unseen", f"{text}; {advice}.", "inconclusive")]
     if paired.stopped == "not_worse":
-        text = f"Not worse by {_points(margin)} or more: {counts}.{_but(broken)}"
+        text = f"Not worse by {numbers.size_in_points(margin)} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
-    at_best = _points(paired.minimum_detectable_effect)
+    at_best = numbers.size_in_points(paired.minimum_detectable_effect)
     seen = f"this run could only have shown a drop of {at_best} or more"
     if paired.incomplete:
         seen = f"the full run could have shown a drop of {at_best} or more"
     if largest_drop > margin:
-        text = f"It may be {_points(largest_drop)} worse ({counts}), but that can be chance"
+        drop = numbers.size_in_points(largest_drop)
+        text = f"It may be {drop} worse ({counts}), but that can be chance"
         needed = _needed(paired, margin)
-        found = f"{text} (p {_p(paired.p_value)}); {seen}{needed}.{_but(broken)}"
+        found = f"{text} (p {paired_p_value(paired)}); {seen}{needed}.{_but(broken)}"
         return [Reason("undecided", found, "inconclusive")]
     # A fixture that broke is something found, whatever it says of the suite.
     none = "No significant regression over the suite" if paired.broke else "No regression found"
@@ -153,7 +154,8 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     counts = (
         f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
-        f"{budget.budget:g} may, and {budget.freezes_at:,} are more than chance explains"
+        f"{numbers.number(budget.budget)} may, and {budget.freezes_at:,} are more than chance "
+        "explains"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
@@ -162,7 +164,7 @@ def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
         return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
     until, rule = "", "only a change that is significantly better by it may merge"
     if budget.frozen_until:
-        thaw = f"{budget.frozen_until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        thaw = numbers.moment(budget.frozen_until)
         until = f" until {thaw}, or earlier as good samples come, if nothing more fails"
     return Reason("budget", f"{spent}; {rule}{until}.", "fail")
 
@@ -289,12 +291,12 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     warnings = list(job.notices)
     if own.unpaired:
         text = "that the base prompt cannot take and that are not compared"
-        count = _count(len(own.unpaired), "fixture")
+        count = numbers.count(len(own.unpaired), "fixture")
         warnings.append(f"{count} {text}: {_names(own.unpaired)}")
     for other in others:
         if other.unanswerable:
             text = "of the base contract cannot be given to head's prompt"
-            count = _count(len(other.unanswerable), "fixture")
+            count = numbers.count(len(other.unanswerable), "fixture")
             warnings.append(f"{count} {text}: {_names(other.unanswerable)}")
     return tuple(warnings)
 
@@ -305,7 +307,7 @@ def _unasked(evaluation: Evaluation) -> str:
     if not lost:
         return ""
     return (
-        f": head's prompt cannot take {_count(len(lost), 'fixture')} of the base contract "
+        f": head's prompt cannot take {numbers.count(len(lost), 'fixture')} of the base contract "
         f"({_names(lost)}). Give the fixtures its new variables first, in a pull request that "
         "leaves the prompt as it is"
     )
@@ -334,22 +336,4 @@ def _needed(paired: PairedResult, margin: float) -> str:
     if paired.fixtures_needed is None or paired.fixtures_needed <= paired.units:
         return ""
     noun = unit_noun(clustered=paired.clusters is not None)
-    return f", and {_points(margin)} would take {paired.fixtures_needed:,} {noun}s"
-
-
-def _p(value: float, equals: str = "=") -> str:
-    return "< 0.0001" if value < 0.0001 else f"{equals} {value:.2g}"
-
-
-def _points(share: float) -> str:
-    number = _number(share)
-    return f"{number} point" if number == "1" else f"{number} points"
-
-
-def _number(share: float) -> str:
-    """Percentage points with one decimal: a margin of 2.5 points is not one of 2."""
-    return f"{abs(share) * 100:.1f}".removesuffix(".0")
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    return f", and {numbers.size_in_points(margin)} would take {paired.fixtures_needed:,} {noun}s"

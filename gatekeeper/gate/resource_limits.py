@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gatekeeper import numbers
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.resource_limits import LimitName, ResourceLimit
 from gatekeeper.contract.trial import Arm, Completion, Outcome
@@ -14,7 +15,6 @@ from gatekeeper.gate.alpha import limit_level
 from gatekeeper.gate.resource_result import LimitResult
 from gatekeeper.gate.resources import MEASURES, Measure
 from gatekeeper.gate.result import Reason
-from gatekeeper.gate.unit_words import short_number
 from gatekeeper.stats.relative_change import Rise, rise_beyond
 
 _MEASURED: Mapping[LimitName, Measure] = {
@@ -102,7 +102,7 @@ def _by(result: LimitResult) -> str:
 def _percent(share: float | None) -> str:
     if share is None:
         return "an unknown share"
-    return "less than 0.1 %" if 0 < share < 0.0005 else f"{short_number(share * 100)} %"
+    return numbers.rise(share)
 
 
 def _why_open(result: LimitResult) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from gatekeeper import numbers
 from gatekeeper.contract.policy import POLICY_PATH
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.power import Price
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.calls import distinct_requests
-from gatekeeper.sampling.money import in_dollars
 
 
 def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) -> tuple[str, ...]:
@@ -48,8 +48,8 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
             )
         elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
             said.append(
-                f"A call to {model} can cost {in_dollars(price)}, so only {room} at a time fit "
-                "under limits.cost_usd: set a lower max_tokens in params for a faster run."
+                f"A call to {model} can cost {numbers.dollars(price)}, so only {room} at a time "
+                "fit under limits.cost_usd: set a lower max_tokens in params for a faster run."
             )
     return tuple(said)
 
@@ -79,7 +79,7 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     total = math.fsum(price or 0.0 for price in prices)
     if total > limits.cost_usd:
         return _beyond(
-            f"cost {in_dollars(total)} at worst", in_dollars(limits.cost_usd), "cost_usd"
+            f"cost {numbers.dollars(total)} at worst", numbers.dollars(limits.cost_usd), "cost_usd"
         )
     return None
 
@@ -93,12 +93,13 @@ def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str
     is_base = trial is None
     trial = trial or found[0]
     price, request = dear[id(trial.request)] or 0.0, trial.request
-    most = f"can cost {in_dollars(price)}"
+    most = f"can cost {numbers.dollars(price)}"
     if math.isinf(price):
         most = "has no upper bound for its cost"
     place = "on the base branch first, " if is_base else ""
+    allowed = numbers.dollars(limit)
     return (
-        f"one call to {request.model} {most}, and limits.cost_usd is {in_dollars(limit)}, so no "
+        f"one call to {request.model} {most}, and limits.cost_usd is {allowed}, so no "
         f"model was called: set max_tokens in params of contract {trial.contract}, {place}"
         f"or raise limits.cost_usd in {POLICY_PATH} of the base branch"
     )

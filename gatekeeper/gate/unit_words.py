@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gatekeeper import numbers
 from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.gate.result import PairedResult
 
@@ -15,29 +16,28 @@ def compared_units(paired: PairedResult, noun: str = "fixture") -> str:
     """Say how many fixtures were compared, and in how many clusters if related ones count as one:
     `20 fixtures in 4 clusters`. `noun` is what to call fixtures that are not in clusters."""
     if paired.clusters is None:
-        return _count(paired.fixtures, noun)
-    return f"{_count(paired.fixtures, 'fixture')} in {_count(paired.clusters.total, 'cluster')}"
+        return numbers.count(paired.fixtures, noun)
+    clusters = numbers.count(paired.clusters.total, "cluster")
+    return f"{numbers.count(paired.fixtures, 'fixture')} in {clusters}"
 
 
 def changed_units(paired: PairedResult) -> str:
     """Say how many fixtures broke and how many were fixed, and what that makes of the clusters."""
     if paired.clusters is None:
-        return f"{paired.broke} of {paired.fixtures} fixtures broke, {paired.fixed} fixed"
-    text = f"{paired.broke} of {compared_units(paired)} broke, {paired.fixed} fixed"
+        return f"{paired.broke:,} of {compared_units(paired)} broke, {paired.fixed:,} fixed"
+    text = f"{paired.broke:,} of {compared_units(paired)} broke, {paired.fixed:,} fixed"
     return f"{text} ({changed_clusters(paired.clusters)})"
 
 
 def changed_clusters(counts: ClusterCounts) -> str:
     """Say how many clusters got worse and better: `1 of 4 clusters worse, 0 better`."""
-    total = _count(counts.total, "cluster")
+    total = numbers.count(counts.total, "cluster")
     return f"{counts.broke:,} of {total} worse, {counts.fixed:,} better"
 
 
-def short_number(value: float) -> str:
-    """Write a number with one decimal at most, and with none from 1,000 on: `20,280`, `12.5`."""
-    text = f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:,.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def paired_p_value(paired: PairedResult) -> str:
+    """Write the p-value, as a bound if samples were not measured, which may have been anything.
+    What was not drawn because the answer was sure leaves the value exact."""
+    # The sequential test's looks depend on the sizes seen, so that its value is no strict bound.
+    bound = paired.unmeasured > 0 and paired.method.startswith("exact")
+    return numbers.p_value(paired.p_value, paired.alpha, at_most=bound)

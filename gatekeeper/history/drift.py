@@ -15,6 +15,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Literal
 
+from gatekeeper import numbers
 from gatekeeper.history.record import Record
 from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
 from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
@@ -145,5 +146,6 @@ def _change(found: Drift, nights: Sequence[Record]) -> SureChange | None:
 FALSE_ALARMS = (
     "If nothing changes and the nights could have come in any order, the chance that a contract is "
     "called drifted before its prompt changes "
-    f"is at most {ALPHA:.0%}; a night to watch comes about once in {NIGHTS_PER_FALSE_ALARM:.0f}."
+    f"is at most {numbers.percent(ALPHA)}; a night to watch comes about once in "
+    f"{numbers.number(NIGHTS_PER_FALSE_ALARM)}."
 )

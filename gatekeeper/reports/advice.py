@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.gate.result import ContractResult, GateResult, ReasonCode
-from gatekeeper.reports import numbers
 from gatekeeper.reports.comparison_text import fixtures_wanted
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.ranking import worst_reasons

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, FixtureResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
 from gatekeeper.reports.ranking import by_severity, worst_reasons

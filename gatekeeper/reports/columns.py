@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.reports import numbers
+from gatekeeper.gate.unit_words import paired_p_value
 from gatekeeper.reports.comparison_text import (
     difference,
     ended_early,
     is_better,
     is_significant,
-    p_value,
     rates,
     seeable_effect,
 )
@@ -71,17 +71,7 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
 
 def objective_value(slo: SloResult, value: float | None) -> str:
     """An amount of what the objective measures, in its unit."""
-    match measure_of(slo.objective).unit:
-        case "share":
-            return numbers.percent(value)
-        case "ms":
-            return numbers.milliseconds(value)
-        case "usd":
-            return numbers.dollars(value)
-        case "tokens":
-            return numbers.NONE if value is None else f"{value:,.0f}"
-        case "score":
-            return numbers.NONE if value is None else f"{value:.3f}"
+    return numbers.amount(value, measure_of(slo.objective).unit)
 
 
 def target(slo: SloResult) -> str:
@@ -177,7 +167,7 @@ def _chance(paired: PairedResult | None) -> Cell:
     of being worse, so that a change for the better has none."""
     if paired is None or is_better(paired):
         return Cell(_UNKNOWN)
-    p = p_value(paired).removeprefix("= ")
+    p = paired_p_value(paired).removeprefix("= ")
     effect = seeable_effect(paired)
     seen = [] if effect is None else [f"shows ≥\u00a0{numbers.size_in_points(effect)}"]
     return Cell((p, *seen))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gatekeeper import numbers
 from gatekeeper.gate.result import ArmResult, PairedResult, UnderBase
-from gatekeeper.gate.unit_words import changed_clusters, compared_units, unit_noun
-from gatekeeper.reports import numbers
+from gatekeeper.gate.unit_words import changed_clusters, compared_units, paired_p_value, unit_noun
 
 _ROUGH = 0.1
 """An estimate as large as this is told in whole points."""
@@ -64,14 +64,6 @@ def is_better(paired: PairedResult) -> bool:
     """Whether head is better beyond chance; an early stop leaves no interval that could say so."""
     interval = None if ended_early(paired) else paired.interval
     return interval is not None and interval.low > 0
-
-
-def p_value(paired: PairedResult) -> str:
-    """How sure: a bound where samples were not measured, which may have been anything. What was
-    not drawn because the answer was sure leaves the value exact."""
-    # The sequential test's looks depend on the sizes seen, so that its value is no strict bound.
-    bound = paired.unmeasured > 0 and paired.method.startswith("exact")
-    return numbers.p_value(paired.p_value, paired.alpha, at_most=bound)
 
 
 def seeable_effect(paired: PairedResult) -> float | None:
@@ -138,7 +130,7 @@ def deciding_test(paired: PairedResult) -> str:
 
 def decided_by(paired: PairedResult) -> str:
     """The deciding test with its answer, and what it would have taken to see more."""
-    p = p_value(paired)
+    p = paired_p_value(paired)
     value = "no p-value" if p == numbers.NONE else f"p {p}"
     parts = [
         f"{deciding_test(paired)}: {value}",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from gatekeeper import numbers
 from gatekeeper.history.drift import FALSE_ALARMS, NIGHTS_NEEDED, ContractDrift, SureChange
-from gatekeeper.reports import numbers
 from gatekeeper.reports.alert import News
 from gatekeeper.reports.escape import code_cell, plain
 

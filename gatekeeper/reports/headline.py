@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gatekeeper import numbers
 from gatekeeper.gate.fixture_reasons import broken_for_sure, has_broken
 from gatekeeper.gate.result import (
     ArmResult,
@@ -15,8 +16,7 @@ from gatekeeper.gate.result import (
     ReasonCode,
     Verdict,
 )
-from gatekeeper.gate.unit_words import compared_units
-from gatekeeper.reports import numbers
+from gatekeeper.gate.unit_words import compared_units, paired_p_value
 from gatekeeper.reports.advice import ACTIONS, advice
 from gatekeeper.reports.comparison_text import (
     counts,
@@ -26,7 +26,6 @@ from gatekeeper.reports.comparison_text import (
     is_better,
     is_significant,
     judged_by_base,
-    p_value,
     rates,
     seeable_effect,
 )
@@ -224,7 +223,7 @@ def _chance(paired: PairedResult) -> str:
         return ""  # the test asks whether head is worse: its p-value says nothing of an improvement
     if paired.stopped == "not_worse":
         explained = ""
-    return f", p {p_value(paired)}{explained}"
+    return f", p {paired_p_value(paired)}{explained}"
 
 
 def _subject(result: GateResult) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
 from gatekeeper.history.record import Record
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.formats.csv_parquet import Kind, Row, csv_text
 from gatekeeper.reports.terminal.console import log_console

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatekeeper import numbers
 from gatekeeper.contract.resource_limits import LimitName, ResourceLimit
 from gatekeeper.gate.resource_result import LimitFinding, LimitResult, Resource, ResourceChange
 from gatekeeper.gate.result import ContractResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import code
 
 _LABELS: dict[Resource, str] = {
@@ -153,5 +153,5 @@ def _amount(resource: Resource, value: float) -> str:
     if resource == "cost_per_call_usd":
         return numbers.dollars(value)
     if resource == "tokens_per_call":
-        return f"{value:,.0f}"
+        return numbers.tokens(value)
     return numbers.milliseconds(value)

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gatekeeper import numbers
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.sampling.money import in_dollars
 from gatekeeper.sampling.retries import Sleep
 
 Clock = Callable[[], float]
@@ -155,17 +155,16 @@ class Meter:
         under_way = self._under_way.total() > 0
         if under_way and self._spent + reserve.amount <= limit + _ROUNDING:
             return
-        said = (
-            f"the cost limit of {in_dollars(limit)} is reached: {in_dollars(self._spent)} are spent"
-        )
+        spent, assumed = numbers.dollars(self._spent), numbers.dollars(self._assumed)
+        said = f"the cost limit of {numbers.dollars(limit)} is reached: {spent} are spent"
         if self._assumed:
             said += (
-                f", of which {in_dollars(self._assumed)} are the most that calls without a known "
-                "price can have cost"
+                f", of which {assumed} are the most that calls without a known price can have cost"
             )
         raise LimitReached(
-            f"{said}, and the next call to {reserve.model} can cost {in_dollars(reserve.amount)}; "
-            "set a lower max_tokens in the contract's params or raise limits.cost_usd"
+            f"{said}, and the next call to {reserve.model} can cost "
+            f"{numbers.dollars(reserve.amount)}; set a lower max_tokens in the contract's params "
+            "or raise limits.cost_usd"
         )
 
     @property

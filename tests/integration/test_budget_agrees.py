@@ -15,11 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
+from gatekeeper import numbers
 from gatekeeper.cli.main import main
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.history.file import FileHistory
 from gatekeeper.history.record import Count, Record
-from gatekeeper.reports import numbers
 
 OTHER = "Please say {{ word }}.\n"
 SLO = (

@@ -63,8 +63,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     ("policy", "more", "message"),
     [
         ("limits: {calls: 50}", {"samples": 50}, "may take 1,000 calls, .* allows 50"),
-        ("limits: {cost_usd: 0.01}", {"params": "{max_tokens: 100000}"}, r"can cost \$0\.\d+, "),
-        ("limits: {cost_usd: 0.1}", {}, r"may cost \$0\.3\d at worst, .* allows \$0\.10;"),
+        ("limits: {cost_usd: 0.01}", {"params": "{max_tokens: 100000}"}, r"can cost 0\.\d+ USD, "),
+        ("limits: {cost_usd: 0.1}", {}, r"may cost 0\.3\d USD at worst, .* allows 0\.10 USD;"),
         (
             "limits: {calls: 50}",
             {"samples": 50, "head_policy": "limits: {calls: 1000000}"},
@@ -119,7 +119,7 @@ def test_what_has_no_price_is_refused_to_a_fork_and_named_to_others() -> None:
 
 def test_the_sum_of_the_worst_prices_counts_for_a_fork_alone() -> None:
     _, work = proposal("limits: {calls: 1000, cost_usd: 1}", samples=5)
-    with pytest.raises(MeasurementError, match=r"may cost \$1\.10 at worst"):
+    with pytest.raises(MeasurementError, match=r"may cost 1\.10 USD at worst"):
         require_within_limits(work, lambda _: 0.011)
     assert require_within_limits(work, lambda _: 0.011, trusted=True) == ()
     assert require_within_limits(work, lambda _: 0.01) == ()

@@ -34,7 +34,7 @@ def early_contract(name: str = "speech-tag") -> ContractResult:
         for n in range(9, 100)
     ]
     counts = "9 of 100 fixtures broke, 0 fixed, 91 not sampled to the end"
-    sure = "(p = 0.002, sequential McNemar test)"
+    sure = "(p = 0.0020, sequential McNemar test)"
     return replace(
         failing_contract(name),
         reasons=(Reason("regression", f"Worse than base: {counts} {sure}.", "fail"),),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import comb
 
+from gatekeeper import numbers
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Arm, Completion, Judgement, Outcome, Request, Sample, Trial
@@ -153,12 +154,12 @@ def failing_contract(
             Reason(
                 "regression",
                 f"Worse than base: {broken} of {fixtures} fixtures broke, 1 were fixed "
-                f"(p = {p:.2g}, exact McNemar).",
+                f"(p {numbers.p_value(p, 0.05)}, exact McNemar).",
                 "fail",
             ),
             Reason(
                 "slo",
-                "Objective missed: success rate 77.5% against 95.0%, interval 72.5% to 77.5%.",
+                "Objective missed: success rate 77.5 % against 95 %, interval 72.5 % to 77.5 %.",
                 "fail",
             ),
         ),

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from gatekeeper import numbers
 from gatekeeper.contract.clusters import clusters_of, count_as_one
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import Outcome
@@ -206,17 +207,19 @@ def _reason(
     near: Sequence[int],
 ) -> str:
     others = len(near) - 1
-    rate = f"{rates[chosen]:.1%} of its samples pass"
+    rate = f"{numbers.percent(rates[chosen])} of its samples pass"
     if chosen == best and not others:
         return f"{rate}; every other setting is worse, significantly or by more than the margin"
     why = ""
     if chosen != kept:
         than = "today's" if cells[kept].setting.current else cells[kept].setting.name
         less = 1 - price.amounts[chosen] / price.amounts[kept]
-        why = f" and {price.verb} significantly less than {than} ({less:.0%} less)"
+        why = f" and {price.verb} significantly less than {than} ({numbers.percent(less)} less)"
     elif cells[chosen].setting.current:
         why = "; it is today's setting, and none takes clearly less"
     if rates[chosen] == rates[best]:
         return f"{rate}, the most{why}; {others} more could not be told from it"
     named = cells[best].setting.name
-    return f"{rate}, which cannot be told from the best ({named}, {rates[best]:.1%}){why}"
+    return (
+        f"{rate}, which cannot be told from the best ({named}, {numbers.percent(rates[best])}){why}"
+    )

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from gatekeeper import numbers
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
@@ -21,7 +22,6 @@ from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.limits import Price
-from gatekeeper.sampling.money import in_dollars
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.trials import plan_trials
@@ -79,9 +79,10 @@ def require_within(trials: Sequence[Trial], limits: Limits, price: Price | None 
     for trial in trials:
         most = price(trial.request)
         if most is not None and most > limits.cost_usd:
+            allowed = numbers.dollars(limits.cost_usd)
             raise UsageError(
-                f"one call to {trial.request.model} can cost {in_dollars(most)} and the policy "
-                f"allows {in_dollars(limits.cost_usd)} (limits.cost_usd): set max_tokens in the "
+                f"one call to {trial.request.model} can cost {numbers.dollars(most)} and the "
+                f"policy allows {allowed} (limits.cost_usd): set max_tokens in the "
                 "contract's params or raise the limit"
             )
 

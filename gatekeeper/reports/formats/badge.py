@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from gatekeeper import numbers
 from gatekeeper.gate.result import GateResult, Verdict
-from gatekeeper.reports import numbers
 
 _LABEL = "prompts"
 _STATES: Mapping[Verdict, tuple[str, str]] = {

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from junit_xml import TestCase, TestSuite, to_xml_report_string
 
+from gatekeeper import numbers
 from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import clip, plain, xml_text
 
 _MESSAGE_LIMIT = 1_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from gatekeeper import numbers
 from gatekeeper.gate.result import ContractResult, Difference, PairedResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import code_cell
 from gatekeeper.stats.interval import ConfidenceInterval
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from gatekeeper import __version__
+from gatekeeper import __version__, numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.error_budgets import by_pressure
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PastRun
-from gatekeeper.reports import numbers
 from gatekeeper.reports.columns import columns, share_left
 from gatekeeper.reports.comparison_text import decided_by, ended_early
 from gatekeeper.reports.escape import clip, plain, visible

@@ -14,11 +14,11 @@ from html import escape
 from statistics import fmean
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import Objective, label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.outcomes import latencies, quantile
 from gatekeeper.gate.result import ArmResult, ContractResult, PastRun
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.stats.error_budget import ErrorBudget, error_budget
 
@@ -361,7 +361,7 @@ def _percent(share: float) -> str:
 
 
 def _whole(value: float) -> str:
-    return f"{value:,.0f}"
+    return numbers.tokens(value)
 
 
 def _cost(arm: ArmResult | None) -> str:

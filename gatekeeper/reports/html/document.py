@@ -10,9 +10,8 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from gatekeeper import __version__
+from gatekeeper import __version__, numbers
 from gatekeeper.gate.result import GateResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.headline import lead, title
 from gatekeeper.reports.markdown.page import byte_length
 

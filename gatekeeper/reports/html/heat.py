@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from gatekeeper import numbers
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.result import FixtureResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import clip, plain, visible
 
 STEPS = 9

@@ -26,9 +26,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
 from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.comparison_text import judged_by_base
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html.inputs import distinct_parts
@@ -291,7 +291,7 @@ def _facts(outcome: Outcome) -> str:
         if completion.replayed:
             facts.append("from a recording")
     if outcome.score is not None:
-        facts.append(f"score {outcome.score:.3f}")
+        facts.append(f"score {numbers.score(outcome.score)}")
     if outcome.sample.shared:
         facts.append("the other arm asked the same, so its answer counts for both")
     return " · ".join(facts)

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from gatekeeper import __version__
+from gatekeeper import __version__, numbers
 from gatekeeper.gate.result import ArmResult
 from gatekeeper.gate.sweep.compare import SweepResult
 from gatekeeper.gate.sweep.grid import said
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import plain
 from gatekeeper.reports.html import markup
 from gatekeeper.reports.html.document import page

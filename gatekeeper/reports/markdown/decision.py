@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ArmResult, ContractResult, SloResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.columns import objective_value, share_left, standing, target
 from gatekeeper.reports.comparison_text import decided_by, judged_by_base
 from gatekeeper.reports.escape import code, prose

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
 from gatekeeper.reports.markdown.decision import add_decision, as_base_judges
 from gatekeeper.reports.markdown.page import Page, fold

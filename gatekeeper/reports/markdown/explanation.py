@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import (
     ContractResult,
@@ -12,7 +13,8 @@ from gatekeeper.gate.result import (
     PairedResult,
     SloResult,
 )
-from gatekeeper.reports import numbers
+from gatekeeper.gate.unit_words import paired_p_value
+from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.columns import objective_value, standing
 from gatekeeper.reports.comparison_text import (
     counts,
@@ -21,7 +23,6 @@ from gatekeeper.reports.comparison_text import (
     ended_early,
     is_better,
     is_significant,
-    p_value,
 )
 from gatekeeper.reports.escape import block, code, prose
 from gatekeeper.reports.headline import ICONS
@@ -48,7 +49,7 @@ def render_explanation(result: GateResult, name: str) -> str:
     if before:
         parts += ["### Judged by the base contract", *_evidence(before)]
     judged = f"Judged at {code(result.head_sha[:10])}"
-    spent = f"{numbers.calls(result.calls)}, cost {numbers.dollars(result.cost_usd)}"
+    spent = f"{describe_calls(result.calls)}, cost {numbers.dollars(result.cost_usd)}"
     parts.append(f"<sub>{judged} · {spent}</sub>")
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -96,7 +97,7 @@ def _size(paired: PairedResult) -> str:
 def _test(paired: PairedResult) -> str:
     if paired.p_value is None:
         return "**How sure**: no pair of answers could be compared."
-    p = p_value(paired)
+    p = paired_p_value(paired)
     chance = f"were head as good as base, a result at least this bad had probability {p}"
     verdict = "below" if is_significant(paired) else "not below"
     meaning = "worse than chance explains" if is_significant(paired) else "it can be chance"

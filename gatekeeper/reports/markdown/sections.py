@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, GateResult, Reason
-from gatekeeper.reports import numbers
+from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.columns import Cell, columns
 from gatekeeper.reports.escape import code, code_cell, prose
 from gatekeeper.reports.headline import ICONS, said_in_lead
@@ -87,7 +88,7 @@ def footer(result: GateResult, version: str) -> str:
         f"{numbers.moment(result.started)}, {numbers.duration(result.seconds)}",
     ]
     if result.contracts:
-        parts += [numbers.calls(result.calls), f"cost {numbers.dollars(result.cost_usd)}"]
+        parts += [describe_calls(result.calls), f"cost {numbers.dollars(result.cost_usd)}"]
         if result.unaffected:
             untouched = numbers.count(result.unaffected, "other contract")
             parts.append(f"{untouched} not affected")

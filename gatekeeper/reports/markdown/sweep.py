@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.gate.sweep.compare import Cell, PairOfSettings, SweepResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import code, code_cell, prose
 
 _MOST_PAIRS = 30
@@ -110,7 +110,7 @@ def _row(result: SweepResult, number: int) -> str:
     arm = cell.arm
     mark = "→" if number == result.recommendation.setting else ""
     today = " (today)" if cell.setting.current else ""
-    tokens = numbers.NONE if cell.tokens_per_call is None else f"{cell.tokens_per_call:,.0f}"
+    tokens = numbers.tokens(cell.tokens_per_call)
     cells = (
         mark,
         f"{code_cell(cell.setting.name, 120)}{today}",

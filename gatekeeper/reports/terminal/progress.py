@@ -7,14 +7,15 @@ contract is. Anywhere else a plain line every so often, without control codes.
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
+from gatekeeper import numbers
 from gatekeeper.gate.progress import ContractProgress
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import plain
 
 if TYPE_CHECKING:
@@ -275,4 +276,4 @@ def _cells(standing: ContractProgress) -> tuple[str, str, str]:
     if not worse and not not_worse:
         return drawn, changed, ""
     name, near = ("worse", worse) if worse >= not_worse else ("not worse", not_worse)
-    return drawn, changed, f"{near:.0%} to {name}"
+    return drawn, changed, f"{numbers.percent(math.floor(near * 100) / 100)} to {name}"

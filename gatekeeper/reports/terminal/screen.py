@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, PairedResult, Verdict
-from gatekeeper.reports import numbers
+from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.columns import Column, columns, shown_objectives, standing
 from gatekeeper.reports.comparison_text import deciding_test, ended_early, fixtures_wanted
 from gatekeeper.reports.escape import clip, log_text, plain, visible
@@ -155,7 +156,7 @@ def _print_spending(console: Console, result: GateResult) -> None:
     if not (calls.made or calls.failed or calls.saved or calls.cached):
         return
     text = (
-        f"{numbers.calls(calls)}; "
+        f"{describe_calls(calls)}; "
         f"cost {numbers.dollars(result.cost_usd)}; {numbers.duration(result.seconds)}"
     )
     console.print(Text(text, "dim"))

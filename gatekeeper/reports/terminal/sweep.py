@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gatekeeper import numbers
 from gatekeeper.gate.sweep.compare import SweepResult
 from gatekeeper.gate.sweep.grid import said
-from gatekeeper.reports import numbers
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.markdown.sweep import (
     axes_of,
@@ -56,7 +56,7 @@ def _table(result: SweepResult, console: Console) -> Table:
             pass_rate(cell),
             numbers.percent_interval(arm.interval),
             numbers.milliseconds(arm.latency_p95_ms),
-            numbers.NONE if cell.tokens_per_call is None else f"{cell.tokens_per_call:,.0f}",
+            numbers.tokens(cell.tokens_per_call),
             numbers.dollars(arm.cost_per_call_usd),
             style="bold" if chosen else ("dim" if cell.setting.current else ""),
         )

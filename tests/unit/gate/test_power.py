@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract
+from support.plain_spaces import spaced
 
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import SamplingPolicy
@@ -34,46 +35,44 @@ def _foresight(
     [
         (
             _foresight(),
-            "words, judged alone: 20 distinct fixtures can show a drop of 32 percentage points at "
-            "best, gate.margin is 5 percentage points; use 134 fixtures, or set gate.margin to "
-            "0.32",
+            "words, judged alone: 20 distinct fixtures can show a drop of 32 points at best, "
+            "gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.32",
         ),
         (
             replace(_foresight(), together=2, contracts=2),
             "words, judged together with 1 other: 20 distinct fixtures can show a drop of 32 "
-            "percentage points at best, gate.margin is 5 percentage points; use 134 fixtures, or "
-            "set gate.margin to 0.32",
+            "points at best, gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.32",
         ),
         (
             replace(_foresight(inputs=1, seen=None), together=4, contracts=3),
             "words, judged together with 2 others, 4 comparisons: 1 distinct fixture can show "
-            "no drop, gate.margin is 5 percentage points; use 134 fixtures",
+            "no drop, gate.margin is 5 points; use 134 fixtures",
         ),
         (
             _foresight(margin=0.0, needed=None),
-            "words, judged alone: 20 distinct fixtures can show a drop of 32 percentage points at "
-            "best, gate.margin is 0 percentage points; set gate.margin to 0.32",
+            "words, judged alone: 20 distinct fixtures can show a drop of 32 points at best, "
+            "gate.margin is 0 points; set gate.margin to 0.32",
         ),
         (
             _foresight(seen=0.0071, margin=0.005, inputs=900, needed=1342),
-            "words, judged alone: 900 distinct fixtures can show a drop of 1 percentage point at "
-            "best, gate.margin is 0.5 percentage points; use 1,342 fixtures, or set gate.margin "
-            "to 0.01",
+            "words, judged alone: 900 distinct fixtures can show a drop of 1 point at best, "
+            "gate.margin is 0.5 points; use 1,342 fixtures, or set gate.margin to 0.01",
         ),
         (
             _foresight(inputs=0, seen=None, margin=0.0, needed=None),
             "words, judged alone: 0 distinct fixtures can show no drop, gate.margin is 0 "
-            "percentage points; add fixtures",
+            "points; add fixtures",
         ),
         (
             _foresight(seen=0.996, needed=6),
-            "words, judged alone: 20 distinct fixtures can show a drop of 100 percentage points at "
-            "best, gate.margin is 5 percentage points; use 6 fixtures",
+            "words, judged alone: 20 distinct fixtures can show a drop of 100 points at best, "
+            "gate.margin is 5 points; use 6 fixtures",
         ),
     ],
 )
 def test_who_is_blind_to_the_margin_is_told_what_would_do(foresight: Foresight, said: str) -> None:
-    assert foresight.warning == said
+    assert foresight.warning is not None
+    assert spaced(foresight.warning) == said
 
 
 @pytest.mark.parametrize("seen", [0.05, 0.02])
@@ -110,8 +109,8 @@ def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
     first, warning = _validated([*words, *words], "{margin: 0.05}").split("\n")
     assert first.startswith("contracts/words.yaml: words: 40 fixtures, 20 with a repeated input")
     # A repeated input shows nothing new.
-    assert warning.startswith(
-        "  warning: words, judged alone: 20 distinct fixtures can show a drop of 32 percentage"
+    assert spaced(warning).startswith(
+        "  warning: words, judged alone: 20 distinct fixtures can show a drop of 32 points"
     )
 
 

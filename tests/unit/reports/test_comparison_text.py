@@ -10,7 +10,8 @@ from support import early_results as early_examples
 from support import results as examples
 
 from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
-from gatekeeper.reports.comparison_text import counts, decided_by, ended_early, p_value
+from gatekeeper.gate.unit_words import paired_p_value
+from gatekeeper.reports.comparison_text import counts, decided_by, ended_early
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.html.alternative_methods import opinion_rows
 from gatekeeper.reports.markdown.comment import render_comment
@@ -101,8 +102,8 @@ def test_an_early_estimate_is_one_in_every_report() -> None:
 
 def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
     never_drawn = examples.paired(40, 9, 0, 0.002, unknown=31, stopped="regressed", rounds=0)
-    assert p_value(never_drawn) == "= 0.0020"
-    assert p_value(replace(never_drawn, unmeasured=2)) == "= 0.0020"
+    assert paired_p_value(never_drawn) == "= 0.0020"
+    assert paired_p_value(replace(never_drawn, unmeasured=2)) == "= 0.0020"
 
 
 @pytest.mark.parametrize(

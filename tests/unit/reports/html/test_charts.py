@@ -15,9 +15,9 @@ import pytest
 from support import results as examples
 from support.ticket_run import gate_result, past
 
+from gatekeeper import numbers
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.result import ContractResult, GateResult, PastRun, SloResult
-from gatekeeper.reports import numbers
 from gatekeeper.reports.html import charts, render_html
 from gatekeeper.stats.error_budget import Event, error_budget
 

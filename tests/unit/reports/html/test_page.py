@@ -21,10 +21,10 @@ from support import early_results as early_examples
 from support import results as examples
 from support.ticket_run import gate_result, past, run_result
 
+from gatekeeper import numbers
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Judgement
 from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
-from gatekeeper.reports import numbers
 from gatekeeper.reports.headline import title
 from gatekeeper.reports.html import Cell, heatmap, render_html
 from gatekeeper.reports.html.heat import failure_clusters

@@ -152,9 +152,9 @@ def test_inconclusive_says_what_could_have_been_seen() -> None:
 
 
 def test_a_doubtful_objective_is_quoted() -> None:
-    reason = Reason("slo", "Objective in doubt: success rate 93.0%.", "inconclusive")
+    reason = Reason("slo", "Objective in doubt: success rate 93 %.", "inconclusive")
     contract = replace(examples.undecided_contract(), reasons=(reason,))
-    assert "`support-answer`: Objective in doubt: success rate 93.0%." in _read(
+    assert "`support-answer`: Objective in doubt: success rate 93 %." in _read(
         examples.result(contract)
     )
 

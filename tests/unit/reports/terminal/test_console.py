@@ -124,7 +124,7 @@ def test_what_is_no_terminal_has_no_width() -> None:
         "61.7 %",
         "fail",
     ]
-    assert "interval 72.5% to 77.5%.\n" in done.stdout
+    assert "interval 72.5 % to 77.5 %.\n" in done.stdout
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:

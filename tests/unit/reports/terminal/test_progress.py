@@ -88,7 +88,7 @@ def test_a_log_tells_the_evidence_of_the_nearest_answer() -> None:
         progress.advanced()
     line = _text(console).splitlines()[1]
     assert line.endswith(
-        "1 of 3 contracts answered; order-id: 30 pairs, 0 broke, 0 fixed, 85% to not worse"
+        "1 of 3 contracts answered; order-id: 30 pairs, 0 broke, 0 fixed, 85 % to not worse"
     )
 
 
@@ -168,7 +168,7 @@ def test_a_terminal_is_drawn_on_and_one_line_stays() -> None:
     (tags, *_) = [row for row in rows if row.startswith("speech-tag")]
     assert "10 pairs" in tags
     assert "3 broke, 1 fixed" in tags
-    assert "60% to worse" in tags
+    assert "60 % to worse" in tags
     assert rows[-1].endswith("sampling: 1 of 1,200 in 1 s, 1.0/s, cost 0.020 USD")
     assert _text(console).rstrip().count("\x1b[2K") >= 4, "what was drawn is erased"
 
@@ -219,7 +219,7 @@ def test_it_fits_terminals_of_any_size(width: int, height: int) -> None:
         assert len(shown) == min(12, height - 3)
         assert rows[-1].startswith(f"and {50 - len(shown)} more")
     if width >= 80:
-        assert "49% to" in shown[0]
+        assert "49 % to" in shown[0]
 
 
 def test_a_name_cannot_write_control_codes() -> None:

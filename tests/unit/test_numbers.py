@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.gate.result import Calls
-from gatekeeper.reports import numbers
+from gatekeeper import numbers
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
@@ -103,6 +102,7 @@ def test_a_p_value_stands_on_its_side_of_alpha(p: float, alpha: float) -> None:
         (float("nan"), "unknown"),
         (0, "0 USD"),
         (12.345, "12.35 USD"),
+        (1234.5, "1,234.50 USD"),
         (0.0084, "0.0084 USD"),
         (0.000021, "0.000021 USD"),
         (0.5, "0.50 USD"),
@@ -110,6 +110,34 @@ def test_a_p_value_stands_on_its_side_of_alpha(p: float, alpha: float) -> None:
 )
 def test_dollars(amount: float | None, text: str) -> None:
     assert numbers.dollars(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.975, "share", "97.5 %"),
+        (1499.6, "ms", "1,500 ms"),
+        (0.01, "usd", "0.010 USD"),
+        (1204.4, "tokens", "1,204"),
+        (0.85, "score", "0.85"),
+        (0.8504, "score", "0.85"),
+        (None, "score", "–"),
+        (None, "tokens", "–"),
+        (None, "usd", "unknown"),
+    ],
+)
+def test_an_amount_is_written_in_its_unit(
+    value: float | None, unit: numbers.Unit, text: str
+) -> None:
+    assert _spaced(numbers.amount(value, unit)) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(3.3, "330 %"), (202.8013, "20,280 %"), (0.0001, "< 0.1 %"), (0.0, "0 %"), (0.9999, "100 %")],
+)
+def test_a_rise_has_no_sign(share: float, text: str) -> None:
+    assert _spaced(numbers.rise(share)) == text
 
 
 def test_times() -> None:
@@ -134,7 +162,5 @@ def test_counts() -> None:
     assert numbers.count(1, "fixture") == "1 fixture"
     assert numbers.count(3000, "fixture") == "3,000 fixtures"
     assert numbers.count(2, "more", "more") == "2 more"
-    assert numbers.calls(Calls(made=1)) == "1 call made"
-    assert numbers.calls(Calls(4, 3, 2, 1)) == "4 calls made, 2 saved, 3 cached, 1 failed"
     assert numbers.number(-12.44) == "−12.4"
     assert numbers.number(-0.01) == "0"

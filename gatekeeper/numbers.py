@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Literal
 
-from gatekeeper.gate.result import Calls
-from gatekeeper.gate.unit_words import short_number
 from gatekeeper.stats.interval import ConfidenceInterval
 
 _JOINED = "\u00a0"  # a number and its unit stay on one line
 UNKNOWN = "unknown"
 NONE = "–"
 _SMALLEST_P = 0.0001
+_TRACE = 0.0005
+
+Unit = Literal["share", "ms", "usd", "tokens", "score"]
+"""What an objective is measured in."""
 
 
 def percent(share: float | None) -> str:
     """`0.975` as `97.5 %`. Never rounds to 0 % or 100 % what is neither."""
     if share is None or not math.isfinite(share):
         return NONE
-    if 0 < share < 0.0005:
+    if 0 < share < _TRACE:
         return f"<{_JOINED}0.1{_JOINED}%"
     if 0.9995 <= share < 1:
         return f">{_JOINED}99.9{_JOINED}%"
@@ -41,12 +44,12 @@ def size_in_points(effect: float) -> str:
 
 
 def percent_interval(interval: ConfidenceInterval | None) -> str:
-    """`91.2 % – 98.4 %`, empty where there is none."""
+    """`91.2 % – 98.4 %`, empty if there is none."""
     return "" if interval is None else f"{percent(interval.low)} – {percent(interval.high)}"
 
 
 def points_interval(interval: ConfidenceInterval | None) -> str:
-    """`[−29.1, −8.2]`, empty where there is none."""
+    """`[−29.1, −8.2]`, empty if there is none."""
     if interval is None or not all(map(math.isfinite, (interval.low, interval.high))):
         return ""
     return f"[{_signed(interval.low)},{_JOINED}{_signed(interval.high)}]"
@@ -59,8 +62,13 @@ def change(share: float | None) -> str:
     return f"{_signed(share)}{_JOINED}%"
 
 
+def rise(share: float) -> str:
+    """Write by how much something rose, without a sign: `330 %`, and `< 0.1 %` for a trace."""
+    return percent(share) if share < _TRACE else change(share).removeprefix("+")
+
+
 def change_interval(interval: ConfidenceInterval | None) -> str:
-    """`[+318, +341]`, empty where there is none."""
+    """`[+318, +341]`, empty if there is none."""
     return points_interval(interval)
 
 
@@ -82,25 +90,43 @@ def p_value(p: float | None, alpha: float | None = None, *, at_most: bool = Fals
 
 
 def dollars(amount: float | None) -> str:
-    """A cost in US dollars; `unknown` where a price is not known."""
+    """A cost in US dollars; `unknown` if a price is not known."""
     if amount is None or not math.isfinite(amount):
         return UNKNOWN
     if amount == 0:
         return "0 USD"
     if abs(amount) >= 1:
-        return f"{amount:.2f} USD"
+        return f"{amount:,.2f} USD"
     # Two significant digits: a call may cost millionths of a dollar.
     digits = min(12, 1 - math.floor(math.log10(abs(amount))))
     return f"{amount:.{max(digits, 2)}f} USD"
 
 
 def milliseconds(latency: float | None) -> str:
+    """Write a latency: `4,211 ms`, and `0.3 ms` below ten."""
     if latency is None or not math.isfinite(latency):
         return NONE
     return f"{latency:,.0f} ms" if latency >= 10 else f"{_short(latency)} ms"
 
 
+def tokens(number: float | None) -> str:
+    """Write a number of tokens, or a mean of such numbers, as a whole number: `1,204`."""
+    return NONE if number is None or not math.isfinite(number) else f"{number:,.0f}"
+
+
+def score(value: float | None) -> str:
+    """Write a score from 0 to 1 with at most three decimals: `0.85`."""
+    return NONE if value is None or not math.isfinite(value) else f"{round(value, 3):g}"
+
+
+def amount(value: float | None, unit: Unit) -> str:
+    """Write a value in the unit of what an objective measures."""
+    write = {"share": percent, "ms": milliseconds, "usd": dollars, "tokens": tokens, "score": score}
+    return write[unit](value)
+
+
 def duration(seconds: float) -> str:
+    """Write how long something took: `0.2 s`, `42 s`, `2 min 5 s`, `2 h 5 min`."""
     if seconds < 10:
         return f"{_short(seconds)} s"
     if seconds < 120:
@@ -112,7 +138,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(time: datetime) -> str:
-    """The minute, in UTC where the zone is known."""
+    """The minute, in UTC if the zone is known."""
     if time.tzinfo is None:
         return f"{time:%Y-%m-%d %H:%M}"
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
@@ -122,20 +148,6 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 fixture`, `3,000 fixtures`."""
     word = noun if number == 1 else plural or f"{noun}s"
     return f"{number:,} {word}"
-
-
-def calls(made: Calls) -> str:
-    """`400 calls made, 120 saved`; what is zero goes without saying."""
-    others = {
-        "saved": made.saved,
-        "cached": made.cached,
-        "not recorded": made.unrecorded,
-        "failed": made.failed,
-    }
-    if made.surplus:
-        others["cancelled after the decision"] = made.surplus
-    said = [f"{amount:,} {word}" for word, amount in others.items() if amount]
-    return ", ".join([f"{count(made.made, 'call')} made", *said])
 
 
 def number(value: float) -> str:
@@ -151,4 +163,6 @@ def _signed(share: float) -> str:
 
 
 def _short(value: float) -> str:
-    return short_number(value).replace("-", "−")
+    """One decimal at most, and none from 1,000 on: `20,280`, `12.5`."""
+    text = f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:,.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text.replace("-", "−")

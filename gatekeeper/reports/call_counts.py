@@ -1,0 +1,19 @@
+"""How many calls a run made and saved, in words."""
+
+from __future__ import annotations
+
+from gatekeeper import numbers
+from gatekeeper.gate.result import Calls
+
+
+def describe_calls(calls: Calls) -> str:
+    """Say what became of the calls: `400 calls made, 120 saved`. What is zero is left out."""
+    others = {
+        "saved": calls.saved,
+        "cached": calls.cached,
+        "not recorded": calls.unrecorded,
+        "failed": calls.failed,
+        "cancelled after the decision": calls.surplus,
+    }
+    words = [f"{amount:,} {word}" for word, amount in others.items() if amount]
+    return ", ".join([f"{numbers.count(calls.made, 'call')} made", *words])
