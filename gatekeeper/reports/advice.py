@@ -5,37 +5,11 @@ from __future__ import annotations
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of, measure_of
 from gatekeeper.gate.result import ContractResult, GateResult, ReasonCode
+from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import fixtures_wanted
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.ranking import worst_reasons
 
-ACTIONS: dict[ReasonCode, str] = {
-    "regression": "Look at the fixtures that broke below, then mend the prompt. "
-    "If the new answers are correct, update the expected values in the fixtures. The old contract "
-    "still applies to this pull request; set `allow: {weakening: true}` on the base branch to lift "
-    "it.",
-    "slo": "Bring the prompt back within its objectives, or agree on another objective "
-    "in a pull request of its own.",
-    "tolerance": "Mend the prompt until enough of its fixtures pass; the failing ones are below.",
-    "unread": "Run the gate again; what keeps it from reading the history is said below.",
-    "weakened": "Take the loosening back, or have the policy allow it.",
-    "removed": "Put the contract back, or remove the prompt with it.",
-    "replaced": "Keep the contract, by its name, on the file that takes the old prompt's place, or "
-    "do the other part of the change in a pull request of its own.",
-    "new_contract": "Add fixtures to the new contract.",
-    "untested": "Add a fixture that shows what the change does.",
-    "policy_loosened": "Take the loosening of the policy back, or have a maintainer waive it.",
-    "must_pass": "Look at the answers to the fixtures that must pass, then mend the prompt.",
-    "resource_limit": "Make the prompt or its answers shorter or choose a quicker model, or agree "
-    "on another limit in a pull request of its own.",
-    "nothing_passes": "Look at what head answers: the prompt or the contract's checks are wrong.",
-    "uncovered": "Write a contract for the prompt.",
-    "error": "This says nothing about the prompt. Remove the cause and run the gate again.",
-    "limit": "Raise the limit in the policy or draw fewer samples, and run the gate again.",
-    "interrupted": "Run the gate again.",
-    "undecided": "Add fixtures or samples to see smaller differences.",
-    "unseen": "Add fixtures to see smaller differences, or an objective where nothing is compared.",
-}
 _BE_SURE_OF_LIMIT = (
     "Look at why a call takes more. Add fixtures or samples to be sure of the limit."
 )
@@ -43,8 +17,6 @@ _MEND_NEW = (
     "Look at the answers that fail, below. If they are wrong, mend the new prompt; if they are "
     "right, mend the checks or the expected values of its contract."
 )
-_ADD_UNITS: frozenset[ReasonCode] = frozenset({"unseen", "new_contract"})
-"""Reasons whose advice counts fixtures, or clusters of them."""
 _MOST_AIMS = 3
 
 
@@ -53,7 +25,7 @@ def advice(result: GateResult, contract: ContractResult) -> str:
     if result.verdict == "pass" or result.kind == "diff":
         return ""
     codes = [r.code for r in worst_reasons(contract) if r.verdict == result.verdict]
-    found = next((code for code in codes if code == "budget" or code in ACTIONS), None)
+    found = next((code for code in codes if REASONS[code].advice), None)
     if found == "budget":
         return _thaw(contract)
     told = _told(result, contract, found) if found else ""
@@ -65,12 +37,13 @@ def _told(result: GateResult, contract: ContractResult, found: ReasonCode) -> st
     if found == "undecided":
         return _to_be_sure(contract)
     if found == "resource_limit" and result.verdict != "fail":
-        return ACTIONS["error"] if result.verdict == "error" else _judge_limit(contract)
+        return REASONS["error"].advice if result.verdict == "error" else _judge_limit(contract)
     if found == "slo" and contract.base is None and result.kind == "check":
         return _mend_new(contract)
-    if found in _ADD_UNITS and _counts_clusters(contract):
-        return ACTIONS[found].replace("Add fixtures", "Add clusters")
-    return ACTIONS[found]
+    entry = REASONS[found]
+    if entry.adds_units and _counts_clusters(contract):
+        return entry.advice.replace("Add fixtures", "Add clusters")
+    return entry.advice
 
 
 def _judge_limit(contract: ContractResult) -> str:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
-from gatekeeper.gate.result import ContractResult, GateResult, ReasonCode
+from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.reports.catalogue import REASONS, NewsKind
 
-NewsKind = Literal["regression", "freeze", "drift"]
 NEWS_KINDS: tuple[NewsKind, ...] = get_args(NewsKind)
 """The worst first."""
-
-_KIND_OF: dict[ReasonCode, NewsKind] = {"regression": "regression", "budget": "freeze"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def _of_contract(contract: ContractResult) -> list[News]:
     if contract.verdict != "fail":
         return []
     return [
-        News(_KIND_OF[reason.code], contract.name, reason.text)
+        News(kind, contract.name, reason.text)
         for reason in contract.reasons
-        if reason.verdict == "fail" and reason.code in _KIND_OF
+        if reason.verdict == "fail" and (kind := REASONS[reason.code].news) is not None
     ]

@@ -13,11 +13,11 @@ from gatekeeper.gate.result import (
     GateResult,
     PairedResult,
     Reason,
-    ReasonCode,
     Verdict,
 )
 from gatekeeper.gate.unit_words import compared_units, paired_p_value
-from gatekeeper.reports.advice import ACTIONS, advice
+from gatekeeper.reports.advice import advice
+from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import (
     counts,
     difference,
@@ -35,10 +35,6 @@ from gatekeeper.reports.resource_text import rise, sentence
 
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
 _REASON_LIMIT = 600
-_COMPARED: frozenset[ReasonCode] = frozenset(
-    {"regression", "undecided", "not_worse", "no_regression"}
-)
-"""Reasons that the comparison of the arms says better than their own text."""
 
 
 def title(result: GateResult) -> str:
@@ -133,7 +129,7 @@ def _quoted(contract: ContractResult) -> Reason | None:
 
 def _is_told(reason: Reason, contract: ContractResult) -> bool:
     """Whether the figures of the comparison that found it tell the reason."""
-    if reason.code not in _COMPARED:
+    if not REASONS[reason.code].by_comparison:
         return False
     if reason.judged_by == "head":
         return _is_compared(contract.paired)
@@ -286,29 +282,13 @@ def _gating_was_waived(contract: ContractResult) -> bool:
     return any(reason.code == "waived" for reason in contract.reasons)
 
 
-_FAULTS: dict[ReasonCode, tuple[str, str]] = {
-    "regression": ("got worse", "got worse"),
-    "removed": ("was removed", "were removed"),
-    "new_contract": ("is new and has too few fixtures", "are new and have too few fixtures"),
-    "weakened": ("was weakened", "were weakened"),
-    "slo": ("misses its objective", "miss their objectives"),
-    "tolerance": ("misses its objective", "miss their objectives"),
-    "budget": ("has no error budget left", "have no error budget left"),
-    "must_pass": ("fails what must pass", "fail what must pass"),
-    "resource_limit": ("takes more than allowed", "take more than allowed"),
-    "nothing_passes": ("passes no fixture", "pass no fixture"),
-    "policy_loosened": ("is loosened", "are loosened"),
-}
-"""What the title says of one contract, and of several."""
-
-
 def _fault(contract: ContractResult) -> tuple[str, str]:
     worst = next((r.code for r in worst_reasons(contract) if r.verdict == "fail"), None)
     if worst == "nothing_passes" and len(contract.fixtures) > 1:
         failed = sum(fixture.head_passed is False for fixture in contract.fixtures)
         whose = "its" if failed == len(contract.fixtures) else "the measured"
-        return f"passes none of {whose} {failed:,} fixtures", _FAULTS[worst][1]
-    return _FAULTS.get(worst, ("fails", "fail")) if worst else ("fails", "fail")
+        return f"passes none of {whose} {failed:,} fixtures", REASONS[worst].fault[1]
+    return REASONS[worst].fault if worst else ("fails", "fail")
 
 
 def _without_contract(result: GateResult) -> str:
@@ -318,7 +298,7 @@ def _without_contract(result: GateResult) -> str:
             return "No contract ran: see below."
         prompts = numbers.count(len(result.uncovered), "changed prompt")
         verb = "has" if len(result.uncovered) == 1 else "have"
-        return f"{prompts} {verb} no contract. **What to do:** {ACTIONS['uncovered']}"
+        return f"{prompts} {verb} no contract. **What to do:** {REASONS['uncovered'].advice}"
     none = "No prompt contract is"
     if result.unaffected > 1:
         none = f"None of {result.unaffected:,} prompt contracts is"

@@ -14,12 +14,8 @@ from gatekeeper.gate.result import (
     ReasonCode,
     SloResult,
 )
+from gatekeeper.reports.catalogue import REASONS, Example
 from gatekeeper.reports.ranking import is_proven
-
-_COMPARED: frozenset[ReasonCode] = frozenset({"regression", "undecided", "unseen"})
-"""Reasons that a fixture shows only if it got worse."""
-_FAILING: frozenset[ReasonCode] = frozenset({"tolerance", "nothing_passes"})
-"""Reasons that every fixture shows that fails on head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +50,14 @@ def most_telling(contract: ContractResult, codes: Set[ReasonCode]) -> Telling | 
     A fixture that must pass and fails comes before all others. Limits on cost, tokens and latency,
     weakening, budgets and the policy have no example: no single answer shows them.
     """
+    shown_by = {REASONS[code].example for code in codes}
     found: list[Telling] = []
-    if "must_pass" in codes:
+    if "must_pass" in shown_by:
         found = list(_must_pass(contract))
     found = found or [
         telling
         for fixture in contract.fixtures
-        if fixture.head_passed is False and (telling := _shows(fixture, contract, codes))
+        if fixture.head_passed is False and (telling := _shows(fixture, contract, shown_by))
     ]
     broken = [telling for telling in found if telling.fixture.change == "broke"]
     return min(broken or found, key=_rank, default=None)
@@ -74,13 +71,13 @@ def _must_pass(contract: ContractResult) -> Iterator[Telling]:
 
 
 def _shows(
-    fixture: FixtureResult, contract: ContractResult, codes: Set[ReasonCode]
+    fixture: FixtureResult, contract: ContractResult, shown_by: Set[Example | None]
 ) -> Telling | None:
     """The fixture, if it is an instance of one of the reasons."""
     worse = fixture.change == "broke" or fixture.base is None or _lost(fixture) < 0
-    if (codes & _COMPARED and worse) or codes & _FAILING:
+    if ("worse" in shown_by and worse) or "failing" in shown_by:
         return Telling(fixture)
-    if "slo" not in codes:
+    if "objective" not in shown_by:
         return None
     own = (_missed_by(fixture, slo) for slo in contract.slo if slo.met is not True)
     return next((telling for telling in own if telling), None)

@@ -8,6 +8,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, GateResult, Reason
 from gatekeeper.reports.call_counts import describe_calls
+from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.columns import Cell, columns
 from gatekeeper.reports.escape import code, code_cell, prose
 from gatekeeper.reports.headline import ICONS, said_in_lead
@@ -48,7 +49,7 @@ def add_reasons(page: Page, result: GateResult) -> None:
         (_icon(reason), reason.code, contract, reason.text)
         for contract in ranked
         for reason in worst_reasons(contract)
-        if reason is not quoted and reason.code not in ("not_worse", "no_regression")
+        if reason is not quoted and not REASONS[reason.code].is_all_clear
     ]
     several = len(ranked) > 1
     rows = [
@@ -142,12 +143,7 @@ def _twins(contract: ContractResult) -> list[str]:
 
 def _icon(reason: Reason) -> str:
     """A loosening that the policy or a person allows is still no good news."""
-    tolerated = reason.verdict == "pass" and reason.code in (
-        "weakened",
-        "removed",
-        "uncovered",
-        "waived",
-    )
+    tolerated = reason.verdict == "pass" and REASONS[reason.code].noted
     return "ℹ️" if tolerated else ICONS[reason.verdict]
 
 

@@ -1,0 +1,255 @@
+"""The catalogue of reasons: what every report says of a reason code, in one entry for each.
+
+A reason's own sentence is written where the reason is found, in `gatekeeper/gate/`. What all
+reasons of a code share stands here, and every report reads it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from gatekeeper.gate.result import ReasonCode
+
+NewsKind = Literal["regression", "freeze", "drift"]
+Level = Literal["error", "warning"]
+"""`error` if the reason can fail a contract; `warning` if it only says that something could not be
+decided or measured, which is no fault of the prompt."""
+Example = Literal["worse", "failing", "objective", "must_pass"]
+"""The fixtures that show a reason: those that got worse, all that fail on head, those that fail
+what an objective counts, or those that must pass and fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonEntry:
+    """What reports say of one reason code.
+
+    Attributes:
+        title: The finding in a few words: the name of a SARIF rule.
+        meaning: What was found, in a sentence or two: the help of a SARIF rule.
+        advice: What to do; empty if there is nothing to do.
+        level: None if the reason never speaks against a change.
+        fault: What the headline says of one contract and of several that fail for this reason.
+        example: Which fixtures show it; None if no single answer does.
+        by_comparison: Whether the figures of the comparison say it better than its sentence.
+        noted: Whether it is worth a note if the policy or a person allows it.
+        adds_units: Whether the advice is to add fixtures, or clusters if related ones count as one.
+        about_answers: Whether the check that fails most helps to understand it.
+        news: The kind of notification that tells of it, if any does.
+    """
+
+    title: str
+    meaning: str
+    advice: str = ""
+    level: Level | None = None
+    fault: tuple[str, str] = ("fails", "fail")
+    example: Example | None = None
+    by_comparison: bool = False
+    noted: bool = False
+    adds_units: bool = False
+    about_answers: bool = False
+    news: NewsKind | None = None
+
+    @property
+    def is_all_clear(self) -> bool:
+        """Whether the reason only says that the comparison found nothing."""
+        return self.level is None and self.by_comparison
+
+
+_FAILURES: dict[ReasonCode, ReasonEntry] = {
+    "regression": ReasonEntry(
+        "The prompt got worse",
+        "Base and head answered the same fixtures, and head passes fewer of them than chance "
+        "explains.",
+        "Look at the fixtures that broke, then mend the prompt. If the new answers are correct, "
+        "update the expected values in the fixtures. The old contract still applies to "
+        "this pull request; set `allow: {weakening: true}` on the base branch to lift it.",
+        "error",
+        ("got worse", "got worse"),
+        "worse",
+        by_comparison=True,
+        about_answers=True,
+        news="regression",
+    ),
+    "slo": ReasonEntry(
+        "An objective is missed",
+        "An objective of the contract is missed, or its interval leaves open whether it is met.",
+        "Bring the prompt back within its objectives, or agree on another objective in a pull "
+        "request of its own.",
+        "error",
+        ("misses its objective", "miss their objectives"),
+        "objective",
+        about_answers=True,
+    ),
+    "tolerance": ReasonEntry(
+        "Too few fixtures pass",
+        "Fewer fixtures pass than the contract's tolerance asks for.",
+        "Mend the prompt until enough of its fixtures pass.",
+        "error",
+        ("misses its objective", "miss their objectives"),
+        "failing",
+        about_answers=True,
+    ),
+    "budget": ReasonEntry(
+        "The error budget is spent",
+        "Until the window has moved on, only changes that make things better may merge.",
+        "Make the prompt significantly better by the objective whose budget is spent, or wait "
+        "until the budget recovers, or have a maintainer waive it.",
+        "error",
+        ("has no error budget left", "have no error budget left"),
+        news="freeze",
+    ),
+    "must_pass": ReasonEntry(
+        "What must pass fails",
+        "A fixture or check with `must_pass: true` fails in every sample on head and not on base, "
+        "or more often than on base by more than chance explains.",
+        "Look at the answers to the fixtures that must pass, then mend the prompt.",
+        "error",
+        ("fails what must pass", "fail what must pass"),
+        "must_pass",
+        about_answers=True,
+    ),
+    "nothing_passes": ReasonEntry(
+        "No fixture passes",
+        "Every fixture that was measured fails on head.",
+        "Look at what head answers: the prompt or the contract's checks are wrong.",
+        "error",
+        ("passes no fixture", "pass no fixture"),
+        "failing",
+        about_answers=True,
+    ),
+    "resource_limit": ReasonEntry(
+        "A call takes more than the contract allows",
+        "Cost, tokens or latency rose above a limit of the contract's `gate` by more than chance "
+        "explains, or it is open whether they did.",
+        "Make the prompt or its answers shorter or choose a quicker model, or agree on another "
+        "limit in a pull request of its own.",
+        "error",
+        ("takes more than allowed", "take more than allowed"),
+        about_answers=True,
+    ),
+    "new_contract": ReasonEntry(
+        "A new contract has too few fixtures",
+        "The policy asks for more fixtures in a new contract.",
+        "Add fixtures to the new contract.",
+        "error",
+        ("is new and has too few fixtures", "are new and have too few fixtures"),
+        adds_units=True,
+    ),
+    "weakened": ReasonEntry(
+        "The contract was weakened",
+        "The change takes away or lowers what the contract asks for, and the policy does not allow "
+        "it.",
+        "Take the weakening back, or have the policy allow it.",
+        "error",
+        ("was weakened", "were weakened"),
+        noted=True,
+    ),
+    "policy_loosened": ReasonEntry(
+        "The policy is loosened",
+        "The change asks less in `.github/gatekeeper.yml`, and the base policy asks for a "
+        "maintainer's waiver.",
+        "Take the loosening of the policy back, or have a maintainer waive it.",
+        "error",
+        ("is loosened", "are loosened"),
+    ),
+    "removed": ReasonEntry(
+        "The contract was removed",
+        "The prompt stays, and no contract watches it any more.",
+        "Put the contract back, or remove the prompt with it.",
+        "error",
+        ("was removed", "were removed"),
+        noted=True,
+    ),
+    "uncovered": ReasonEntry(
+        "A changed prompt has no contract",
+        "Nothing says what the prompt is expected to do.",
+        "Write a contract for the prompt.",
+        "error",
+        noted=True,
+    ),
+}
+"""What can fail a contract."""
+
+_OPEN: dict[ReasonCode, ReasonEntry] = {
+    "undecided": ReasonEntry(
+        "Not enough evidence",
+        "The prompt may have got worse by more than the margin, or it may be chance.",
+        "Add fixtures or samples to see smaller differences.",
+        "warning",
+        example="worse",
+        by_comparison=True,
+        about_answers=True,
+    ),
+    "unseen": ReasonEntry(
+        "A change could not be seen",
+        "There is too little to compare to see a change of any size.",
+        "Add fixtures to see smaller differences, or an objective if nothing is compared.",
+        "warning",
+        example="worse",
+        adds_units=True,
+    ),
+    "untested": ReasonEntry(
+        "No fixture reaches what changed in a prompt",
+        "Every message of the contract's fixtures is the same as before.",
+        "Add a fixture that shows what the change does.",
+        "warning",
+    ),
+    "replaced": ReasonEntry(
+        "A prompt was replaced without a comparison",
+        "A prompt is gone, while the change adds others that may take its place.",
+        "Keep the contract, by its name, on the file that takes the old prompt's place, or do the "
+        "other part of the change in a pull request of its own.",
+        "warning",
+    ),
+    "unread": ReasonEntry(
+        "The history could not be read",
+        "Whether an error budget is spent is not known.",
+        "Remove what keeps the gate from reading the history, which the notes name, and run it "
+        "again.",
+        "warning",
+    ),
+    "error": ReasonEntry(
+        "Could not be measured",
+        "Calls to the model failed, or the base contract could not be loaded.",
+        "This says nothing about the prompt. Remove the cause and run the gate again.",
+        "warning",
+    ),
+    "limit": ReasonEntry(
+        "A limit ended the run",
+        "The policy's limit on calls, cost or time was reached before the result was clear.",
+        "Raise the limit in the policy or draw fewer samples, and run the gate again.",
+        "warning",
+    ),
+    "interrupted": ReasonEntry(
+        "The run was interrupted",
+        "Somebody or something stopped the run before the result was clear.",
+        "Run the gate again.",
+        "warning",
+    ),
+}
+"""What could not be decided or measured."""
+
+_PASSES: dict[ReasonCode, ReasonEntry] = {
+    "not_worse": ReasonEntry(
+        "Not worse by the margin or more",
+        "The comparison shows that head is not worse than base by the contract's margin.",
+        by_comparison=True,
+    ),
+    "no_regression": ReasonEntry(
+        "No regression found",
+        "The comparison found no significant drop, and none above the margin is left open.",
+        by_comparison=True,
+    ),
+    "waived": ReasonEntry(
+        "Waived by a person",
+        "A maintainer waived the contract for this commit, so nothing holds it up.",
+        noted=True,
+    ),
+}
+"""What never speaks against a change."""
+
+REASONS: Mapping[ReasonCode, ReasonEntry] = MappingProxyType({**_FAILURES, **_OPEN, **_PASSES})
+"""Every reason code with its entry, in the order in which SARIF lists its rules."""
