@@ -21,94 +21,100 @@ DEFAULT_OUT = Path(".gatekeeper/out")
 
 
 def add_arms(parser: argparse.ArgumentParser) -> None:
-    """What is compared with what."""
+    """Add the options that name the two revisions to compare, and the contracts."""
     parser.add_argument(
-        "--base", metavar="REF", help="merged into (default: the remote's default branch)"
+        "--base", metavar="REF", help="branch to merge into (default: the remote's default branch)"
     )
     head = parser.add_mutually_exclusive_group()
-    head.add_argument("--head", metavar="REF", help="the change (default: HEAD)")
+    head.add_argument("--head", metavar="REF", help="commit with the change (default: HEAD)")
     head.add_argument(
-        "--worktree", action="store_true", help="the change is the work tree as it stands"
+        "--worktree", action="store_true", help="test the files in the work tree, not a commit"
     )
     add_contract(parser)
 
 
 def add_contract(parser: argparse.ArgumentParser) -> None:
-    """Which contracts are meant."""
+    """Add the option that selects contracts."""
     parser.add_argument(
         "--contract",
         action="append",
         default=[],
         metavar="NAME",
-        help="only this contract; may be given again",
+        help="run only this contract; can be repeated",
     )
 
 
 def add_past(parser: argparse.ArgumentParser) -> None:
-    """Which history is looked at."""
+    """Add the option that names the history to read."""
     parser.add_argument(
         "--history",
         metavar="WHERE",
-        help="past runs of the default branch, as for `run` (default: what the policy names)",
+        help="where past runs are kept, as for `run` (default: the policy's history)",
     )
 
 
 def add_out(parser: argparse.ArgumentParser, default: Path = DEFAULT_OUT) -> None:
-    """Where reports go."""
+    """Add the option that names the folder for the reports."""
     parser.add_argument(
-        "--out", type=Path, default=default, metavar="DIR", help=f"(default: {default})"
+        "--out",
+        type=Path,
+        default=default,
+        metavar="DIR",
+        help=f"folder for the reports (default: {default})",
     )
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    """Whether models are asked at all."""
+    """Add the option that replaces every model by a recording."""
     parser.add_argument(
         "--replay",
         type=Path,
         metavar="FILE",
-        help="answer every model from this samples.jsonl and call none",
+        help="take all answers from this samples.jsonl and call no model",
     )
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Where a run's reports go, and what it knows beforehand."""
+    """Add the options of a run: its reports, its history, a recording, its order."""
     add_out(parser)
     parser.add_argument(
         "--format",
         action="append",
         default=[],
         choices=get_args(Format),
-        help="write this report as well; may be given again",
+        help="also write this report; can be repeated",
     )
     parser.add_argument(
         "--history",
         metavar="WHERE",
-        help="past runs of the default branch: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
+        help="where past runs are kept: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
     )
     add_replay(parser)
     parser.add_argument(
         "--order-seed",
         type=_order_seed,
         metavar="SEED",
-        help="repeat the order of an earlier run, by the order_seed of its result.json",
+        help="repeat the order of an earlier run: the order_seed from its result.json",
     )
 
 
 def _order_seed(text: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{32}", text):
-        raise argparse.ArgumentTypeError("not the order_seed of a result.json: 32 digits 0-9a-f")
+        raise argparse.ArgumentTypeError(
+            "an order seed has 32 digits 0-9a-f; copy order_seed from a result.json"
+        )
     return text
 
 
 def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:
-    """The change that `add_arms` names."""
+    """Return the change that the options of `add_arms` name."""
     if arguments.worktree:
         return repository.worktree_change(arguments.base)
     return repository.change(arguments.base, arguments.head)
 
 
 def history_of(arguments: argparse.Namespace, repository: Repository) -> HistoryStore | None:
-    """The past runs that `--history` names, not yet read. Raises UsageError."""
+    """Return the history that `--history` names, not yet read. Raises UsageError."""
     if arguments.history is None:
         return None
     from gatekeeper.history.open import open_history
@@ -117,10 +123,13 @@ def history_of(arguments: argparse.Namespace, repository: Repository) -> History
 
 
 def past_of(arguments: argparse.Namespace, repository: Repository, policy: Policy) -> HistoryStore:
-    """The past runs that `add_past` names, not yet read. Raises UsageError."""
+    """Return the history that the option of `add_past` or the policy names, not yet read.
+
+    Raises UsageError if neither names one.
+    """
     from gatekeeper.history.open import open_history
 
     location = arguments.history or policy.history
     if location == NO_HISTORY:
-        raise UsageError(f"{POLICY_PATH} keeps no history; name one with --history")
+        raise UsageError(f"{POLICY_PATH} turns the history off; name one with --history")
     return open_history(location, repository)

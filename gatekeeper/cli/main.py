@@ -1,6 +1,6 @@
 """The command line: finds the command, and maps its result and its errors to exit codes.
 
-0 pass, 1 fail, 2 the author's mistake, 3 could not measure.
+0 pass, 1 fail, 2 invalid input, 3 could not measure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gatekeeper.cli.output import (
 from gatekeeper.errors import ContractError, GatekeeperError, fault_of_the_machine
 
 COULD_NOT_MEASURE = 3
-EXITS = "Exit codes: 0 pass, 1 fail, 2 the author's mistake, 3 could not measure."
+EXITS = "Exit codes: 0 pass, 1 fail, 2 invalid input, 3 could not measure."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,7 +46,7 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
         with _terminated_like_interrupted():
             return command(arguments)
     except ContractError as error:
-        # Nothing before the place: editors and problem matchers read the line.
+        # Print no prefix before the position: editors and problem matchers parse the line.
         print_error(str(error))
         return error.exit_code
     except GatekeeperError as error:
@@ -60,9 +60,9 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
         if fault:
             _complain(str(fault))
             return fault.exit_code
-        # An unforeseen fault is neither a pass nor a fail of the prompt.
+        # An unexpected error is neither a pass nor a fail of the prompt.
         print_error(traceback.format_exc().rstrip())
-        _complain("this is a fault of gatekeeper itself, please report it")
+        _complain("this is a bug in gatekeeper, please report it")
         return COULD_NOT_MEASURE
 
 
@@ -86,14 +86,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _take_any_text(stream: TextIO) -> None:
-    """A terminal that cannot show a character shows a question mark, and the verdict stands."""
+    """Print a question mark for a character that the terminal cannot show, and do not fail."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
 
 
 @contextlib.contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM is how runners say Ctrl-C; by itself Python would die of it without a word."""
+    """Treat SIGTERM, which runners send to cancel a job, like Ctrl-C.
+
+    By default, Python would end without a message.
+    """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

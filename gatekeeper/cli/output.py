@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int:
     """Write the reports to `out`, those of `formats` too; print the result; return its exit code.
 
-    What cannot be written is said on standard error, and ends in exit code 3 unless the result
-    blocks anyway.
+    If something cannot be written, print the error to standard error. The exit code is then 3
+    unless the result blocks anyway.
     """
     from gatekeeper.reports.headline import title
     from gatekeeper.reports.terminal.console import print_result
@@ -53,9 +53,9 @@ def print_json(document: object) -> None:
 
 @contextlib.contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """`gatekeeper check | head` must end with the verdict, not with the fate of the pipe.
+    """Ignore a reader that closes the pipe: `gatekeeper check | head` ends with the verdict.
 
-    Raises WriteError if standard output takes nothing for another reason, such as a full disk.
+    Raises WriteError if standard output fails for another reason, such as a full disk.
     """
     try:
         yield
@@ -69,9 +69,10 @@ def readers_may_leave() -> Iterator[None]:
 
 
 def print_error(text: str) -> None:
-    """Print to standard error, without secrets: what a provider says of a refused request may
-    repeat the key. Files of a change are quoted, so no line is a command to a runner, and control
-    and invisible characters are spelled out. If nothing can be written there, nobody can be told.
+    """Print to standard error without secrets, because a provider's error may repeat the key.
+
+    The text may quote files of a change. No line of it is a command to a runner, and control
+    and invisible characters are spelled out. Do nothing if standard error cannot be written.
     """
     from gatekeeper.reports.escape import log_text
     from gatekeeper.reports.redact import environment_redactor
@@ -85,8 +86,10 @@ def print_error(text: str) -> None:
 
 @contextlib.contextmanager
 def no_secrets_in_errors() -> Iterator[None]:
-    """Take secrets out of all that this process writes to standard error: libraries write there
-    too, warnings and tracebacks of their own, and quote what a server answered."""
+    """Remove secrets from everything that this process writes to standard error.
+
+    Libraries also write warnings and tracebacks there, and may quote a server's answer.
+    """
     stream = sys.stderr
     sys.stderr = cast(TextIO, _Redacted(stream))
     try:
@@ -96,7 +99,7 @@ def no_secrets_in_errors() -> Iterator[None]:
 
 
 class _Redacted:
-    """A stream that writes each text without secrets. All else is the stream's own."""
+    """A stream that writes each text without secrets. Other attributes are the stream's own."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -137,9 +140,9 @@ def open_missing_streams() -> None:
 
 
 def settle_streams(exit_code: int) -> int:
-    """Write out what standard output and standard error still hold; return the exit code.
+    """Flush standard output and standard error; return the exit code.
 
-    Python would do so after the last word of ours, and end with a code of its own on a fault.
+    Otherwise Python would flush them after this function, and end with its own code on an error.
     """
     try:
         with readers_may_leave():
@@ -155,7 +158,7 @@ def settle_streams(exit_code: int) -> int:
 
 
 def discard(stream: TextIO) -> None:
-    """Let whatever the stream still gets go nowhere."""
+    """Redirect the stream to the null device."""
     with contextlib.suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())

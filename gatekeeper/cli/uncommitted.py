@@ -1,4 +1,4 @@
-"""What the work tree holds that a comparison of commits leaves out, where a contract minds."""
+"""A notice of changes in the work tree that a comparison of commits leaves out."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
     from gatekeeper.git import Repository
 
-NOTICE = "the work tree has changes to prompts or contracts that are not judged; use --worktree"
+NOTICE = "the work tree has uncommitted changes to prompts or contracts; test them with --worktree"
 
 
 def uncommitted(
     repository: Repository, arguments: argparse.Namespace, policy: Policy
 ) -> tuple[str, ...]:
-    """The notice where HEAD is judged, and the files as they stand would be judged otherwise."""
+    """Return the notice if HEAD is tested and the files of the work tree would run contracts."""
     if arguments.worktree or arguments.head is not None or repository.root is None:
         return ()
     change = repository.worktree_change("HEAD")

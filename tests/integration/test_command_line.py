@@ -15,6 +15,7 @@ from support.plain_spaces import spaced
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 from gatekeeper.cli.main import main
+from gatekeeper.cli.uncommitted import NOTICE
 
 OTHER = "Please say {{ word }}.\n"
 
@@ -307,15 +308,14 @@ def test_what_is_not_committed_is_not_judged_silently(
     path, content, told, repository, tmp_path, capsys
 ):
     repository.write(path, content)
-    notice = "the work tree has changes to prompts or contracts that are not judged; use --worktree"
     arms = ["--repo", str(repository.path), "--base", "main"]
 
     main(["check", *arms, "--out", str(tmp_path / "out")])
-    assert (notice in result_of(tmp_path / "out")["notices"]) == told
+    assert (NOTICE in result_of(tmp_path / "out")["notices"]) == told
     main(["affected", *arms])
-    assert (notice in capsys.readouterr().out.split("nothing was compared")[-1]) == told
+    assert (NOTICE in capsys.readouterr().out.split("nothing was compared")[-1]) == told
     main(["check", *arms, "--head", "pr", "--out", str(tmp_path / "out")])
-    assert notice not in result_of(tmp_path / "out")["notices"]
+    assert NOTICE not in result_of(tmp_path / "out")["notices"]
 
 
 def test_an_unfinished_run_is_not_the_past(repository, tmp_path):

@@ -155,7 +155,7 @@ def test_a_folder_without_samples_and_an_unknown_revision_are_explained(
 ):
     (tmp_path / "empty").mkdir()
     assert diff(repository, tmp_path / "out", str(tmp_path / "empty"), "main") == 2
-    assert "there is no samples.jsonl" in capsys.readouterr().err
+    assert f"{tmp_path / 'empty'}: " in capsys.readouterr().err
     assert diff(repository, tmp_path / "out", "main", "nowhere") == 2
     assert "nowhere" in capsys.readouterr().err
 

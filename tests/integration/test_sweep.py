@@ -117,7 +117,7 @@ def test_an_outage_recommends_nothing(repository, tmp_path, monkeypatch, capsys)
         ((), "nothing to vary"),
         (("--param=temperature",), "--param temperature: write NAME=VALUE"),
         (("--model=,",), "--model: give at least one value"),
-        (("--param=temperature=0", "--samples=0"), "--samples 0: at least 1"),
+        (("--param=temperature=0", "--samples=0"), "--samples 0: give at least 1"),
         (("--prompt=prompts/none.txt",), "prompts/none.txt"),
         (("--param=temperature=0", "--samples=100"), "limits.calls"),
         (("--param=temprature=0",), "did you mean `temperature`?"),

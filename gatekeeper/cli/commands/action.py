@@ -6,11 +6,11 @@ import argparse
 
 
 def add(_: argparse.ArgumentParser) -> None:
-    """It takes nothing."""
+    """Add nothing: the command has no options."""
 
 
 def action(_: argparse.Namespace) -> int:
-    """The container's entry: inputs and event come from the environment."""
+    """Run as a step of a GitHub workflow, with inputs and event from the environment."""
     from gatekeeper.action.main import main
 
     return main()

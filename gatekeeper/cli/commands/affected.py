@@ -14,11 +14,11 @@ from gatekeeper.git import Repository
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arms(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def affected(arguments: argparse.Namespace) -> int:
-    """What a check would run and why. Calls no model."""
+    """List what `check` would run, why, and what it would cost. Calls no model."""
     from gatekeeper.gate.estimate import forecast
     from gatekeeper.providers.model_faults import find_model_fault
     from gatekeeper.providers.prices import expected_cost, worst_cost

@@ -13,15 +13,15 @@ from gatekeeper.git import Repository
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--ref", default="HEAD", help="the revision whose objectives count (default: HEAD)"
+        "--ref", default="HEAD", help="revision whose objectives apply (default: HEAD)"
     )
     add_past(parser)
     add_contract(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def budget(arguments: argparse.Namespace) -> int:
-    """What is left of each error budget, how fast it burns and when it ends. Calls no model."""
+    """Show what is left of each error budget and when it will be spent. Calls no model."""
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract, named
     from gatekeeper.gate.error_budgets import contract_budgets

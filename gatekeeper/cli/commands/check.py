@@ -20,12 +20,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--cache",
         type=Path,
         metavar="FILE",
-        help="what was measured already, jsonl: reused and added to; signed with your API keys",
+        help="file of samples from earlier runs: reuse them and add new ones; needs an API key",
     )
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """The pull-request gate."""
+    """Decide whether a change may merge: compare it with the branch to merge into."""
     from gatekeeper.gate.work import plan_check
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.session import measure

@@ -22,7 +22,7 @@ DEFAULT_OUT = Path(".gatekeeper/diff")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    for name, says in (("earlier", "what it was"), ("later", "what it became")):
+    for name, says in (("earlier", "the older side"), ("later", "the newer side")):
         parser.add_argument(
             name,
             metavar=name.upper(),
@@ -34,10 +34,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def diff(arguments: argparse.Namespace) -> int:
-    """What got better or worse between two revisions, or two runs.
+    """Show what got better or worse between two revisions or two runs.
 
-    Two revisions are measured side by side, of the contracts that differ. A run is taken from its
-    reports; a revision that is compared with one is measured now.
+    If both sides are revisions, the contracts that differ are measured side by side. A run is read
+    from its reports. A revision that is compared with a run is measured now.
     """
     from gatekeeper.gate.diff import compare_sides
     from gatekeeper.reports.write import forget_reports
@@ -55,14 +55,14 @@ def diff(arguments: argparse.Namespace) -> int:
 
 
 def _saved(name: str) -> Side | None:
-    """The run whose reports are at that path; None where it is no path of a run."""
+    """Return the run whose reports are at that path, or None if there is no run."""
     from gatekeeper.gate.diff import Side
     from gatekeeper.reports.formats.read_samples import find_samples, read_run
 
     path = find_samples(Path(name))
     if path is None:
         if Path(name).suffix in (".json", ".jsonl") or Path(name).is_dir():
-            raise UsageError(f"{name}: there is no samples.jsonl; name a folder of reports")
+            raise UsageError(f"{name}: no samples.jsonl found; name a folder of reports")
         return None
     run = read_run(path)
     return Side(name, run.outcomes, run.sha, run.prompts)
@@ -74,7 +74,7 @@ def _contracts_of(sides: Sequence[Side | None]) -> list[str]:
 
 
 def _revisions(arguments: argparse.Namespace) -> GateResult:
-    """Both measured now, side by side. No policy stands in the way: nothing is merged here."""
+    """Measure both revisions now, side by side, without the policy's limits on what may merge."""
     from gatekeeper.gate.work import plan_check
     from gatekeeper.run.session import measure
 

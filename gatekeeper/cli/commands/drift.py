@@ -13,13 +13,13 @@ from gatekeeper.git import Repository
 def add(parser: argparse.ArgumentParser) -> None:
     add_past(parser)
     add_contract(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def drift(arguments: argparse.Namespace) -> int:
-    """Which models changed although nobody touched the prompt. Calls no model.
+    """Show which models changed although nobody changed the prompt. Calls no model.
 
-    The exit code is 1 where a change is sure and 0 where none is.
+    The exit code is 1 if a change is certain, else 0.
     """
     from gatekeeper.history.drift import drifts
     from gatekeeper.reports.drift import drift_document, print_drifts

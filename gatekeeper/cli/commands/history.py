@@ -25,24 +25,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_past(parser)
     add_contract(parser)
     parser.add_argument("--model", help="only runs of this model")
-    parser.add_argument("--trigger", choices=TRIGGERS, help="only runs that began so")
+    parser.add_argument("--trigger", choices=TRIGGERS, help="only runs with this trigger")
     parser.add_argument(
-        "--since", metavar="WHEN", help="a date, a time, or how far back: 2026-11-03, 28d, 12h"
+        "--since", metavar="WHEN", help="a date, a time, or an age: 2026-11-03, 28d, 12h"
     )
-    parser.add_argument("--until", metavar="WHEN", help="up to and with it, as for --since")
+    parser.add_argument("--until", metavar="WHEN", help="the last day or time, as for --since")
     parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="(default: table); jsonl can be imported"
+        "--format", choices=FORMATS, default="table", help="output (default: table); import jsonl"
     )
     parser.add_argument(
         "--import",
         dest="source",
         metavar="WHERE",
-        help="first add the records of this other history",
+        help="first add the records of another history",
     )
 
 
 def history(arguments: argparse.Namespace) -> int:
-    """Past runs of the default branch: list, filter, export. Calls no model."""
+    """List, filter and export past runs of the default branch. Calls no model."""
     from gatekeeper.history.open import open_history
     from gatekeeper.reports.redact import environment_redactor
 
@@ -74,11 +74,12 @@ def history(arguments: argparse.Namespace) -> int:
 
 
 def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
-    """A contract may have no run yet, so this is no error."""
+    """Return a notice for each name without a run: a contract may have none yet, so it is no
+    error."""
     from gatekeeper.contract.syntax.schema_errors import nearest
 
     return [
-        f"no run of a contract `{name}` is in the history; {nearest(name, known)}"
+        f"the history has no run of a contract `{name}`; {nearest(name, known)}"
         for name in names
         if known and name not in known
     ]
@@ -99,8 +100,10 @@ def _print(records: Sequence[Record], form: str) -> None:
 
 
 def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) -> datetime | None:
-    """A day stands for its first moment, or with `end` for that of the next day. Without a time
-    zone it is UTC."""
+    """Read the time that an option gives; the default time zone is UTC.
+
+    A day stands for its start, or with `end` for the start of the next day. Raises UsageError.
+    """
     if text is None:
         return None
     from gatekeeper.stats.objective import parse_window
@@ -116,7 +119,7 @@ def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) 
         return found + timedelta(days=1) if end and len(text) == len("2026-11-03") else found
     except (ValueError, OverflowError):
         raise UsageError(
-            f"{option}: {text!r} is no date, time or length; give one such as 2026-11-03, "
+            f"{option}: {text!r} is not a date, a time or an age; write it like 2026-11-03, "
             "2026-11-03T10:15 or 28d"
         ) from None
 

@@ -12,12 +12,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--action",
         metavar="OWNER/REPO@SHA",
-        help="the release of gatekeeper that the workflows run: its repository and full commit",
+        help="the release of gatekeeper for the workflows: its repository and full commit",
     )
 
 
 def init(arguments: argparse.Namespace) -> int:
-    """Write a first contract, policy and workflows; files that are there already are left alone."""
+    """Write an example contract, a policy and workflows. Does not change existing files."""
     from gatekeeper.cli.starter import require_action, write_starter
 
     action = require_action(arguments.action) if arguments.action is not None else None

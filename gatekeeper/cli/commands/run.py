@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The full suite on one revision; appends to the history where one is named."""
+    """Run the full suite on one revision. With --history, adds the run to the history."""
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.kept_run import keep_run
@@ -40,9 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _require_writable(history: str | None) -> None:
-    """Before the first call is paid for, not after the last."""
+    """Raise UsageError, before any call is made, if the history's file cannot be written."""
     if history is None or ":" in history:
         return
     file = Path(history)
     if file.is_dir() or not file.parent.is_dir():
-        raise UsageError(f"--history {history}: name a file in a folder that is there")
+        raise UsageError(f"--history {history}: name a file in an existing folder")

@@ -26,36 +26,36 @@ DEFAULT_OUT = Path(".gatekeeper/sweep")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--contract", required=True, metavar="NAME", help="the contract to try")
+    parser.add_argument("--contract", required=True, metavar="NAME", help="the contract to run")
     parser.add_argument(
         "--param",
         action="append",
         default=[],
         metavar="NAME=VALUE,…",
-        help="values of a parameter, such as temperature=0,0.7; may be given again",
+        help="values of a parameter, such as temperature=0,0.7; can be repeated",
     )
     parser.add_argument("--model", metavar="MODEL,…", help="models to try")
-    parser.add_argument("--prompt", metavar="PATH,…", help="prompt files to try in its place")
+    parser.add_argument("--prompt", metavar="PATH,…", help="prompt files to try instead")
     parser.add_argument(
-        "--samples", type=int, metavar="N", help="of each fixture (default: the contract's)"
+        "--samples", type=int, metavar="N", help="samples of each fixture (default: the contract's)"
     )
-    parser.add_argument("--ref", help="the revision (default: the work tree as it stands)")
+    parser.add_argument("--ref", help="the revision (default: the files in the work tree)")
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
 
 
 def sweep(arguments: argparse.Namespace) -> int:
-    """One contract under many models, parameters and prompts: which serves it best?
+    """Find the best of many models, parameters and prompts for one contract.
 
-    Every two settings are compared on the same fixtures. Judges nothing: the exit code is 0
-    where a setting can be recommended and 3 where too little could be measured.
+    Compares every two settings on the same fixtures. Decides nothing about a merge: the exit code
+    is 0 if a setting can be recommended, and 3 if too little could be measured.
     """
     from gatekeeper.gate.sweep.grid import settings_of
     from gatekeeper.run.session import sweep as measure
 
     axes = _axes(arguments)
     if arguments.samples is not None and arguments.samples < 1:
-        raise UsageError(f"--samples {arguments.samples}: at least 1 is needed")
+        raise UsageError(f"--samples {arguments.samples}: give at least 1")
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
         policy = load_policy(revision)

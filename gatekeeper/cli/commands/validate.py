@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def validate(arguments: argparse.Namespace) -> int:
-    """Contracts and prompts of the work tree, without a model: all problems at once."""
+    """Find all mistakes in contracts and prompts of the work tree. Calls no model."""
     from gatekeeper.gate.validate import repository_path, validate_contracts
     from gatekeeper.providers.model_faults import find_model_fault
     from gatekeeper.providers.prices import expected_cost

@@ -27,7 +27,7 @@ PLACES = {
 _PLACEHOLDER = re.compile(r"OWNER/gatekeeper@COMMIT(?: #[^\n]*)?")
 _BRANCHES = "branches: [main]"
 _ACTION = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+@(?:[0-9a-f]{40}|[0-9a-f]{64})")
-_HOW_TO_NAME = "name it as OWNER/REPO@SHA, with the full commit of the release that you trust"
+_HOW_TO_NAME = "write it as OWNER/REPO@SHA, with the full commit of the release that you trust"
 
 
 def require_action(name: str) -> str:
@@ -35,32 +35,32 @@ def require_action(name: str) -> str:
     branch can be moved to other code after the workflow was reviewed."""
     if _ACTION.fullmatch(name):
         return name
-    raise UsageError(f"--action {name!r}: this names no commit of an action; {_HOW_TO_NAME}")
+    raise UsageError(f"--action {name!r}: this is not a commit of an action; {_HOW_TO_NAME}")
 
 
 def write_starter(root: Path, branch: str = "main", action: str | None = None) -> Iterator[str]:
-    """Write the files that are not there yet, and say of each what became of it.
+    """Write the files that do not exist yet, and report for each whether it was written.
 
     Args:
         root: The top of the user's repository.
         branch: The branch whose pushes the nightly workflow measures.
-        action: What the workflows run, as OWNER/REPO@SHA; None leaves a placeholder. Workflows
-            that are there already and still have the placeholder get it filled in.
+        action: What the workflows run, as OWNER/REPO@SHA; None leaves a placeholder. In existing
+            workflows, the placeholder is replaced.
     """
     for name, place in PLACES.items():
         text = files(__package__).joinpath(name).read_text("utf-8")
         text = text.replace(_BRANCHES, f"branches: [{_quote(branch)}]")
         yield _write(root / place, place, _fill_in(text, action), action)
-    yield f"Next: commit these files to `{branch}`; pull requests are judged by the policy there."
+    yield f"Next: commit these files to `{branch}`; its policy applies to every pull request."
     yield "Then set OPENAI_API_KEY, edit the prompt, and run `gatekeeper check --worktree`."
     yield "On GitHub: add the secret OPENAI_API_KEY, and require the check `Prompt gate`."
     yield (
         f"{_WORKFLOWS['nightly.yml']} measures `{branch}` every night and after every merge; "
-        "without it no error budget fills."
+        "without it, error budgets have no data."
     )
     if any(_PLACEHOLDER.search(_text(root / place)) for place in _WORKFLOWS.values()):
         yield (
-            "Before you push: run `gatekeeper init --action OWNER/REPO@SHA`, which writes the "
+            "Before you push: run `gatekeeper init --action OWNER/REPO@SHA` to write the "
             "release that you trust into both workflows."
         )
 
@@ -75,8 +75,8 @@ def _write(target: Path, place: str, text: str, action: str | None) -> str:
             after = _fill_in(before, action)
             if after != before:
                 target.write_text(after, "utf-8", errors="surrogateescape")
-                return f"filled   {place} (it was there already, and now names {action})"
-        return f"kept     {place} (it was there already)"
+                return f"updated  {place} (it exists already, and now names {action})"
+        return f"kept     {place} (it exists already)"
     return f"written  {place}"
 
 
@@ -95,7 +95,7 @@ def _quote(branch: str) -> str:
 
 
 def _create(target: Path, text: str) -> None:
-    """Make the file, or leave none: half of one would be kept as the user's own later."""
+    """Create the file completely or not at all: a later run would keep an incomplete file."""
     with target.open("x", encoding="utf-8") as file:
         try:
             file.write(text)
