@@ -141,6 +141,7 @@ def paired_result(
         cost_difference_usd=paired_cost(outcomes),
         resources=resource_changes(outcomes),
         clusters=None if clusters is None else _cluster_counts(clusters),
+        sequential=comparison.test.early,
     )
 
 

@@ -121,6 +121,8 @@ class PairedResult:
     would find a drop of `margin`.
     `intervals` and `beside` hold what other methods make of the same samples, by name; they
     decide nothing, and neither does `adjusted_p_value` (Benjamini-Hochberg over the run).
+    `sequential` says that the test looked at the samples more than once; then its looks depend on
+    what was seen, so that `p_value` is no strict bound if samples were not measured.
     """
 
     method: str
@@ -147,6 +149,7 @@ class PairedResult:
     cost_difference_usd: Difference | None = None
     resources: tuple[ResourceChange, ...] = ()
     clusters: ClusterCounts | None = None
+    sequential: bool = False
 
     @property
     def units(self) -> int:

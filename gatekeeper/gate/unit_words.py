@@ -38,6 +38,5 @@ def changed_clusters(counts: ClusterCounts) -> str:
 def paired_p_value(paired: PairedResult) -> str:
     """Write the p-value, as a bound if samples were not measured, which may have been anything.
     What was not drawn because the answer was sure leaves the value exact."""
-    # The sequential test's looks depend on the sizes seen, so that its value is no strict bound.
-    bound = paired.unmeasured > 0 and paired.method.startswith("exact")
+    bound = paired.unmeasured > 0 and not paired.sequential
     return numbers.p_value(paired.p_value, paired.alpha, at_most=bound)

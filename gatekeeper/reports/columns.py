@@ -22,7 +22,7 @@ from gatekeeper.reports.comparison_text import (
     rates,
     seeable_effect,
 )
-from gatekeeper.reports.resource_text import cell_lines
+from gatekeeper.reports.resource_text import cell_lines, changed
 from gatekeeper.stats.error_budget import ErrorBudget
 
 _UNKNOWN = (numbers.NONE,)
@@ -30,16 +30,32 @@ _MOST_MISSED = 2
 """Missed objectives of a contract with their figures in a cell; all are in the folded table."""
 
 
+ColumnName = Literal["base", "head", "difference", "p", "slo", "resources", "budget"]
+"""What a column holds, for programs; its title is for people."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`strong` is what the eye should fall on."""
+    """A few short lines of one contract.
+
+    Attributes:
+        lines: The first says it; the others say more.
+        strong: Whether the eye should fall on it.
+        sort_key: What its row is sorted by; None if it is not known, which sorts last.
+        bracketed: Whether the second line has brackets of its own, as an interval has.
+    """
 
     lines: tuple[str, ...]
     strong: bool = False
+    sort_key: float | None = None
+    bracketed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """One column of the table, with a cell for each contract."""
+
+    name: ColumnName
     title: str
     justify: Literal["left", "right"]
     cells: tuple[Cell, ...]
@@ -51,22 +67,31 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     found: list[Column] = []
     if result.kind != "run":
         found += [
-            Column("Base", "right", tuple(_rate(c.base, c.paired) for c in contracts)),
-            Column("Head", "right", tuple(_rate(c.head, c.paired) for c in contracts)),
-            Column("Difference", "right", tuple(_difference(c.paired) for c in contracts)),
-            Column("p", "right", tuple(_chance(c.paired) for c in contracts)),
+            _column("base", "Base", [_rate(c.base, c.paired) for c in contracts]),
+            _column("head", "Head", [_rate(c.head, c.paired) for c in contracts]),
+            _column("difference", "Difference", [_difference(c.paired) for c in contracts]),
+            _column("p", "p", [_chance(c.paired) for c in contracts]),
         ]
     else:
-        found.append(Column("Passed", "right", tuple(_rate(c.head, None) for c in contracts)))
+        found.append(_column("head", "Passed", [_rate(c.head, None) for c in contracts]))
     if any(contract.slo for contract in contracts):
-        found.append(Column("SLO", "left", tuple(Cell(_objectives(c)) for c in contracts)))
-    resources = [cell_lines(contract) for contract in contracts]
+        found.append(_column("slo", "SLO", [_objectives(c) for c in contracts], "left"))
+    resources = [_resources(contract) for contract in contracts]
     if any(resources):
-        cells = tuple(Cell(lines or _UNKNOWN) for lines in resources)
-        found.append(Column("Cost and latency", "left", cells))
+        cells = [cell or Cell(_UNKNOWN) for cell in resources]
+        found.append(_column("resources", "Cost and latency", cells, "left"))
     if any(contract.error_budget and contract.error_budget.events for contract in contracts):
-        found.append(Column("Budget left", "right", tuple(Cell(budget_left(c)) for c in contracts)))
+        found.append(_column("budget", "Budget left", [_budget_left(c) for c in contracts]))
     return tuple(found)
+
+
+def _column(
+    name: ColumnName,
+    title: str,
+    cells: Sequence[Cell],
+    justify: Literal["left", "right"] = "right",
+) -> Column:
+    return Column(name, title, justify, tuple(cells))
 
 
 def objective_value(slo: SloResult, value: float | None) -> str:
@@ -131,9 +156,12 @@ def _urgency(slo: SloResult) -> int:
     return 1 if short else 2
 
 
-def budget_left(contract: ContractResult) -> tuple[str, ...]:
+def _budget_left(contract: ContractResult) -> Cell:
     budget = contract.error_budget
-    return (share_left(budget),) if budget else _UNKNOWN
+    if budget is None:
+        return Cell(_UNKNOWN)
+    left = budget.left / budget.budget if budget.budget > 0 else None
+    return Cell((share_left(budget),), sort_key=left)
 
 
 def share_left(budget: ErrorBudget) -> str:
@@ -146,12 +174,15 @@ def share_left(budget: ErrorBudget) -> str:
 
 
 def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:
-    found = rates(arm, paired) if arm else None
-    if found is None or found.value is None:
+    if arm is None:
         return Cell(_UNKNOWN)
+    found = rates(arm, paired)
+    if found.value is None:
+        return Cell(_UNKNOWN, sort_key=arm.success_rate)
     several = paired is not None and paired.rounds > 1
     counted = f"{found.passed:,}/{found.of:,}"
-    return Cell((found.share, f"{counted}\u00a0samples" if several else counted))
+    lines = (found.share, f"{counted}\u00a0samples" if several else counted)
+    return Cell(lines, sort_key=arm.success_rate)
 
 
 def _difference(paired: PairedResult | None) -> Cell:
@@ -159,28 +190,44 @@ def _difference(paired: PairedResult | None) -> Cell:
         return Cell(_UNKNOWN)
     early = ended_early(paired)
     interval = "early estimate" if early else numbers.points_interval(paired.interval)
-    return Cell((difference(paired), *([interval] if interval else [])), is_significant(paired))
+    lines = (difference(paired), *([interval] if interval else []))
+    return Cell(lines, is_significant(paired), paired.difference, bracketed=not early)
 
 
 def _chance(paired: PairedResult | None) -> Cell:
     """The p-value; where it finds nothing, also how large a drop it could have found. It is that
     of being worse, so that a change for the better has none."""
-    if paired is None or is_better(paired):
+    if paired is None:
         return Cell(_UNKNOWN)
+    if is_better(paired):
+        return Cell(_UNKNOWN, sort_key=paired.p_value)
     p = paired_p_value(paired).removeprefix("= ")
     effect = seeable_effect(paired)
     seen = [] if effect is None else [f"shows ≥\u00a0{numbers.size_in_points(effect)}"]
-    return Cell((p, *seen))
+    return Cell((p, *seen), sort_key=paired.p_value)
 
 
-def _objectives(contract: ContractResult) -> tuple[str, ...]:
+def _objectives(contract: ContractResult) -> Cell:
     """What is missed or open, with its figures, and what is left to say; or that all is met."""
     if not contract.slo:
-        return _UNKNOWN
+        return Cell(_UNKNOWN)
+    missed = sum(slo.met is False for slo in contract.slo)
+    # A missed objective is worse than any number of open ones.
+    key = missed + 0.01 * sum(slo.met is None for slo in contract.slo)
     if all(slo.met for slo in contract.slo):
-        return ("✅ met",)
+        return Cell(("✅ met",), sort_key=key)
     shown, rest = shown_objectives(contract)
-    return (*(line for slo in shown for line in _objective(slo, contract)), *rest)
+    lines = (*(line for slo in shown for line in _objective(slo, contract)), *rest)
+    return Cell(lines, sort_key=key)
+
+
+def _resources(contract: ContractResult) -> Cell | None:
+    """What a call takes more or less; None if nothing changed and no limit is exceeded."""
+    lines = cell_lines(contract)
+    if not lines:
+        return None
+    most = max((change.relative or 0.0 for change in changed(contract)), default=None)
+    return Cell(lines, sort_key=most)
 
 
 def _objective(slo: SloResult, contract: ContractResult) -> tuple[str, ...]:

@@ -68,7 +68,12 @@ def _has_regressed(result: GateResult) -> bool:
 
 def headline(result: GateResult) -> str:
     """The title line of the comment, as a Markdown heading."""
-    return f"## {ICONS[result.verdict]} {title(result)}{_subject(result)}{_weakened(result)}"
+    return f"## {ICONS[result.verdict]} {headline_text(result)}"
+
+
+def headline_text(result: GateResult) -> str:
+    """The title with what it is about, as Markdown of one line."""
+    return f"{title(result)}{_subject(result)}{_weakened(result)}"
 
 
 def lead(result: GateResult) -> tuple[str, ...]:

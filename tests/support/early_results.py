@@ -100,6 +100,7 @@ def not_worse_contract(name: str = "order-id") -> ContractResult:
             2,
             0.875,
             method="sequential sign-flip test",
+            sequential=True,
             minimum_detectable_effect=0.034,
             stopped="not_worse",
             rounds=2,

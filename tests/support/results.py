@@ -104,6 +104,7 @@ def paired(fixtures: int, broke: int, fixed: int, p: float | None, **other: obje
     difference = (fixed - broke) / fixtures if fixtures else None
     made = PairedResult(
         method="sequential McNemar test",
+        sequential=True,
         alpha=0.05,
         fixtures=fixtures,
         broke=broke,

@@ -24,10 +24,11 @@ _NOTHING = ("none affected", "lightgrey")
 
 def render_badge(result: GateResult) -> str:
     """The verdict, and the share of head's fixtures that pass over all contracts measured."""
-    words, color = _state(result)
+    state = _state(result)
+    words, color = state
     share = _share(result)
     if share is not None and result.verdict != "error":
-        words = f"{words} {share}" if words == "passing" else f"{words}, {share} pass"
+        words = f"{words} {share}" if state is _STATES["pass"] else f"{words}, {share} pass"
     badge: dict[str, object] = {"schemaVersion": 1, "label": _LABEL}
     badge |= {"message": words, "color": color, "isError": result.verdict == "error"}
     return json.dumps(badge, indent=2) + "\n"

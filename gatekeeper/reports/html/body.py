@@ -15,10 +15,10 @@ from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.error_budgets import by_pressure
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PastRun
-from gatekeeper.reports.columns import columns, share_left
-from gatekeeper.reports.comparison_text import decided_by, ended_early
+from gatekeeper.reports.columns import Cell, columns, share_left
+from gatekeeper.reports.comparison_text import decided_by, ended_early, judged_by_base
 from gatekeeper.reports.escape import clip, plain, visible
-from gatekeeper.reports.headline import headline, lead, what_happened
+from gatekeeper.reports.headline import headline_text, lead, what_happened
 from gatekeeper.reports.html import charts, markup
 from gatekeeper.reports.html.alternative_methods import TOO_SURE, opinion_rows
 from gatekeeper.reports.html.heat import failure_clusters
@@ -29,7 +29,6 @@ from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, footer
 from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
 from gatekeeper.reports.ranking import by_severity, worst_reasons
-from gatekeeper.reports.resource_text import changed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -66,12 +65,10 @@ def render_body(result: GateResult, judged: Sequence[Judging], detailed: int) ->
         .get_template("body.html.j2")
         .render(
             verdict=result.verdict,
-            headline=markup.inline(_without_icon(headline(result))),
+            headline=markup.inline(headline_text(result)),
             glance=_glance(result),
             lead=[markup.inline(paragraph) for paragraph in lead(result)],
-            footer=markup.inline(
-                footer(result, __version__).removeprefix("<sub>").removesuffix("</sub>")
-            ),
+            footer=markup.inline(footer(result, __version__)),
             table=_table(result, ranked[:_MOST_ROWS], len(sections)),
             more_rows=max(0, len(ranked) - _MOST_ROWS),
             reasons=markup.blocks(reasons.text()),
@@ -126,11 +123,6 @@ def _glance(result: GateResult) -> dict[str, Any] | None:
     }
 
 
-def _without_icon(heading: str) -> str:
-    """The comment's heading; the page has an icon of its own in front of it."""
-    return heading.removeprefix("## ").partition(" ")[2]
-
-
 def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) -> dict[str, Any]:
     """Titles and cells of the comment's table, with what each column is sorted by."""
     own = {contract.path: number for number, contract in enumerate(ranked)}
@@ -149,7 +141,7 @@ def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) ->
                     ],
                     "strong": column.cells[row].strong,
                     "right": column.justify == "right",
-                    "key": _sort_key(column.title, contract),
+                    "key": _sort_key(column.cells[row]),
                 }
                 for column in shown
             ],
@@ -159,29 +151,9 @@ def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) ->
     return {"titles": [(c.title, c.justify == "right") for c in shown], "rows": rows}
 
 
-def _sort_key(title: str, contract: ContractResult) -> float | str:
-    """What a column is sorted by; empty where it is not known, which sorts last."""
-    base, head, paired = contract.base, contract.head, contract.paired
-    budget = contract.error_budget
-    found: float | None = None
-    match title:
-        case "Base":
-            found = base.success_rate if base else None
-        case "Head" | "Passed":
-            found = head.success_rate if head else None
-        case "Difference":
-            found = paired.difference if paired else None
-        case "p":
-            found = paired.p_value if paired else None
-        case "SLO" if contract.slo:
-            missed = sum(slo.met is False for slo in contract.slo)
-            # A missed objective is worse than any number of open ones.
-            found = missed + 0.01 * sum(slo.met is None for slo in contract.slo)
-        case "Cost and latency":
-            found = max((c.relative or 0.0 for c in changed(contract)), default=None)
-        case "Budget left" if budget and budget.budget > 0:
-            found = budget.left / budget.budget
-    return "" if found is None else found
+def _sort_key(cell: Cell) -> float | str:
+    """What a row is sorted by; empty if it is not known, which sorts last."""
+    return "" if cell.sort_key is None else cell.sort_key
 
 
 def _section(
@@ -207,7 +179,7 @@ def _section(
         "measured": "Both arms" if contract.base and contract.head else "What was measured",
         "arms": [_arm(label, arm) for label, arm in _arms(contract) if arm],
         "strip": Markup(charts.interval_strip(contract)),  # noqa: S704
-        "before": _as_before(before) if before else None,
+        "before": _as_before(contract, before) if before else None,
         "models": _model_change(contract),
         "changes": [_change(change) for change in changes[:_SECTIONS]],
         "more_changes": max(0, len(changes) - _SECTIONS),
@@ -220,10 +192,10 @@ def _section(
     }
 
 
-def _as_before(before: ContractResult) -> dict[str, Any]:
+def _as_before(contract: ContractResult, before: ContractResult) -> dict[str, Any]:
     """How the base contract judged, beside head's own."""
     return {
-        "name": clip(plain(before.name.rpartition(", ")[2]), 120),
+        "name": judged_by_base(contract.under_base) if contract.under_base else "",
         "strip": Markup(charts.interval_strip(before)),  # noqa: S704
         "said": markup.inline(decided_by(before.paired)) if before.paired else "",
         "arms": [_arm(label, arm) for label, arm in _arms(before) if arm],

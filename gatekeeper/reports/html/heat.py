@@ -112,8 +112,10 @@ def _cell(cell: Cell | None, row: str, column: str) -> str:
     level = "none" if cell.level is None else f"h{round(min(1, max(0, cell.level)) * STEPS)}"
     marked = " marked" if cell.marked else ""
     note = f"<small>{escape(visible(cell.note))}</small>" if cell.note else ""
+    # The script links the cells with failures to their fixtures.
+    fails = ' data-fails=""' if cell.level else ""
     return (
-        f'<td class="{level}{marked}" data-row="{escape(plain(row))}" '
+        f'<td class="{level}{marked}"{fails} data-row="{escape(plain(row))}" '
         f'data-column="{escape(plain(column))}">{escape(visible(cell.text))}{note}</td>'
     )
 

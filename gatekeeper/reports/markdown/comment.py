@@ -41,7 +41,7 @@ def compose(
     result: GateResult, *, limit: int, depth: Depth, size: Callable[[str], int] = len
 ) -> str:
     """The answer without the marker. The worst findings are added first, and survive."""
-    ending = footer(result, __version__)
+    ending = f"<sub>{footer(result, __version__)}</sub>"
     page = Page(limit - size(ending) - size(_CUT) - 8, size)
     page.add(headline(result))
     for paragraph in lead(result):

@@ -94,7 +94,7 @@ def footer(result: GateResult, version: str) -> str:
             untouched = numbers.count(result.unaffected, "other contract")
             parts.append(f"{untouched} not affected")
     parts.append(f"gatekeeper {version}")
-    return f"<sub>{' · '.join(parts)}</sub>"
+    return " · ".join(parts)
 
 
 def _line(cells: Sequence[str]) -> str:

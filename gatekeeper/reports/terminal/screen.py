@@ -90,7 +90,7 @@ def _table(result: GateResult, console: Console) -> Table:
     table.add_column("contract", overflow="fold")
     shown = columns(result, contracts)
     for column in shown:
-        heading = column.title if column.title.isupper() else column.title.lower()
+        heading = column.title if column.name == "slo" else column.title.lower()
         table.add_column(heading, justify=column.justify)
     table.add_column("verdict")
     for row, contract in enumerate(contracts):
@@ -104,12 +104,13 @@ def _table(result: GateResult, console: Console) -> Table:
 
 def _cell(column: Column, row: int, contract: ContractResult) -> Text:
     """In one line. What could have been seen stands in the reasons below."""
-    if column.title == "SLO":
+    if column.name == "slo":
         return _objectives(contract)
-    first, *others = column.cells[row].lines
-    if not others or column.title == "p":
+    cell = column.cells[row]
+    first, *others = cell.lines
+    if not others or column.name == "p":
         return Text(first)
-    second = others[0] if others[0].startswith("[") else f"({others[0]})"
+    second = others[0] if cell.bracketed else f"({others[0]})"
     return Text(f"{first} {second}")
 
 

@@ -85,6 +85,7 @@ def test_several_samples_are_compared_by_their_counts():
 
     assert (result.broke, result.fixed) == (0, 0)
     assert result.method == "exact sign-flip test"
+    assert not result.sequential
     assert result.p_value == 2**-10
     assert result.difference == pytest.approx(-0.2)
     assert result.rounds == 5

@@ -12,6 +12,7 @@ from support import early_results as early_examples
 from support import results as examples
 
 from gatekeeper.gate.result import FixtureResult, GateResult, Reason, SloResult, Tally
+from gatekeeper.reports.columns import columns
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.terminal.console import print_result
@@ -221,3 +222,30 @@ def test_an_open_objective_says_how_many_inputs_it_needs() -> None:
     enough = replace(open_, inputs=72)
     contract = replace(examples.passing_contract(), slo=(enough,))
     assert "open: could be chance" in _row(_read(examples.result(contract)), "order-id")[5]
+
+
+def test_a_row_is_sorted_by_numbers_and_not_by_what_is_shown() -> None:
+    contract = examples.failing_contract()
+    shown = {column.name: column.cells[0] for column in columns(examples.FAIL, [contract])}
+    assert contract.base is not None
+    assert contract.paired is not None
+    assert shown["base"].sort_key == contract.base.success_rate
+    assert shown["difference"].sort_key == contract.paired.difference == -0.2
+    assert shown["difference"].bracketed
+    assert shown["p"].sort_key == contract.paired.p_value
+    assert shown["slo"].sort_key == 1
+    unknown = columns(examples.FAIL, [replace(contract, base=None, paired=None, slo=())])
+    assert {cell.sort_key for column in unknown[:1] for cell in column.cells} == {None}
+
+
+def test_an_open_objective_sorts_below_a_missed_one() -> None:
+    missed, open_ = (
+        SloResult("success_rate", 0.95, 0.9, ConfidenceInterval(0.8, 0.94), met)
+        for met in (False, None)
+    )
+    contracts = [
+        replace(examples.failing_contract(), slo=slo)
+        for slo in ((missed,), (open_, open_), (missed, open_), ())
+    ]
+    (cells,) = [c.cells for c in columns(examples.FAIL, contracts) if c.name == "slo"]
+    assert [cell.sort_key for cell in cells] == [1, 0.02, 1.01, None]

@@ -104,6 +104,8 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
     never_drawn = examples.paired(40, 9, 0, 0.002, unknown=31, stopped="regressed", rounds=0)
     assert paired_p_value(never_drawn) == "= 0.0020"
     assert paired_p_value(replace(never_drawn, unmeasured=2)) == "= 0.0020"
+    exact = replace(never_drawn, unmeasured=2, sequential=False)
+    assert paired_p_value(exact) == "≤ 0.0020"
 
 
 @pytest.mark.parametrize(

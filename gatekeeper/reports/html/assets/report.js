@@ -315,8 +315,7 @@
 
   /** A cell of the map of failures leads to its fixtures. */
   function linkClusters() {
-    for (const cell of all("[data-judging] td[data-row]")) {
-      if (cell.classList.contains("h0") && cell.textContent.startsWith("0")) continue;
+    for (const cell of all("[data-judging] td[data-fails]")) {
       const { row, column } = cell.dataset;
       const go = () => show(cell.closest("[data-judging]").dataset.judging, { category: row, check: column });
       cell.replaceChildren(element("button", { type: "button", title: `Show the fixtures of ${row} that fail ${column}`, on: { click: go } }, ...cell.childNodes));
