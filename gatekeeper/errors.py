@@ -79,7 +79,8 @@ class CallFailed(MeasurementError):
     call to this model will fail in the same way (unknown model, refused key), so that
     the run can stop at once; `author` says that the fix is in the author's hands
     (an unknown model name), so that the run ends with exit 2 and not 3; `billable` says that the
-    provider may bill the call, because it got the request and may have answered.
+    provider may bill the call, because it got the request and may have answered; `throttled` says
+    that the provider refused the call because of load, so that fewer calls at a time are due.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class CallFailed(MeasurementError):
         fatal: bool = False,
         author: bool = False,
         billable: bool = False,
+        throttled: bool = False,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
@@ -98,6 +100,7 @@ class CallFailed(MeasurementError):
         self.fatal = fatal
         self.author = author
         self.billable = billable
+        self.throttled = throttled
 
 
 class NotRecorded(CallFailed):

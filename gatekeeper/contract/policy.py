@@ -54,6 +54,7 @@ class Limits:
     minutes: float | None = 20
     concurrency: int = 16
     requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
 
 
 BURN_RATE: Mapping[str, float] = MappingProxyType({"1d": 2.8, "7d": 1.0, "window": 1.0})

@@ -134,6 +134,7 @@ def _calls(sampled: Run) -> Calls:
         failed=sampled.failed,
         surplus=sampled.surplus,
         unrecorded=sum(sampled.unrecorded.values()),
+        throttled=sampled.throttled,
     )
 
 

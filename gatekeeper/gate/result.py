@@ -332,7 +332,8 @@ class Calls:
     """`made` reached a model, retries included; `cached` were answered from a recording or from
     the cache; `saved` were planned and not needed, because the answer was sure before; `failed` had
     no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
-    `unrecorded` are requests that a recording should have answered and has no answer for."""
+    `unrecorded` are requests that a recording should have answered and has no answer for.
+    `throttled` are requests that a provider refused because of load; they are in `made`."""
 
     made: int = 0
     cached: int = 0
@@ -340,6 +341,7 @@ class Calls:
     failed: int = 0
     surplus: int = 0
     unrecorded: int = 0
+    throttled: int = 0
 
 
 @dataclass(frozen=True, slots=True)

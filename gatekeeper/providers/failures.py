@@ -18,6 +18,7 @@ from gatekeeper.providers.wire import Exchange
 _LONGEST_MESSAGE = 300
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _GAVE_UP = frozenset({408, 499, 504, 524})
+_THROTTLED = frozenset({429, 529})  # 529 is Anthropic's overload
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SECRET_LOOK = re.compile(
     r"\b(?:sk|pk|gsk|hf|xai|AIza|ghp|ghs|github_pat)[-_]?[A-Za-z0-9_\-]{12,}"
@@ -94,7 +95,12 @@ def _with_status(model: str, status: int, text: str, retry_after: str | None) ->
     if status in (401, 402, 403, 405, 410) or "insufficient_quota" in text:
         return CallFailed(said, fatal=True)
     if status in _RETRYABLE or status >= 500:
-        return CallFailed(said, retryable=True, retry_after=seconds_to_wait(retry_after))
+        return CallFailed(
+            said,
+            retryable=True,
+            retry_after=seconds_to_wait(retry_after),
+            throttled=status in _THROTTLED,
+        )
     return CallFailed(said)
 
 

@@ -14,6 +14,7 @@ def describe_calls(calls: Calls) -> str:
         "not recorded": calls.unrecorded,
         "failed": calls.failed,
         "cancelled after the decision": calls.surplus,
+        "refused because of the provider's load": calls.throttled,
     }
     words = [f"{amount:,} {word}" for word, amount in others.items() if amount]
     return ", ".join([f"{numbers.count(calls.made, 'call')} made", *words])

@@ -37,6 +37,11 @@ class Call:
     """What a long answer's trials make of it, by their place, until it is their turn."""
 
     @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of the call."""
+        return self.state not in ("waiting", "running")
+
+    @property
     def free(self) -> bool:
         """Whether no model was asked."""
         replayed = self.completion is not None and self.completion.replayed

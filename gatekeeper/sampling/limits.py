@@ -25,10 +25,30 @@ class LimitReached(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """What is set aside for one call until its price is known, in US dollars."""
+    """What is set aside for one call until its price is known, in US dollars, and how many tokens
+    it is expected to take."""
 
     model: str
     amount: float
+    tokens: float = 0.0
+
+
+class _Spacing:
+    """Starts calls so far apart that what they take stays within an amount a minute."""
+
+    def __init__(self, a_minute: float, now: float) -> None:
+        self._seconds_each = 60 / a_minute
+        self._next = now
+
+    def wait_for(self, amount: float, now: float) -> float:
+        """Take an amount. Returns the seconds to wait before the call may start."""
+        start = max(now, self._next)
+        self._next = start + amount * self._seconds_each
+        return start - now
+
+    def correct(self, difference: float) -> None:
+        """Add what a call took beyond what was taken for it; negative if it took less."""
+        self._next += difference * self._seconds_each
 
 
 class Meter:
@@ -55,7 +75,9 @@ class Meter:
         self._sleep = sleep
         self._price = price
         self._started = clock()
-        self._next_start = self._started
+        self._requests = _spacing(limits.requests_per_minute, self._started)
+        self._tokens = _spacing(limits.tokens_per_minute, self._started)
+        self._tokens_known: dict[str, tuple[int, int]] = {}  # calls and their tokens, of each model
         self._assumed = 0.0
         self._reserved = 0.0
         self._under_way: Counter[str] = Counter()
@@ -69,15 +91,15 @@ class Meter:
             return None
         return self._limits.minutes * 60 - (self._clock() - self._started)
 
-    async def wait_for_turn(self) -> None:
-        """Wait until requests_per_minute allows the next call."""
-        if not self._limits.requests_per_minute:
-            return
+    async def wait_for_turn(self, request: Request) -> None:
+        """Wait until requests_per_minute and tokens_per_minute allow the call."""
         now = self._clock()
-        start = max(now, self._next_start)
-        self._next_start = start + 60 / self._limits.requests_per_minute
-        if start > now:
-            await self._sleep(start - now)
+        seconds = max(
+            self._requests.wait_for(1, now) if self._requests else 0.0,
+            self._tokens.wait_for(self._expected_tokens(request), now) if self._tokens else 0.0,
+        )
+        if seconds > 0:
+            await self._sleep(seconds)
 
     async def start(self, request: Request) -> Reserve:
         """Count a call that is about to start, once there is room for the most that it can cost.
@@ -89,7 +111,8 @@ class Meter:
             while True:
                 self._require_calls_and_time()
                 dearest = self._dearest.get(request.model)
-                reserve = Reserve(request.model, max(known or 0.0, dearest or 0.0))
+                amount = max(known or 0.0, dearest or 0.0)
+                reserve = Reserve(request.model, amount, self._expected_tokens(request))
                 alone = known != 0 and dearest is None
                 if self._has_room(reserve, alone=alone):
                     break
@@ -117,6 +140,7 @@ class Meter:
         self._under_way[reserve.model] -= 1
         self._reserved -= reserve.amount
         self._ended_one.set()
+        self._count_tokens(reserve, completion, called=called)
         if called or completion:
             self._dearest.setdefault(reserve.model, 0.0)
         if not called:
@@ -128,6 +152,27 @@ class Meter:
             self._dearest[reserve.model] = max(self._dearest[reserve.model], cost)
         elif completion or billable:
             self._assumed += reserve.amount
+
+    def _expected_tokens(self, request: Request) -> float:
+        """What calls to the model took so far, in tokens; a rough guess before the first ended."""
+        calls, tokens = self._tokens_known.get(request.model, (0, 0))
+        if calls:
+            return tokens / calls
+        characters = sum(len(message.content) for message in request.messages)
+        return characters / _CHARACTERS_A_TOKEN + _TOKENS_OF_AN_ANSWER
+
+    def _count_tokens(
+        self, reserve: Reserve, completion: Completion | None, *, called: bool
+    ) -> None:
+        if self._tokens is None:
+            return
+        if not called:
+            self._tokens.correct(-reserve.tokens)
+        elif completion and completion.prompt_tokens is not None:
+            used = completion.prompt_tokens + (completion.completion_tokens or 0)
+            calls, tokens = self._tokens_known.get(reserve.model, (0, 0))
+            self._tokens_known[reserve.model] = (calls + 1, tokens + used)
+            self._tokens.correct(used - reserve.tokens)
 
     def out_of_time(self) -> str:
         """What the time limit says when it is reached."""
@@ -173,3 +218,9 @@ class Meter:
 
 
 _ROUNDING = 1e-12  # sums of prices are not exact
+_CHARACTERS_A_TOKEN = 4  # of English text
+_TOKENS_OF_AN_ANSWER = 250
+
+
+def _spacing(a_minute: float | None, now: float) -> _Spacing | None:
+    return _Spacing(a_minute, now) if a_minute else None

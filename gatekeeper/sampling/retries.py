@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_exponential_jitter
 
 from gatekeeper.contract.trial import Completion
@@ -21,11 +21,14 @@ class RetryPolicy:
 
     `attempts` counts the first try too. A server that asks for a pause (Retry-After) gets
     it, up to `longest_wait_seconds`; otherwise the pause doubles from `first_wait_seconds`,
-    with jitter. `give_up_after` calls in a row that failed for good end a run in which none
+    with jitter. A call that was refused because of load is tried up to `throttled_attempts` times,
+    enough for 64 calls at a time to become one; `ModelPace` decides how long it waits.
+    `give_up_after` calls in a row that failed for good end a run in which none
     has succeeded yet; three times as many end any run.
     """
 
     attempts: int = 4
+    throttled_attempts: int = 7
     timeout_seconds: float = 60.0
     first_wait_seconds: float = 1.0
     longest_wait_seconds: float = 60.0
@@ -42,16 +45,28 @@ async def call_with_retries(
         jitter=policy.first_wait_seconds,
     )
 
+    refused_for_load = 0
+
     def wait(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, CallFailed) and error.throttled:
+            return 0.0
         asked = error.retry_after if isinstance(error, CallFailed) else None
         return backoff(state) if asked is None else min(asked, policy.longest_wait_seconds)
+
+    def is_enough(state: RetryCallState) -> bool:
+        nonlocal refused_for_load
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, CallFailed) and error.throttled:
+            refused_for_load += 1
+            return refused_for_load >= policy.throttled_attempts
+        return state.attempt_number - refused_for_load >= policy.attempts
 
     retrying = AsyncRetrying(
         retry=retry_if_exception(
             lambda error: isinstance(error, CallFailed) and error.retryable and not error.fatal
         ),
-        stop=stop_after_attempt(policy.attempts),
+        stop=is_enough,
         wait=wait,
         sleep=sleep,
         reraise=True,

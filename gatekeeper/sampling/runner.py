@@ -10,17 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
+from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.client import LimitedClient, ModelClient
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
+from gatekeeper.sampling.pace import ModelPace
 from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, within
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
@@ -62,6 +63,7 @@ class Run:
     for: no model was asked, and neither was it for what a recording answers. `surplus` counts
     the calls that were under way when their contract was decided: paid for and in `made`, but
     not evidence. `cached` counts the answers that were known before.
+    `throttled` counts the requests that a provider refused because of load.
     `cost_usd` sums the known costs; None where none is known.
     `author` says that a fatal failure is the author's to fix (exit 2).
     """
@@ -76,6 +78,7 @@ class Run:
     detail: str | None = None
     author: bool = False
     unrecorded: Mapping[str, int] = field(default_factory=dict)
+    throttled: int = 0
 
 
 async def run_trials(
@@ -101,7 +104,8 @@ async def run_trials(
     meter = Meter(limits, clock, sleep, price)
     width = max(1, limits.concurrency)
     retry = retry or RetryPolicy()
-    runner = _Runner(trials, known or {}, client, watch, retry, meter, sleep, width)
+    pace = defaultdict[str, ModelPace](lambda: ModelPace(width, retry, clock, sleep))
+    runner = _Runner(trials, known or {}, client, watch, retry, meter, sleep, width, pace)
     return await runner.run(stop or asyncio.Event())
 
 
@@ -120,6 +124,7 @@ class _Runner:
         meter: Meter,
         sleep: Sleep,
         width: int,
+        pace: Mapping[str, ModelPace],
     ) -> None:
         self._width = width
         self._trials = trials
@@ -128,6 +133,7 @@ class _Runner:
         self._retry = retry
         self._meter = meter
         self._sleep = sleep
+        self._pace = pace  # of each model
         self._calls, self._call_of = group_calls(trials, known)
         self._queue = iter([call for call in self._calls if not call.known])
         # Taken by each call before it starts, given back when its first sample is delivered.
@@ -136,6 +142,7 @@ class _Runner:
         self._slots: dict[str, asyncio.Semaphore | None] = {}
         self._unrecorded: Counter[str] = Counter()
         self._failed = 0
+        self._throttled = 0
         self._samples: list[Sample] = []
         self._delivered = 0
         self._successes = 0
@@ -201,12 +208,6 @@ class _Runner:
                 call.task.result()
 
     async def _make(self, call: Call) -> None:
-        await self._meter.wait_for_turn()
-        if self._ended != "done":
-            return
-        if not self._wanted(call):
-            self._settle(call, "unwanted")
-            return
         try:
             call.completion = await call_with_retries(
                 lambda: self._attempt(call), self._retry, self._sleep
@@ -229,16 +230,29 @@ class _Runner:
             self._settle(call, "answered")
 
     async def _attempt(self, call: Call) -> Completion:
-        again = call.state == "running"
-        if again:
-            await self._meter.wait_for_turn()
         request = self._trials[call.trials[0]].request
+        pace = self._pace[request.model]
+        async with pace.place() as in_round:
+            await self._meter.wait_for_turn(request)
+            if not self._is_needed(call):
+                raise _NotNeeded
+            try:
+                completion = await self._ask(call, request)
+            except CallFailed as failure:
+                if failure.throttled:
+                    self._throttled += 1
+                    pace.refused(in_round, failure.retry_after)
+                raise
+        if not completion.replayed:
+            pace.answered()
+        return completion
+
+    async def _ask(self, call: Call, request: Request) -> Completion:
         call.reserve = await self._meter.start(request)
         completion, called, billable = None, True, True
         try:
-            # There may have been a long wait for room under the cost limit.
-            if not self._wanted(call) or (self._ended != "done" and not again):
-                called = False
+            called = self._is_needed(call)  # there may have been a long wait for room
+            if not called:
                 raise _NotNeeded
             call.state = "running"
             completion = await within(self._retry.timeout_seconds, self._client.complete(request))
@@ -253,6 +267,10 @@ class _Runner:
         finally:
             self._meter.finish(call.reserve, completion, called=called, billable=billable)
         return completion
+
+    def _is_needed(self, call: Call) -> bool:
+        """Whether the call is wanted, and had started before if the run has ended."""
+        return self._wanted(call) and (self._ended == "done" or call.state == "running")
 
     def _slot(self, model: str) -> asyncio.Semaphore | None:
         if model not in self._slots:
@@ -282,7 +300,7 @@ class _Runner:
         while self._delivered < len(self._trials):
             index = self._delivered
             call = self._call_of[index]
-            if call.state in ("waiting", "running", "lost") and not past_gaps:
+            if (call.state == "lost" or not call.is_over) and not past_gaps:
                 break
             self._delivered += 1
             if index == call.trials[0] and not call.known:
@@ -313,17 +331,17 @@ class _Runner:
         One that money was set aside for goes on while other calls are wanted: cancelled, it would
         count with the most that it can cost, against the limit that the others need.
         """
-        unwanted = [c for c in self._running if c.state == "running" and not self._wanted(c)]
+        unwanted = [c for c in self._running if not c.is_over and not self._wanted(c)]
         if any(c.reserve and c.reserve.amount for c in unwanted) and self._are_others_wanted():
             unwanted = [c for c in unwanted if not (c.reserve and c.reserve.amount)]
         for call in unwanted:
             if call.task is not None:
-                call.state = "surplus"
+                call.state = "surplus" if call.state == "running" else "unwanted"
                 call.task.cancel()
 
     def _are_others_wanted(self) -> bool:
         ahead = (self._call_of[index] for index in range(self._delivered, len(self._trials)))
-        return any(call.state in ("waiting", "running") and self._wanted(call) for call in ahead)
+        return any(not call.is_over and self._wanted(call) for call in ahead)
 
     def _count_failure(self, failure: CallFailed) -> None:
         if isinstance(failure, NotRecorded):
@@ -361,6 +379,7 @@ class _Runner:
             saved=unwanted,
             failed=self._failed,
             unrecorded=self._unrecorded,
+            throttled=self._throttled,
             surplus=sum(self._is_surplus(call) for call in self._calls),
             cost_usd=self._meter.cost_usd,
             ended=self._ended,

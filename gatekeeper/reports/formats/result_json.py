@@ -61,6 +61,7 @@ def result_document(result: GateResult) -> dict[str, Any]:
             "surplus": result.calls.surplus,
             "failed": result.calls.failed,
             "unrecorded": result.calls.unrecorded,
+            "throttled": result.calls.throttled,
         },
         "cost_usd": result.cost_usd,
         "contracts": [_contract(contract) for contract in result.contracts],

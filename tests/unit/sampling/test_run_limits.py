@@ -16,6 +16,7 @@ from support.fake_client import (
     forever,
     heads,
     run,
+    trial,
 )
 
 from gatekeeper.contract.policy import Limits
@@ -101,6 +102,33 @@ def test_calls_are_spaced_by_requests_per_minute() -> None:
     limits = Limits(requests_per_minute=30, concurrency=1)
     assert len(run(heads(4), limits=limits, time=time).samples) == 4
     assert time.slept == [2, 2, 2]
+
+
+def test_calls_are_spaced_by_tokens_per_minute() -> None:
+    """The first call is guessed: 8 characters are 2 tokens, and 250 for the answer."""
+    time = FakeTime()
+    answer = Completion("ok", prompt_tokens=90, completion_tokens=10)
+    limits = Limits(tokens_per_minute=600, concurrency=1)
+    first = [trial(n, text="8 letter" + "s" * n) for n in range(4)]
+    assert len(run(first, FakeClient(lambda _: answer), limits=limits, time=time).samples) == 4
+    # 100 tokens take ten seconds of a minute's 600.
+    assert time.slept == pytest.approx([10, 10, 10])
+
+
+def test_tokens_that_are_not_told_count_as_expected() -> None:
+    time = FakeTime()
+    limits = Limits(tokens_per_minute=252, concurrency=1)
+    trials = [trial(n, text="8 letter", contract=f"c{n}") for n in range(3)]
+    run(trials, FakeClient(lambda _: Completion("ok")), limits=limits, time=time)
+    assert time.slept == pytest.approx([60, 60])
+
+
+def test_a_recorded_answer_takes_no_tokens() -> None:
+    time = FakeTime()
+    limits = Limits(tokens_per_minute=1, concurrency=1)
+    answer = Completion("ok", prompt_tokens=90, completion_tokens=10, replayed=True)
+    run(heads(3), FakeClient(lambda _: answer), limits=limits, time=time)
+    assert time.slept == []
 
 
 def test_retries_wait_for_their_turn_too() -> None:

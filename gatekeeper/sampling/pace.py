@@ -1,0 +1,96 @@
+"""How fast one model is called: as many calls at a time as its provider takes.
+
+A run begins with `limits.concurrency` calls at a time. A provider that refuses a call because of
+load (HTTP 429 or 529) halves that number; answers raise it again, by one call for each round of
+answers. This is additive increase, multiplicative decrease: Chiu, D.-M. and Jain, R. (1989),
+Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks,
+Computer Networks and ISDN Systems 17, 1-14, https://doi.org/10.1016/0169-7552(89)90019-6.
+
+A pause that the provider asks for holds back every call to the model, not only the refused one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from gatekeeper.sampling.retries import RetryPolicy, Sleep
+
+Clock = Callable[[], float]
+
+
+class ModelPace:
+    """Lets calls to one model start, and learns from how they end.
+
+    `allowed` is the number of calls that may be under way now; it stays between 1 and `most`.
+    After a refusal that names no pause, the pause is `first_wait_seconds` of the retry policy, and
+    doubles with each further round of refusals.
+    """
+
+    def __init__(self, most: int, retry: RetryPolicy, clock: Clock, sleep: Sleep) -> None:
+        self.allowed = most
+        self._most = most
+        self._retry = retry
+        self._clock = clock
+        self._sleep = sleep
+        self._under_way = 0
+        self._room = asyncio.Event()  # set when another call may fit
+        self._answers = 0  # since `allowed` last changed
+        self._round = 0  # refused calls of one round lower `allowed` once
+        self._refused_rounds = 0  # in a row
+        self._held_until = clock()
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[int]:
+        """Wait for a place and for the end of any pause. Yields the round that the call is in."""
+        while self._under_way >= self.allowed:
+            self._room.clear()
+            await self._room.wait()
+        self._under_way += 1
+        try:
+            while (seconds := self._held_until - self._clock()) > 0:
+                await self._sleep(seconds)
+            yield self._round
+        finally:
+            self._under_way -= 1
+            self._room.set()
+
+    def answered(self) -> None:
+        """Count an answer: a full round of them allows one more call at a time."""
+        self._refused_rounds = 0
+        self._answers += 1
+        if self.allowed == self._most or self._answers < self.allowed:
+            return
+        self.allowed += 1
+        self._answers = 0
+        self._room.set()
+
+    def refused(self, in_round: int, pause: float | None) -> None:
+        """Slow down after a refusal because of load.
+
+        Args:
+            in_round: what `place` yielded for the call. Of the calls that were under way at the
+                same time only the first one lowers the number of calls.
+            pause: the seconds that the provider asks to wait; None if it does not say.
+        """
+        if in_round == self._round:
+            self._round += 1
+            self._refused_rounds += 1
+            self._answers = 0
+            self.allowed = max(1, self.allowed // 2)
+            if pause is None:
+                self.hold(self._own_pause())
+        if pause is not None:
+            self.hold(pause)
+
+    def hold(self, seconds: float) -> None:
+        """Let no call start for so many seconds, at most the policy's `longest_wait_seconds`."""
+        until = self._clock() + min(seconds, self._retry.longest_wait_seconds)
+        self._held_until = max(self._held_until, until)
+
+    def _own_pause(self) -> float:
+        first = self._retry.first_wait_seconds
+        spread = random.uniform(0, first)  # noqa: S311  # programs that share a key come back apart
+        return float(first * 2 ** min(self._refused_rounds - 1, 20)) + spread
