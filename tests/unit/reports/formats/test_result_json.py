@@ -24,7 +24,15 @@ from gatekeeper.reports.formats.result_json import (
 )
 from gatekeeper.stats.interval import ConfidenceInterval
 
-CALLS = {"made": 400, "cached": 0, "saved": 120, "failed": 0, "surplus": 0, "unrecorded": 0}
+CALLS = {
+    "made": 400,
+    "cached": 0,
+    "saved": 120,
+    "failed": 0,
+    "surplus": 0,
+    "unrecorded": 0,
+    "throttled": 0,
+}
 
 
 def _problems(document: Any) -> list[str]:
