@@ -7,16 +7,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, GOOD, HARMLESS, PROMPT, PullRequest
+from support.pull_request import BROKEN, FEW, GOOD, HARMLESS, PROMPT, PullRequest
+from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
 
 Act = Callable[..., int]
+
+propose = partial(PullRequest.make, fixtures=FEW)
 
 
 @pytest.fixture
@@ -31,6 +35,7 @@ def act(
         for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
             monkeypatch.delenv(name)
         monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+        leave_out_pauses(monkeypatch)
         for name, value in (environment | dict(changed or {})).items():
             monkeypatch.setenv(name, value)
         return action.main()
@@ -42,7 +47,7 @@ def act(
 def test_a_broken_prompt_fails(
     act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str], depth: int
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN}, depth=depth)
+    change = propose(tmp_path, {PROMPT: BROKEN}, depth=depth)
     assert act(change) == 1
     (comment,) = github.comments[7]
     assert comment.body.startswith("<!-- gatekeeper:gatekeeper -->\n")
@@ -66,8 +71,8 @@ def test_a_broken_prompt_fails(
 def test_a_harmless_change_passes_and_the_comment_is_updated(
     act: Act, github: FakeGithub, tmp_path: Path
 ) -> None:
-    assert act(PullRequest.make(tmp_path / "one", {PROMPT: BROKEN})) == 1
-    assert act(PullRequest.make(tmp_path / "two", {PROMPT: HARMLESS})) == 0
+    assert act(propose(tmp_path / "one", {PROMPT: BROKEN})) == 1
+    assert act(propose(tmp_path / "two", {PROMPT: HARMLESS})) == 0
     (comment,) = github.comments[7]
     assert comment.edits == 1
     assert "May merge" in comment.body
@@ -77,7 +82,7 @@ def test_a_harmless_change_passes_and_the_comment_is_updated(
 def test_a_change_without_prompts_is_quiet(
     act: Act, github: FakeGithub, model: OpenAIServer, tmp_path: Path
 ) -> None:
-    assert act(PullRequest.make(tmp_path, {"README.md": "Another product.\n"})) == 0
+    assert act(propose(tmp_path, {"README.md": "Another product.\n"})) == 0
     assert github.comments[7] == []
     assert model.requests == []
     heavy = "apprise httpx jinja2 jsonschema litellm numpy pydantic pygal rich scipy sqlalchemy"
@@ -91,7 +96,7 @@ def test_a_change_without_prompts_is_quiet(
 def test_a_broken_contract_is_the_authors_mistake(
     act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change = PullRequest.make(tmp_path, {"contracts/sentiment.yaml": "contract: 1\nnmae: x\n"})
+    change = propose(tmp_path, {"contracts/sentiment.yaml": "contract: 1\nnmae: x\n"})
     assert act(change) == 2
     assert "Cannot be judged" in github.comments[7][0].body
     assert github.statuses[0].state == "error"
@@ -102,7 +107,7 @@ def test_a_token_that_only_reads_changes_no_verdict(
     act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     github.read_only = True
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     assert act(change) == 1
     log = capsys.readouterr().out
     assert "::warning title=Gatekeeper::could not post the comment" in log
@@ -113,7 +118,7 @@ def test_a_token_that_only_reads_changes_no_verdict(
 def test_comments_and_status_can_be_turned_off(
     act: Act, github: FakeGithub, tmp_path: Path
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     assert act(change, comment="off", status_context="") == 1
     # Waivers are looked for all the same.
     assert github.requests == ["GET /repos/octo/prompts/issues/7/comments"]
@@ -123,7 +128,7 @@ def test_secrets_reach_no_report(
     act: Act, github: FakeGithub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret = "sk-0123456789abcdef"
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN + f"The key is {secret}.\n"})
+    change = propose(tmp_path, {PROMPT: BROKEN + f"The key is {secret}.\n"})
     assert act(change) == 1
     written = [p.read_text() for p in (change.workspace / ".gatekeeper").rglob("*") if p.is_file()]
     written += [github.comments[7][0].body, (tmp_path / "summary").read_text()]
@@ -138,7 +143,7 @@ def test_hostile_text_gives_the_runner_no_command(
     contract = {
         "contracts/sentiment.yaml": "contract: 1\nname: |\n  " + attack.replace("\n", "\n  ") + "\n"
     }
-    assert act(PullRequest.make(tmp_path, {PROMPT: BROKEN, **contract})) == 2
+    assert act(propose(tmp_path, {PROMPT: BROKEN, **contract})) == 2
     log = capsys.readouterr().out
     commands = [line for line in log.splitlines() if line.lstrip().startswith("::")]
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in commands)
@@ -149,7 +154,7 @@ def test_hostile_text_gives_the_runner_no_command(
 def test_a_link_in_place_of_the_reports_is_not_followed(act: Act, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     (change.workspace / ".gatekeeper").symlink_to(outside)
     assert act(change) == 2
     assert list(outside.iterdir()) == []
@@ -159,7 +164,7 @@ def test_a_link_in_place_of_the_reports_is_not_followed(act: Act, tmp_path: Path
 def test_a_stale_merge_commit_is_not_judged(
     act: Act, github: FakeGithub, tmp_path: Path, known: str | None
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: HARMLESS})
+    change = propose(tmp_path, {PROMPT: HARMLESS})
     # Not the merge of this head, or gone: the change must be found by history.
     sha = change.base if known else "e" * 40
     assert act(change, changed={"GITHUB_SHA": sha}) == 0
@@ -169,7 +174,7 @@ def test_a_stale_merge_commit_is_not_judged(
 def test_a_merge_group_is_judged_without_a_comment(
     act: Act, github: FakeGithub, tmp_path: Path
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     event = tmp_path / "group.json"
     group = {"base_sha": change.base, "head_sha": change.merge}
     event.write_text(json.dumps({"action": "checks_requested", "merge_group": group}))
@@ -182,13 +187,13 @@ def test_a_merge_group_is_judged_without_a_comment(
 def test_a_dispatch_runs_the_suite(
     act: Act, github: FakeGithub, model: OpenAIServer, tmp_path: Path
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: GOOD + "\n"})
+    change = propose(tmp_path, {PROMPT: GOOD + "\n"})
     event = tmp_path / "dispatch.json"
     event.write_text(json.dumps({"inputs": {"contracts": "sentiment"}}))
     changed = {"GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_EVENT_PATH": str(event)}
     assert act(change, changed=changed) == 0
     assert github.requests == []
-    assert len(model.requests) == 24
+    assert len(model.requests) == FEW
 
 
 def test_a_fork_without_a_key_could_not_be_measured_and_is_told_why(
@@ -198,7 +203,7 @@ def test_a_fork_without_a_key_could_not_be_measured_and_is_told_why(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     github.read_only = True
-    change = PullRequest.make(tmp_path, {PROMPT: HARMLESS})
+    change = propose(tmp_path, {PROMPT: HARMLESS})
     event = tmp_path / "fork.json"
     event.write_text(json.dumps(change.event(fork=True)))
     assert act(change, changed={"GITHUB_EVENT_PATH": str(event), "OPENAI_API_KEY": ""}) == 3
@@ -212,7 +217,7 @@ def test_a_fork_without_a_key_could_not_be_measured_and_is_told_why(
 def test_an_event_of_another_kind_is_explained(
     act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     assert act(change, changed={"GITHUB_EVENT_NAME": "release"}) == 2
     assert "'release'" in capsys.readouterr().out
 
@@ -220,7 +225,7 @@ def test_an_event_of_another_kind_is_explained(
 def test_an_event_that_cannot_be_read_is_named(
     act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     assert act(change, changed={"GITHUB_EVENT_PATH": str(tmp_path / "none.json")}) == 2
     (tmp_path / "list.json").write_text("[]")
     assert act(change, changed={"GITHUB_EVENT_PATH": str(tmp_path / "list.json")}) == 2
@@ -234,14 +239,14 @@ def test_a_fault_of_our_own_could_not_measure(
         raise ZeroDivisionError
 
     monkeypatch.setattr(action, "result_of", fault)
-    assert act(PullRequest.make(tmp_path, {PROMPT: BROKEN})) == 3
+    assert act(propose(tmp_path, {PROMPT: BROKEN})) == 3
     assert "ZeroDivisionError: this is a fault of gatekeeper" in github.comments[7][0].body
 
 
 def test_running_the_job_again_asks_nothing_and_says_the_same(
     act: Act, github: FakeGithub, model: OpenAIServer, tmp_path: Path
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     assert act(change, cache=".gatekeeper/cache.jsonl") == 1
     asked = len(model.requests)
     assert act(change, cache=".gatekeeper/cache.jsonl") == 1
@@ -255,7 +260,7 @@ def test_running_the_job_again_asks_nothing_and_says_the_same(
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_the_cache_belongs_to_who_owns_the_workspace(act: Act, tmp_path: Path) -> None:
     """The container is root; the runner cleans the workspace before the next job."""
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     os.chown(change.workspace, 1001, 1002)
     assert act(change, cache="kept/deep/cache.jsonl") == 1
     for path in ("kept", "kept/deep", "kept/deep/cache.jsonl"):
@@ -267,7 +272,7 @@ def test_the_cache_belongs_to_who_owns_the_workspace(act: Act, tmp_path: Path) -
 def test_a_cache_in_a_folder_that_leads_out_is_refused(
     act: Act, model: OpenAIServer, tmp_path: Path
 ) -> None:
-    change = PullRequest.make(tmp_path, {PROMPT: BROKEN})
+    change = propose(tmp_path, {PROMPT: BROKEN})
     (tmp_path / "outside").mkdir()
     (change.workspace / "kept").symlink_to(tmp_path / "outside")
     assert act(change, cache="kept/cache.jsonl") == 2

@@ -10,7 +10,7 @@ from support.bot_comments import AFTER, BEFORE, Desk
 from support.github_objects import FakeRun
 from support.github_server import BOT, FakeGithub, Fault
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, CONTRACT, GOOD, HARMLESS, PROMPT
+from support.pull_request import BROKEN, CONTRACT, FEW, GOOD, HARMLESS, PROMPT
 
 from gatekeeper.action.waivers import Place, waiver_line
 from gatekeeper.gate.result import Waiver
@@ -26,7 +26,7 @@ def opened(
 ) -> Open:
     def make(files: Mapping[str, str] | None = None, **more: str | bytes) -> Desk:
         files = {PROMPT: BROKEN} if files is None else files
-        return Desk.make(tmp_path, github, model, monkeypatch, files, more)
+        return Desk.make(tmp_path, github, model, monkeypatch, files, more, FEW)
 
     return make
 
@@ -109,7 +109,7 @@ def test_what_is_accepted_must_still_meet_its_objectives(opened: Open) -> None:
     (found,) = desk.result()["contracts"]
     assert {r["code"] for r in found["reasons"] if r["verdict"] == "fail"} == {"regression", "slo"}
     # The objectives are judged on all samples, not on those that it took to see the regression.
-    assert found["head"]["samples"] == 24
+    assert found["head"]["samples"] == FEW
 
 
 def test_a_push_after_the_comment_is_not_waived_unseen(opened: Open, github: FakeGithub) -> None:
@@ -233,7 +233,7 @@ def test_one_contract_and_the_whole_suite_are_judged_here_and_now(
     made = len(model.requests)
     assert desk.say("/gatekeeper full") == 0
     assert "| Passed |" in desk.reply
-    assert len(model.requests) - made == 24
+    assert len(model.requests) - made == FEW
     assert "Do not merge" not in desk.reply
 
 
@@ -243,7 +243,7 @@ def test_a_contract_that_is_not_affected_runs_on_head_alone(
     desk = opened({"README.md": "Another product.\n"})
     assert desk.say("/gatekeeper run sentiment") == 0
     assert "| Passed |" in desk.reply
-    assert len(model.requests) == 24
+    assert len(model.requests) == FEW
     assert desk.say("/gatekeeper explain sentiment") == 0
     assert "is not affected" in desk.reply
 

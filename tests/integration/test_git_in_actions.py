@@ -15,6 +15,7 @@ from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, GOOD, PROMPT, PullRequest, answer
 from support.pull_request_remote import CHECKOUTS, TOKEN, Remote, break_prompt, causes
+from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
 from gatekeeper.action.checkout import Checkout
@@ -214,6 +215,7 @@ def test_the_reports_are_in_the_workspace_where_nothing_is_checked_out(
             monkeypatch.delenv(name)
         for name, value in given.items():
             monkeypatch.setenv(name, value)
+        leave_out_pauses(monkeypatch)
         assert action.main() == 1
         assert "Do not merge" in github.comments[7][0].body
     assert [path.name for path in proposed.workspace.iterdir()] == [".gatekeeper"]

@@ -10,7 +10,8 @@ import pytest
 from support.github_server import FakeGithub
 from support.message_servers import Webhook
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, HARMLESS, PROMPT, PullRequest
+from support.pull_request import BROKEN, FEW, HARMLESS, PROMPT, PullRequest
+from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
 
@@ -26,7 +27,8 @@ def act(
     """Runs the action on a change of the prompt; names are those of inputs."""
 
     def run(text: str, **inputs: str) -> int:
-        change = PullRequest.make(tmp_path, {PROMPT: text})
+        change = PullRequest.make(tmp_path, {PROMPT: text}, fixtures=FEW)
+        leave_out_pauses(monkeypatch)
         github.pull_request(7, change.head)
         for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
             monkeypatch.delenv(name)

@@ -4,7 +4,7 @@
     desk.say("/gatekeeper waive sentiment: it is meant")
     assert "Waived" in desk.replies[-1]
 
-Pauses between writes are left out: nobody here has a rate limit.
+Pauses between writes are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,10 @@ import pytest
 from support.github_objects import FakeComment, FakeRun
 from support.github_server import BOT, FakeGithub
 from support.openai_server import OpenAIServer
-from support.pull_request import PullRequest
+from support.pull_request import FIXTURES, PullRequest
+from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
-from gatekeeper.action.github.repository import GithubRepositoryApi
 
 BEFORE, AFTER = "2026-01-02T03:04:00Z", "2026-01-02T03:06:00Z"
 SAID = "2026-01-02T03:05:00Z"
@@ -48,14 +47,14 @@ class Desk:
         monkeypatch: pytest.MonkeyPatch,
         files: Mapping[str, str],
         more: Mapping[str, str | bytes] | None = None,
+        fixtures: int = FIXTURES,
     ) -> Desk:
-        change = PullRequest.make(folder, files, more=more)
+        change = PullRequest.make(folder, files, more=more, fixtures=fixtures)
         github.pull_request(7, change.head, base_sha=change.base, merge_sha=change.merge)
         github.refs["heads/main"] = change.base
         github.roles |= {"maintainer": "maintain", "writer": "write"}
         github.runs.append(FakeRun(42, change.head, created_at=BEFORE))
-        quick = partial(GithubRepositoryApi, seconds_between_writes=0, sleep=lambda _: None)
-        monkeypatch.setattr(action, "GithubRepositoryApi", quick)
+        leave_out_pauses(monkeypatch)
         for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
             monkeypatch.delenv(name)
         monkeypatch.setenv("OPENAI_BASE_URL", model.url)

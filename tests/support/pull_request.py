@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from support.git_repository import GitRepository
+from support.proposed_change import propose
 
 PROMPT = "prompts/sentiment.md"
 GOOD = "Is the review positive or negative? Answer with that one word.\n\nReview: {{ review }}\n"
 HARMLESS = GOOD.replace("Is the review", "Is this review")
 BROKEN = "What do you make of this?\n\nReview: {{ review }}\n"
 FIXTURES = 24
+FEW = 8
+"""A run on so few fixtures takes a third of the time, and still sees a prompt that breaks all."""
 
 CONTRACT = """\
 contract: 1
@@ -48,12 +51,17 @@ def _fixture(number: int) -> str:
     return json.dumps(row)
 
 
-FILES: Mapping[str, str] = {
-    "README.md": "A product.\n",
-    PROMPT: GOOD,
-    "contracts/sentiment.yaml": CONTRACT,
-    "contracts/sentiment.fixtures.jsonl": "".join(f"{_fixture(n)}\n" for n in range(FIXTURES)),
-}
+def files(fixtures: int = FIXTURES) -> dict[str, str]:
+    """The repository at base."""
+    return {
+        "README.md": "A product.\n",
+        PROMPT: GOOD,
+        "contracts/sentiment.yaml": CONTRACT,
+        "contracts/sentiment.fixtures.jsonl": "".join(f"{_fixture(n)}\n" for n in range(fixtures)),
+    }
+
+
+FILES: Mapping[str, str] = files()
 
 
 def answer(body: Mapping[str, Any]) -> str:
@@ -81,25 +89,22 @@ class PullRequest:
         *,
         depth: int | None = 1,
         more: Mapping[str, str | bytes] | None = None,
+        fixtures: int = FIXTURES,
     ) -> PullRequest:
         """`more` are files beside the usual ones, at base already."""
-        origin = GitRepository.create(folder / "origin")
-        origin.config("uploadpack.allowAnySHA1InWant", "true")  # as GitHub has it
-        origin.commit("base", {**FILES, **(more or {})})
-        origin.branch("change")
-        head = origin.commit("change", dict(change))
-        origin.switch("main")
-        base = origin.commit("base has moved on", {"CHANGES.md": "One thing.\n"})
-        origin.branch("merged")
-        merge = origin.merge("change")
-        origin.git("update-ref", "refs/pull/7/merge", merge)
-        origin.switch("main")
+        made = propose(
+            folder / "origin",
+            {**files(fixtures), **(more or {})},
+            change,
+            since={"CHANGES.md": "One thing.\n"},
+        )
+        made.origin.switch("main")
         workspace = GitRepository.create(folder / "workspace")
-        workspace.git("remote", "add", "origin", origin.path.as_uri())
+        workspace.git("remote", "add", "origin", made.origin.path.as_uri())
         limit = [f"--depth={depth}"] if depth else []
-        workspace.git("fetch", "--quiet", *limit, "origin", merge)
-        workspace.git("checkout", "--quiet", "--detach", merge)
-        return cls(workspace.path, base, head, merge)
+        workspace.git("fetch", "--quiet", *limit, "origin", made.merge)
+        workspace.git("checkout", "--quiet", "--detach", made.merge)
+        return cls(workspace.path, made.base, made.head, made.merge)
 
     def event(self, *, fork: bool = False) -> dict[str, Any]:
         """The fields of GitHub's payload that matter, and some that must not."""

@@ -23,7 +23,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -33,9 +32,9 @@ from support.git_repository import GitRepository
 from support.github_server import BOT, FakeGithub
 from support.openai_server import Answer, Fault, OpenAIServer, bad_request
 from support.proposed_change import NUMBER, Files, ProposedChange, propose
+from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
-from gatekeeper.action.github.repository import GithubRepositoryApi
 from gatekeeper.cli.main import main
 
 Way = Literal["check", "pull_request", "fork_stage"]
@@ -235,9 +234,7 @@ def _act(
         github.refs["heads/main"] = change.base
         for name, value in _step(change, folder, workspace, github.url, event, fork=fork).items():
             patch.setenv(name, value)
-        # The pauses between writes are for GitHub's rate limits; nobody here has one.
-        quick = partial(GithubRepositoryApi, seconds_between_writes=0, sleep=lambda _: None)
-        patch.setattr(action, "GithubRepositoryApi", quick)
+        leave_out_pauses(patch)
         with _garbage_collected():
             code = action.main()
         comments = [comment.body for comment in github.comments[NUMBER] if comment.author == BOT]

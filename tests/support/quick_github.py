@@ -1,0 +1,16 @@
+"""GitHub's client without its pauses between writes: nobody here has a rate limit."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from gatekeeper.action import main as action
+from gatekeeper.action.github.repository import GithubRepositoryApi
+
+
+def leave_out_pauses(patch: pytest.MonkeyPatch) -> None:
+    """Let the action write to GitHub at once, and retry at once."""
+    quick = partial(GithubRepositoryApi, seconds_between_writes=0, sleep=lambda _: None)
+    patch.setattr(action, "GithubRepositoryApi", quick)
