@@ -126,8 +126,8 @@ def plan(
 def _waivers(
     settings: ActionInputs, activity: Judged, work: Work, api: RepositoryApi
 ) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
-    """The waivers for the commit, and what to say of others. GitHub is asked only where there
-    is something to waive."""
+    """Return the waivers for the commit, and notices about others. Calls GitHub only if there is
+    something to waive."""
     if activity.number is None or not work.waivable:
         return (), ()
     from gatekeeper.action.waiver_signature import proven_waivers
@@ -139,7 +139,7 @@ def _waivers(
         place = waiver_place(settings, activity.number)
         waivers, notices = proven_waivers(api, place, head, work.policy.waiver_permission)
     except (PublishError, UsageError) as error:
-        return (), (f"Waivers could not be read: {error}.",)
+        return (), (f"Waivers do not count in this run: {error}.",)
     affected = work.affected
     names = [*work.waivable, *(contract.name for contract in affected.contracts), *affected.others]
     return waivers, (*notices, *unknown_waivers(waivers, names))
@@ -154,9 +154,9 @@ def waiver_place(settings: ActionInputs, number: int) -> Place:
 
 
 def found_pull_request(activity: FindPullRequest, api: RepositoryApi) -> CheckPullRequest | Nothing:
-    """The pull request of a first stage, if it still is what that stage saw.
+    """Return the pull request of a first stage, if its head has not changed since.
 
-    Where several are open from one branch, the one with the lowest number.
+    If several are open from one branch, return the one with the lowest number.
     """
     states = api.open_pull_requests(activity.head_repository, activity.head_branch)
     current = sorted(
@@ -164,13 +164,13 @@ def found_pull_request(activity: FindPullRequest, api: RepositoryApi) -> CheckPu
         key=lambda state: state.number,
     )
     if not current:
-        text = f"no open pull request has {activity.head_sha[:12]} as its head any more"
+        text = f"{activity.head_sha[:12]} is no longer the head of an open pull request"
         return Nothing(text, exit_code=0)
     return to_check(current[0], current[0].base_sha)
 
 
 def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
-    """The pull request as it stands, to be judged against that tip of its base branch."""
+    """Return the check of the pull request's present head against that tip of its base branch."""
     return CheckPullRequest(
         number=state.number,
         base_sha=base_sha,
@@ -244,15 +244,17 @@ def _location(settings: ActionInputs, policy: Policy) -> str:
 
 
 def cache_of(settings: ActionInputs) -> Path | None:
-    """The file of what was measured already, where the workflow names one. The checkout may hold
-    a link in the place of its folder that leads out of the workspace."""
+    """Return the cache file that the workflow names, or None.
+
+    Raises UsageError if the checkout has a link that leads out of the workspace in its path.
+    """
     if settings.cache is None:
         return None
     workspace = settings.workspace.resolve()
     path = workspace / settings.cache
     if not path.parent.resolve().is_relative_to(workspace):
         raise UsageError(
-            f"input cache: {settings.cache} leads out of the workspace; choose another"
+            f"input cache: {settings.cache} is outside of the workspace; choose a path inside it"
         )
     return path
 
@@ -276,7 +278,7 @@ def _kept(
     result: GateResult,
     trigger: Trigger,
 ) -> GateResult:
-    """The result, its counts added to the history."""
+    """Add the result's counts to the history, and return the result."""
     if history is None or not result.contracts:
         return result
     from gatekeeper.run.kept_run import keep_run
@@ -291,7 +293,7 @@ def _kept(
 def _with_merged_waivers(
     settings: ActionInputs, policy: Policy, result: GateResult, sha: str, api: RepositoryApi
 ) -> GateResult:
-    """Each contract with what was waived of it when it was merged: for the record alone."""
+    """Add to each contract the waiver that it was merged with, for the record only."""
     from gatekeeper.action.waiver_signature import proven_waivers
 
     waivers: list[Waiver] = []
@@ -301,7 +303,7 @@ def _with_merged_waivers(
             wanted = policy.waiver_permission
             waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
     except (PublishError, UsageError) as error:
-        notice = f"What was waived before the merge is not known: {error}."
+        notice = f"The history does not say what was waived before the merge: {error}."
         return replace(result, notices=(*result.notices, notice))
     contracts = tuple(
         replace(c, waiver=next((w for w in waivers if w.contract in (c.name, None)), None))

@@ -88,8 +88,8 @@ def newly_frozen(
         if now.frozen and not known:
             thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
             text = (
-                "its error budget is overspent by more than chance explains: until "
-                f"{thaw:%Y-%m-%d %H:%M} UTC only changes that make it better may merge."
+                "its error budget is overspent by more than chance explains. Frozen until "
+                f"{thaw:%Y-%m-%d %H:%M} UTC: only a significant improvement may merge."
             )
             found.append(News("freeze", contract.name, text))
     return tuple(found)

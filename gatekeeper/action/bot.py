@@ -40,16 +40,16 @@ from gatekeeper.reports.markdown.comment import marker
 from gatekeeper.reports.markdown.explanation import render_explanation
 
 _UNSIGNED = (
-    "The record is not signed, because this job has no key to sign with: a gate that has one does "
-    "not believe it. Give both jobs the same secret `GATEKEEPER_WAIVER_KEY`."
+    "The record is not signed, because this job has no key. A gate's job that has a key will "
+    "ignore it. Give both jobs the same secret `GATEKEEPER_WAIVER_KEY`."
 )
-_CUT = "\n\n… cut here: the rest is in this run's summary and artifact.\n"
+_CUT = "\n\n… cut here. For the whole text, see this run's summary and artifact.\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command is answered with, as harmless text. `then` is done once the reply stands,
-    and its answer is added to it. `record` is the hidden line of a waiver."""
+    """The reply to a command, as escaped text. `then` runs after the reply is posted, and its
+    text is added to the reply. `record` is the hidden line of a waiver."""
 
     text: str
     reaction: Reaction = "rocket"
@@ -60,8 +60,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a command is carried out with: the pull request as it stands now, as whose change
-    it is judged, and where its commits come from."""
+    """Everything that a command needs: the present pull request, the check of its change, and
+    the source of its commits."""
 
     settings: ActionInputs
     api: RepositoryApi
@@ -72,16 +72,16 @@ class Desk:
 
 
 def respond(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
-    """Answer the comment. Returns the exit code: 0 where all that was to be done was done."""
+    """Carry out the comment's command and reply. Returns the exit code, 0 for success."""
     try:
         reply = _reply(settings, asked, api)
     except GatekeeperError as error:
-        # What is the person's own mistake is told to them, and no fault of the job.
+        # A person's mistake is explained in the reply and does not fail the job.
         exit_code = 0 if isinstance(error, AuthorError) else error.exit_code
         reply = Reply(block(clean(str(error), settings), limit=20_000), "confused", exit_code)
     except Exception as error:
         say(clean("".join(traceback.format_exception(error)), settings))
-        fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
+        fault = f"{type(error).__name__}: this is a bug in gatekeeper, please report it"
         reply = Reply(prose(fault), "confused", 3)
     if reply is None:
         return 0
@@ -89,7 +89,7 @@ def respond(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
 
 
 def _reply(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> Reply | None:
-    """The reply; None where the command was carried out before."""
+    """Return the reply, or None if the command was carried out before."""
     state = api.pull_request(asked.number)
     tip = api.commit_sha(f"heads/{state.base_ref}")
     with Checkout(settings) as checkout:
@@ -99,7 +99,7 @@ def _reply(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> Reply 
             return _refusal(asked, role, wanted)
         _react(api, asked, "eyes")
         if not state.is_open:
-            return Reply("This pull request is closed: there is nothing to judge.", "confused")
+            return Reply("This pull request is closed, so no command can run.", "confused")
         if isinstance(asked.asked, NotUnderstood):
             return _help(asked.asked)
         check = to_check(state, tip)
@@ -110,21 +110,21 @@ def _policy(checkout: Checkout, tip: str) -> Policy:
     try:
         return load_policy(checkout.revision(tip))
     except ContractError:
-        # As when a pull request is judged: a base policy that cannot be read leaves the defaults.
+        # As in a check of a pull request, the defaults apply if the base policy cannot be read.
         return Policy()
 
 
 def _refusal(asked: Respond, role: str, wanted: str) -> Reply:
     return Reply(
-        f"{prose('@' + asked.author)} has the role {code(role)} here. This repository's policy "
-        f"takes commands from the role {code(wanted)} upwards (`waivers.permission`). "
+        f"{prose('@' + asked.author)} has the role {code(role)} in this repository. Its policy "
+        f"accepts commands only from the role {code(wanted)} or higher (`waivers.permission`). "
         "Nothing was done.",
         "-1",
     )
 
 
 def _help(asked: NotUnderstood) -> Reply:
-    return Reply(f"Not understood: {asked.why}.\n\n{block(USAGE)}", "confused")
+    return Reply(f"Invalid command: {asked.why}.\n\n{block(USAGE)}", "confused")
 
 
 def _carry_out(command: Command, desk: Desk) -> Reply | None:
@@ -162,7 +162,7 @@ def _judged(desk: Desk, result: GateResult) -> Reply:
 
 
 def _deliver(desk: Desk, result: GateResult) -> str:
-    """Reports, outputs and summary as for any run; the comment's text."""
+    """Write reports, outputs and summary as for any run, and return the comment's text."""
     answer = answer_to(result, out_folder(desk.settings), desk.settings)
     deliver(answer, desk.settings, desk.asked, desk.api)
     return answer.comment
@@ -174,26 +174,26 @@ def _deliver(desk: Desk, result: GateResult) -> str:
 def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> Reply | None:
     asked, state = desk.asked, desk.state
     if desk.api.find_comment(asked.number, _reply_marker(desk.settings, asked)):
-        # The job was run again: what the person meant then says nothing of the head of now.
+        # The job was run again: the command was for the head at that time, not for this one.
         return None
     _, work = plan(desk.settings, desk.check, desk.checkout, (contract,) if contract else ())
     names = [name for name in work.waivable if kind == "waive" or name != POLICY_NAME]
     if not names or (contract and contract not in names):
         what = f"{code(contract)} is not" if contract else "No contract is"
-        return Reply(f"{what} affected by this change: there is nothing to {kind}.", "confused")
+        return Reply(f"{what} affected by this change, so nothing to {kind}.", "confused")
     if (problem := _not_seen(desk)) is not None:
         return Reply(problem, "confused")
     place = waiver_place(desk.settings, asked.number)
     waiver = Waiver(contract, kind, asked.author, state.head_sha, reason, asked.time)
     of = code(contract) if contract else "every contract that this change affects"
     text = (
-        f"Waived for {code(state.head_sha[:10])}: {of} does not hold up this commit. "
+        f"Waived for {code(state.head_sha[:10])}: {of} no longer blocks this commit. "
         f"Reason: {prose(reason)}."
         if kind == "waive"
-        else f"Accepted for {code(state.head_sha[:10])}: what {of} finds worse is the intended "
-        "new state. Objectives still count."
+        else f"Accepted for {code(state.head_sha[:10])}: a regression of {of} no longer blocks "
+        "this commit. Objectives still apply."
     )
-    text += " The next push, or an edit of your comment, makes this void."
+    text += " The next push, or an edit of your comment, ends this."
     if not place.keys:
         text += f" {_UNSIGNED}"
     return Reply(
@@ -204,10 +204,10 @@ def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> R
 
 
 def _not_seen(desk: Desk) -> str | None:
-    """Why the person cannot have meant the head of now; None where nothing says so.
+    """Return why the command may not be for the present head, or None if nothing indicates this.
 
-    A push between the comment and this moment would otherwise be waived unseen. GitHub starts
-    a run for every push, and both times are its own.
+    Otherwise a push after the comment would be waived although nobody saw it. GitHub starts
+    a run for every push, and both times are GitHub's own.
     """
     said = _time(desk.asked.time)
     sha = code(desk.state.head_sha[:10])
@@ -216,7 +216,7 @@ def _not_seen(desk: Desk) -> str | None:
     if checked is None:
         return f"No workflow has run for {sha} yet. {again}"
     if not checked:
-        return f"{sha} was pushed, or its checks started, after your comment. {again}"
+        return f"The push of {sha}, or its checks, came after your comment. {again}"
     return None
 
 
@@ -224,36 +224,38 @@ def _time(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"comment.created_at is {text!r}, not a time") from None
+        raise UsageError(f"the event's comment.created_at is {text!r}, not a time") from None
 
 
 # The required check is the exit code of the gate's job, so only that job can lift it
 
 
 def _run_again(desk: Desk) -> str:
-    """Have the gate's latest run for the head run again, or say what to click."""
+    """Repeat the gate's latest run for the head, or return what to click."""
     click = "Open the pull request's checks, choose the gate's run and click **Re-run failed jobs**"
     try:
         run = _gate_run(desk)
     except PublishError as error:
         return f"{click}: {prose(str(error))}."
     if run is None:
-        return f"{click}: no run of the gate is known for {code(desk.state.head_sha[:10])}."
+        return f"{click}: gatekeeper found no run for {code(desk.state.head_sha[:10])}."
     address = f"{desk.settings.server_url}/{desk.settings.repository}/actions/runs/{run.id}"
     if run.conclusion is None:
-        return f"[The gate's run]({address}) is under way; say `/gatekeeper rerun` if it ends red."
+        return (
+            f"[The gate's run]({address}) is in progress; if it fails, write `/gatekeeper rerun`."
+        )
     try:
         desk.api.rerun(run)
     except PublishError as error:
         return (
             f"Open [the gate's run]({address}), click **Re-run failed jobs**: {prose(str(error))}."
         )
-    return f"[The gate's run]({address}) runs again."
+    return f"[The gate's run]({address}) has been started again."
 
 
 def _gate_run(desk: Desk) -> WorkflowRun | None:
-    """The run that the gate's own status points to; without one, the latest of the only
-    workflow that runs on this pull request."""
+    """Return the run that the gate's status links to. Without a status, return the latest run if
+    only one workflow runs on this pull request."""
     sha, context = desk.state.head_sha, desk.settings.status_context
     if context:
         with suppress(PublishError):
@@ -268,12 +270,12 @@ def _gate_run(desk: Desk) -> WorkflowRun | None:
 
 
 def _send(reply: Reply, settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
-    """One comment a command. What a waiver asks for happens only once the record stands."""
+    """Post one comment for the command. `then` runs only after the waiver's record is posted."""
     first = _reply_marker(settings, asked)
     lines = [reply.record, first] if reply.record else [first]
     text = clean(reply.text, settings)
     if isinstance(asked.asked, Command) and asked.asked.more:
-        text += "\n\nOnly the first command of a comment is carried out."
+        text += "\n\nOnly the first command of your comment was carried out."
     try:
         comment = api.find_comment(asked.number, first)
         body = _body(lines, text)

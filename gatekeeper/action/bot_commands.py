@@ -1,17 +1,17 @@
-"""From a comment to the command in it. Pure; who may give it is for others to say.
+"""Reads the command in a comment. Pure; `bot` decides who may give commands.
 
 A command is the first line of the comment, as Markdown shows it: after up to three spaces, and
-followed by a space, a tab or nothing. Indented or fenced code, quotes, hidden text before it and
-characters that only look like it make no command.
+followed by a space, a tab or nothing. Indented or fenced code, quotes, a line after hidden text
+and characters that only look similar are not commands.
 
 | line | meaning |
 | --- | --- |
 | `/gatekeeper rerun` | run the gate's job again |
-| `/gatekeeper run NAME` | judge one contract here and now |
-| `/gatekeeper full` | the whole suite on the pull request's head |
-| `/gatekeeper waive NAME: REASON` | this contract shall not hold up this commit |
-| `/gatekeeper accept [NAME]` | what head answers differently is what is wanted |
-| `/gatekeeper explain NAME` | the evidence in words |
+| `/gatekeeper run NAME` | run one contract now |
+| `/gatekeeper full` | run the whole suite on the pull request's head |
+| `/gatekeeper waive NAME: REASON` | do not let this contract block this commit |
+| `/gatekeeper accept [NAME]` | accept a regression as intended |
+| `/gatekeeper explain NAME` | explain the evidence in words |
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ REASON_LIMIT = 500
 
 USAGE = """\
 /gatekeeper rerun               run the gate again
-/gatekeeper run NAME            judge one contract
+/gatekeeper run NAME            run one contract and post the result
 /gatekeeper full                run the whole suite on this pull request's head
-/gatekeeper waive NAME: REASON  let the contract not hold up this commit
-/gatekeeper accept [NAME]       the new answers are the wanted ones
-/gatekeeper explain NAME        the evidence in words"""
+/gatekeeper waive NAME: REASON  do not let the contract block this commit
+/gatekeeper accept [NAME]       accept a regression as intended
+/gatekeeper explain NAME        run one contract and explain the evidence in words"""
 
 _COMMAND = re.compile(rf" {{0,3}}{PREFIX}(?:[ \t]+(.*))?", re.DOTALL)
 _LINE_BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -47,19 +47,19 @@ _SHAPES: dict[Name, str] = {
     "waive": rf"[ \t]+({_CONTRACT}):[ \t]*(\S.*)",
 }
 _WANTED: dict[Name, str] = {
-    "rerun": "`rerun` takes nothing after it",
-    "full": "`full` takes nothing after it",
+    "rerun": "write `rerun` with nothing after it",
+    "full": "write `full` with nothing after it",
     "run": "`run` needs the name of one contract",
     "explain": "`explain` needs the name of one contract",
-    "accept": "`accept` takes the name of one contract or nothing",
+    "accept": "write `accept` with the name of one contract, or with nothing after it",
     "waive": "`waive` needs a contract's name, a colon and a reason",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a comment asks for. `contract` is None where none is named, `more` says that other
-    commands follow, which are not carried out."""
+    """The command in a comment. `contract` is None if the comment names none; `more` says that
+    other commands follow, which are not carried out."""
 
     name: Name
     contract: str | None = None
@@ -69,13 +69,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class NotUnderstood:
-    """A comment that speaks to the gate in words it does not know; `why` is of our own making."""
+    """A comment that begins with `/gatekeeper` and is not a valid command. `why` contains no text
+    of the comment."""
 
     why: str
 
 
 def read_command(text: str) -> Command | NotUnderstood | None:
-    """Return the command that begins the comment, or None if it does not speak to the gate."""
+    """Return the command in the comment's first line, or None if there is none."""
     first, *rest = (line.removesuffix("\r") for line in text.split("\n"))
     found = _COMMAND.fullmatch(first)
     if found is None or _LINE_BREAK.search(first):
@@ -93,11 +94,11 @@ def read_command(text: str) -> Command | NotUnderstood | None:
     if name == "waive" and not _shows_something(reason):
         return NotUnderstood(_WANTED[name])
     if len(reason) > REASON_LIMIT:
-        return NotUnderstood(f"a reason has at most {REASON_LIMIT} characters")
+        return NotUnderstood(f"shorten the reason to {REASON_LIMIT} characters")
     more = any(_COMMAND.fullmatch(line) for line in rest)
     return Command(name, contract, reason, more)
 
 
 def _shows_something(text: str) -> bool:
-    """Whether a reader sees anything: neither blanks nor characters without a shape do."""
+    """Return whether the text has a visible character."""
     return any(unicodedata.category(character)[0] not in "ZC" for character in text)

@@ -118,8 +118,8 @@ class Respond:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """There is nothing to judge. `exit_code` is what the job ends with; an empty explanation
-    is not told."""
+    """The event needs no run. `exit_code` is the job's exit code; an empty explanation is not
+    printed."""
 
     explanation: str
     exit_code: int = 2
@@ -129,7 +129,7 @@ Activity = (
     CheckPullRequest | CheckMergeGroup | FindPullRequest | RunPush | RunFull | Respond | Nothing
 )
 
-_WRONG_PAYLOAD = "is GITHUB_EVENT_PATH the payload of this event?"
+_WRONG_PAYLOAD = "check that GITHUB_EVENT_PATH names the payload of this event"
 _JUDGED_EVENTS = "pull_request, merge_group, push, schedule or workflow_dispatch"
 _NO_COMMIT = re.compile("0+")
 _QUEUE_BRANCH = re.compile(r"(?:refs/heads/)?gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40,64}")
@@ -137,7 +137,7 @@ _DEPENDABOT = "dependabot[bot]"
 
 
 def activity_for(name: str, payload: Mapping[str, Any], environ: Mapping[str, str]) -> Activity:
-    """What to do for the event. Raises UsageError for a payload that is not of this event."""
+    """Return what to do for the event. Raises UsageError if the payload is not of this event."""
     if name in ("pull_request", "pull_request_target"):
         return _pull_request(name, payload, environ)
     if name == "merge_group":
@@ -152,8 +152,8 @@ def activity_for(name: str, payload: Mapping[str, Any], environ: Mapping[str, st
         return _dispatch(payload, _sha(environ.get("GITHUB_SHA"), "GITHUB_SHA"))
     if name == "issue_comment":
         return _comment(payload)
-    advice = f"run it on {_JUDGED_EVENTS}"
-    return Nothing(f"the event {name!r} gives the gate nothing to judge: {advice}")
+    advice = f"start the workflow on {_JUDGED_EVENTS}"
+    return Nothing(f"gatekeeper cannot run on the event {name!r}; {advice}")
 
 
 def _pull_request(name: str, payload: Mapping[str, Any], environ: Mapping[str, str]) -> Activity:
@@ -183,7 +183,7 @@ def _full_name(value: Any) -> str | None:
 
 def _merge_group(payload: Mapping[str, Any]) -> Activity:
     if payload.get("action") == "destroyed":
-        return Nothing("the merge group is gone", exit_code=0)
+        return Nothing("the merge group was removed", exit_code=0)
     return CheckMergeGroup(
         base_sha=_sha(_at(payload, "merge_group.base_sha"), "merge_group.base_sha"),
         head_sha=_sha(_at(payload, "merge_group.head_sha"), "merge_group.head_sha"),
@@ -192,7 +192,7 @@ def _merge_group(payload: Mapping[str, Any]) -> Activity:
 
 
 def _queued(branch: Any) -> int | None:
-    """The pull request of a merge queue's branch, a name that nobody but GitHub can give."""
+    """Return the pull request of a merge queue's branch, whose name only GitHub can create."""
     found = _QUEUE_BRANCH.fullmatch(branch) if isinstance(branch, str) else None
     return int(found[1]) if found else None
 
@@ -206,14 +206,14 @@ def _workflow_run(payload: Mapping[str, Any]) -> Activity:
         return Nothing(f"the first stage ran on {event}, not on pull_request", exit_code=0)
     conclusion = _at(payload, f"{run}.conclusion", needed=False)
     if conclusion not in ("success", "failure"):
-        return Nothing(f"the first stage ended as {conclusion}: it saw nothing", exit_code=0)
+        return Nothing(f"the first stage ended as {conclusion}: nothing to do", exit_code=0)
     repository = _at(payload, f"{run}.head_repository.full_name", needed=False)
     branch = _at(payload, f"{run}.head_branch", needed=False)
     if not isinstance(repository, str) or not isinstance(branch, str):
-        return Nothing("the fork that the first stage ran for is gone", exit_code=0)
+        return Nothing("the fork of the first stage was deleted", exit_code=0)
     own = repository == _at(payload, "repository.full_name")
     if own and _at(payload, f"{run}.actor.login", needed=False) != _DEPENDABOT:
-        return Nothing("the first stage had the secrets and has judged", exit_code=0)
+        return Nothing("the first stage had the secrets and tested the change", exit_code=0)
     return FindPullRequest(
         repository, branch, _sha(_at(payload, f"{run}.head_sha"), f"{run}.head_sha")
     )
@@ -223,7 +223,7 @@ def _push(payload: Mapping[str, Any]) -> Activity:
     ref = _at(payload, "ref")
     default = f"refs/heads/{_at(payload, 'repository.default_branch')}"
     if ref != default:
-        text = f"{ref} is not the default branch: its pull request is judged, not each push"
+        text = f"{ref} is not the default branch: gatekeeper tests its pull request, not each push"
         return Nothing(text, exit_code=0)
     before, after = _at(payload, "before"), _at(payload, "after")
     if _is_no_commit(after):
@@ -251,7 +251,7 @@ def _dispatch(payload: Mapping[str, Any], sha: str) -> Activity:
 
 
 def _typed(payload: Mapping[str, Any], name: str) -> str:
-    """An input as text. `inputs` is null where the workflow declares none."""
+    """Return an input as text. `inputs` is null if the workflow declares none."""
     value = _at(payload, f"inputs.{name}", needed=False)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}"
@@ -265,7 +265,9 @@ def _dispatched_ref(text: str) -> str:
         or len(text) > 255
         or re.search(r"[\s\x00-\x1f~^:?*\[\\]|\.\.", text)
     ):
-        raise UsageError(f"input ref: {text[:80]!r} cannot be the name of a branch, tag or commit")
+        raise UsageError(
+            f"input ref: {text[:80]!r} is not a valid name; give a branch, tag or commit"
+        )
     return text
 
 
@@ -278,8 +280,8 @@ def _dispatched_number(
     # No more digits than GitHub numbers anything with: int() is slow on very many.
     number = int(text) if re.fullmatch("[0-9]{1,12}", text) else 0
     if number < 1 or (most is not None and number > most):
-        upto = f"1 to {most:,}" if most else "1 or more"
-        raise UsageError(f"input {name}: {text[:80]!r} is no whole number of {upto}")
+        upto = f"from 1 to {most:,}" if most else "of 1 or more"
+        raise UsageError(f"input {name}: {text[:80]!r} is not a whole number {upto}")
     return number
 
 
@@ -326,8 +328,8 @@ def _at(payload: Mapping[str, Any], path: str, *, needed: bool = True) -> Any:
 
 
 def _sha(value: Any, what: str) -> str:
-    # A name of a branch would be taken for an option or a path by git: only commits go there.
+    # git could read the name of a branch as an option or a path, so only commits are passed on.
     name = _full_name(value)
     if name is None:
-        raise UsageError(f"{what} is {value!r}, not a full commit name; {_WRONG_PAYLOAD}")
+        raise UsageError(f"{what} is {value!r}, not a full commit SHA; {_WRONG_PAYLOAD}")
     return name

@@ -100,8 +100,8 @@ def _needed(environ: Mapping[str, str], name: str) -> str:
     value = environ.get(name, "")
     if not value:
         raise UsageError(
-            f"{name} is not set: `gatekeeper action` runs as a step of a GitHub workflow; "
-            "use `gatekeeper check` anywhere else"
+            f"{name} is not set: `gatekeeper action` only runs as a step of a GitHub workflow; "
+            "use `gatekeeper check` elsewhere"
         )
     return value
 
@@ -115,16 +115,16 @@ def _comment_mode(text: str) -> CommentMode:
     # YAML 1.1 reads a bare `off` as false, and that is what arrives here.
     mode = {"": "changes", "false": "off"}.get(text.lower(), text.lower())
     if mode not in modes:
-        raise UsageError(f"input comment: {text!r} is none of {', '.join(modes)}; set one of them")
+        raise UsageError(f"input comment: {text!r} is not valid; use one of {', '.join(modes)}")
     return cast(CommentMode, mode)
 
 
 def _inside_workspace(name: str, text: str) -> Path:
-    """A path below the workspace: later steps of the job see nothing else of the container."""
+    """Return a path below the workspace, because later steps of the job can read only that."""
     path = Path(text)
     if path.is_absolute() or ".." in path.parts:
         raise UsageError(
-            f"input {name}: {text!r} leads out of the workspace; give a path relative to it"
+            f"input {name}: {text!r} is outside of the workspace; give a path relative to it"
         )
     return path
 
@@ -132,7 +132,7 @@ def _inside_workspace(name: str, text: str) -> Path:
 def _id(text: str) -> str:
     if text and not _ID.fullmatch(text):
         raise UsageError(
-            f"input id: {text!r} is not usable; take up to 50 letters, digits, "
+            f"input id: {text!r} is not valid; use up to 50 letters, digits, "
             "dots, dashes and underscores"
         )
     return text or "gatekeeper"
@@ -143,19 +143,19 @@ def _status_context(environ: Mapping[str, str]) -> str:
     context = environ.get("INPUT_STATUS-CONTEXT", DEFAULT_STATUS_CONTEXT).strip()
     if len(context) > MAX_CONTEXT or not context.isprintable():
         raise UsageError(
-            f"input status-context: GitHub takes {MAX_CONTEXT} printable characters; shorten it"
+            f"input status-context: use at most {MAX_CONTEXT} characters, all of them printable"
         )
     if context and context == environ.get("GITHUB_JOB"):
         raise UsageError(
-            f"input status-context: {context!r} is also the job's name, so that a branch rule "
-            "could not tell the two apart; choose another name"
+            f"input status-context: {context!r} is also the job's name, so a branch rule "
+            "could not distinguish them; choose another name"
         )
     return context
 
 
 def _history(text: str) -> str:
-    """A location, `off`, or nothing, which leaves it to the policy. A path is one below the
-    workspace."""
+    """Return the location of the history, `off`, or empty text if the policy decides. A path must
+    be inside the workspace."""
     if text.lower() in ("off", "false"):  # YAML 1.1 reads a bare `off` as false
         return "off"
     return text if ":" in text or not text else str(_inside_workspace("history", text))
@@ -171,7 +171,7 @@ def _formats(text: str) -> tuple[Format, ...]:
     unknown = [name for name in names if name not in get_args(Format)]
     if unknown:
         known = ", ".join(get_args(Format))
-        raise UsageError(f"input formats: {unknown[0]!r} is none of {known}; set some of them")
+        raise UsageError(f"input formats: {unknown[0]!r} is not valid; use some of {known}")
     return cast(tuple[Format, ...], names)
 
 
@@ -184,7 +184,7 @@ def _notify_on(text: str) -> tuple[str, ...]:
     unknown = [kind for kind in kinds if kind not in NEWS]
     if unknown:
         raise UsageError(
-            f"input notify-on: {unknown[0]!r} is none of {', '.join(NEWS)}; set one or more of them"
+            f"input notify-on: {unknown[0]!r} is not valid; use some of {', '.join(NEWS)}"
         )
     return kinds or NEWS
 

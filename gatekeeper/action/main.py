@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def act(settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
-    """Judge and answer. An error of any kind is told where the verdict would have been."""
+    """Run the activity and publish its result. An error is published instead of a verdict."""
     try:
         if isinstance(activity, FindPullRequest):
             activity = found_pull_request(activity, api)
@@ -85,18 +85,18 @@ def act(settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
     except GatekeeperError as error:
         answer = answer_to_error(error, str(error), settings)
     except Exception as error:
-        # An unforeseen fault is neither a pass nor a fail of the prompt.
+        # An unexpected error is neither a pass nor a fail of the prompt.
         machine = fault_of_the_machine(error)
         if machine:
             return _told(answer_to_error(machine, str(machine), settings), settings, activity, api)
         say(clean("".join(traceback.format_exception(error)), settings))
-        fault = f"{type(error).__name__}: this is a fault of gatekeeper itself, please report it"
+        fault = f"{type(error).__name__}: this is a bug in gatekeeper, please report it"
         answer = answer_to_error(error, fault, settings)
     return _told(answer, settings, activity, api)
 
 
 def _told(answer: Answer, settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
-    """Tell everybody who is to know. Returns the exit code."""
+    """Publish the result, drift and notifications. Returns the exit code."""
     exit_code = deliver(answer, settings, activity, api)
     if answer.drifts is not None:
         tell_drift(answer.drifts, settings)
@@ -109,7 +109,7 @@ def _told(answer: Answer, settings: ActionInputs, activity: Activity, api: Repos
 def _show_on(
     activity: RunFull, number: int, answer: Answer, settings: ActionInputs, api: RepositoryApi
 ) -> None:
-    """The result of a run that somebody started, as a comment of its own on a pull request."""
+    """Post the result of a manual run as a separate comment on a pull request."""
     sticky = marker(settings.id)
     own = sticky.replace("gatekeeper:", "gatekeeper-run:", 1)
     try:
@@ -118,16 +118,16 @@ def _show_on(
     except PublishError as error:
         say_annotations([Annotation("warning", "Gatekeeper", clean(str(error), settings))])
     else:
-        say(f"shown on pull request {number}: {comment.url}")
+        say(f"posted on pull request {number}: {comment.url}")
 
 
 def _started_by_hand(activity: RunFull) -> str:
-    """What the comment is of: it stands beside the gate's own, which judges the pull request."""
+    """Return the first line of the comment, which distinguishes it from the gate's own comment."""
     what = [f"{len(activity.contracts)} contracts" if activity.contracts else "the full suite"]
     what.append(f"on {code(activity.ref or activity.sha[:12], 80)}")
     if activity.samples is not None:
         what.append(f"with {activity.samples:,} samples of each fixture")
-    return f"> Run by hand: {' '.join(what)}. It decides nothing about merging."
+    return f"> Manual run: {' '.join(what)}. It does not affect whether this may merge."
 
 
 def _read_event(path: Path) -> Mapping[str, Any]:
@@ -136,14 +136,14 @@ def _read_event(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise UsageError(f"GITHUB_EVENT_PATH: {path} cannot be read as JSON ({error})") from error
     if not isinstance(payload, dict):
-        raise UsageError(f"GITHUB_EVENT_PATH: {path} holds no JSON object")
+        raise UsageError(f"GITHUB_EVENT_PATH: {path} is not a JSON object")
     return payload
 
 
 def _judge(settings: ActionInputs, activity: Judged | Run, api: RepositoryApi) -> Answer:
     out = out_folder(settings)
     require_formats(settings.formats)
-    # A runner that is kept has the reports of an earlier job, whose answer is not this one's.
+    # A self-hosted runner may still have the reports of an earlier job.
     forget_reports(out, f"input out: {settings.out}")
     with Checkout(settings) as checkout:
         result = result_of(settings, activity, checkout, api)

@@ -1,9 +1,8 @@
-"""Carries a message to where people are: Slack, Teams, e-mail, a webhook, by apprise's addresses.
+"""Sends messages to Slack, Teams, e-mail or a webhook, by apprise's addresses.
 
-https://github.com/caronc/apprise lists them all. An address holds a secret, so that nothing
-here repeats one: what went wrong is told by the name of the service. Nothing here raises: a
-message that could not be sent changes no verdict. A service that does not answer is given
-apprise's four seconds to connect and four to reply.
+https://github.com/caronc/apprise lists them all. An address holds a secret, so messages about
+errors name the service and not the address. Nothing here raises: if a message cannot be sent, the
+verdict stays the same. A service has apprise's four seconds to connect and four to reply.
 """
 
 from __future__ import annotations
@@ -15,15 +14,18 @@ from typing import Any
 
 
 def send(addresses: Sequence[str], title: str, body: str) -> tuple[str, ...]:
-    """Send the message to every address; returns what could not be sent, in words.
+    """Send the message to every address; return one sentence for each that failed.
 
-    Both are plain text. Addresses are apprise's, such as `slack://TokenA/TokenB/TokenC`,
-    `mailto://user:password@host`, `jsons://host/path`.
+    Args:
+        addresses: Addresses of apprise, such as `slack://TokenA/TokenB/TokenC`,
+            `mailto://user:password@host`, `jsons://host/path`.
+        title: The title, as plain text.
+        body: The message, as plain text.
     """
     try:
         import apprise
     except ImportError:
-        return ("notifications need the package apprise: pip install 'gatekeeper[notify]'",)
+        return ("notifications need the package apprise; run: pip install 'gatekeeper[notify]'",)
     with _silence():
         return tuple(
             said
@@ -34,8 +36,8 @@ def send(addresses: Sequence[str], title: str, body: str) -> tuple[str, ...]:
 
 def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str | None:
     unknown = (
-        f"notification address {number} of those given is not one that apprise knows; "
-        "see https://github.com/caronc/apprise for how they are written"
+        f"notification address {number} is not valid; "
+        "https://github.com/caronc/apprise describes how to write addresses"
     )
     try:
         service = apprise.Apprise.instantiate(address)
@@ -44,14 +46,14 @@ def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str
         name = str(service.service_name)
         text = apprise.NotifyFormat.TEXT
         sent = service.notify(title=title, body=body, body_format=text)
-    except Exception as error:  # a plug-in's fault may quote the address: its type is enough
+    except Exception as error:  # a plug-in's message may quote the address: print its type only
         return f"notification {number} could not be sent ({type(error).__name__})"
     return None if sent else f"notification {number} could not be sent to {name}"
 
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """apprise logs addresses and answers, which may hold secrets."""
+    """Turn off apprise's log, which contains addresses and answers, and so may hold secrets."""
     logger = logging.getLogger("apprise")
     before, logger.disabled = logger.disabled, True
     try:

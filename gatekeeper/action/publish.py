@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 COULD_NOT_MEASURE = 3
 
 _LEVELS: Mapping[str, Level] = {"fail": "error", "error": "error", "inconclusive": "warning"}
-_ERROR_TITLES = {2: "Cannot be judged", COULD_NOT_MEASURE: "Could not measure"}
+_ERROR_TITLES = {2: "Invalid input", COULD_NOT_MEASURE: "Could not measure"}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is told to GitHub, as harmless text without secrets.
+    """Everything that is published on GitHub, as escaped text without secrets.
 
-    `newsworthy` is False where no prompt was touched. `outputs` are those of action.yml.
+    `newsworthy` is False if no prompt was changed. `outputs` are those of action.yml.
     """
 
     verdict: str
@@ -71,16 +71,16 @@ class Answer:
 
 
 def answer_to(result: GateResult, out: Path, settings: ActionInputs) -> Answer:
-    """Write the reports to `out` and say the verdict in the log; the rest is the answer.
+    """Write the reports to `out`, print the verdict to the log, and return what to publish.
 
-    If the reports cannot be written, the answer says so, and ends in exit code 3 unless the
+    If the reports cannot be written, the answer says so, and its exit code is 3 unless the
     result blocks anyway.
     """
-    # Before any text is cut to length, which could leave half a secret that nobody finds.
+    # Remove secrets before any text is cut, because a part of a secret could not be found later.
     result = redactor(settings.secrets).value(result)
     unwritten = _write(result, out, settings)
     if unwritten:
-        notice = clean(f"The reports are missing: {unwritten}", settings)
+        notice = clean(f"The reports could not be written: {unwritten}", settings)
         result = replace(result, notices=(*result.notices, notice))
     said = result.contracts or result.uncovered or result.notices
     newsworthy = bool(said or result.verdict != "pass")
@@ -118,7 +118,7 @@ def answer_to(result: GateResult, out: Path, settings: ActionInputs) -> Answer:
 
 
 def _write(result: GateResult, out: Path, settings: ActionInputs) -> WriteError | None:
-    """Write the reports, the comment as it is posted; return why that failed."""
+    """Write the reports, with the comment as it is posted; return the error if this failed."""
     comment = clean(render_comment(result, marker_id=settings.id), settings)
     sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
     redact = redactor(settings.secrets)
@@ -139,7 +139,7 @@ def _log(result: GateResult, newsworthy: bool) -> str:
 
 
 def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answer:
-    """`text` says what went wrong; it is told where the verdict would have been."""
+    """Return what to publish instead of a verdict; `text` says what went wrong."""
     exit_code = error.exit_code if isinstance(error, GatekeeperError) else COULD_NOT_MEASURE
     said = clean(text, settings)
     heading = _ERROR_TITLES.get(exit_code, "Could not measure")
@@ -169,7 +169,8 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
 
 
 def _findings(result: GateResult, settings: ActionInputs) -> tuple[Annotation, ...]:
-    """What does not pass, on the prompt lines that changed; the worst first."""
+    """Return an annotation for each contract that does not pass, on changed prompt lines; the
+    worst first."""
     return tuple(
         Annotation(
             level=_LEVELS[place.contract.verdict],
@@ -183,7 +184,7 @@ def _findings(result: GateResult, settings: ActionInputs) -> tuple[Annotation, .
 
 
 def problems(error: GatekeeperError) -> tuple[Annotation, ...]:
-    """One annotation for each problem, where it is."""
+    """Return one annotation for each problem, at its position."""
     if not isinstance(error, ContractError):
         return (_on_the_run(str(error)),)
     return tuple(
@@ -200,10 +201,10 @@ def _on_the_run(text: str) -> Annotation:
 
 
 def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: PullRequestApi) -> int:
-    """Tell everybody. What cannot be delivered is a warning in the log.
+    """Publish the answer. If a part cannot be delivered, the log has a warning.
 
-    Returns the exit code: the answer's, but 3 for a pass whose outputs could not be written. A
-    later step would take the missing outputs for whatever it likes.
+    Returns the answer's exit code, or 3 for a pass whose outputs could not be written, because a
+    later step could misread missing outputs.
     """
     say_annotations(answer.annotations)
     outputs = dict(redactor(settings.secrets).value(answer.outputs))
@@ -220,16 +221,17 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Pul
                 target_url=settings.run_url,
             )
         except PublishError as error:
-            advice = "Set the input `status-context` to nothing to do without it"
+            advice = "To turn the commit status off, set the input `status-context` to nothing"
             _say_warning(f"{error}. {advice}", settings)
     try:
         write_summary(settings.summary_file, answer.summary)
     except WriteError as error:
-        _say_warning(f"the job's summary is missing: {error}", settings)
+        _say_warning(f"The job's summary could not be written: {error}", settings)
     try:
         write_outputs(settings.output_file, outputs)
     except WriteError as error:
-        say_annotations([_on_the_run(clean(f"The outputs are missing: {error}", settings))])
+        text = clean(f"The outputs could not be written: {error}", settings)
+        say_annotations([_on_the_run(text)])
         return answer.exit_code or error.exit_code
     return answer.exit_code
 
@@ -250,12 +252,12 @@ def _post_comment(
 
 
 def with_news(result: GateResult, news: Sequence[News]) -> GateResult:
-    """The result with what else is to be known said in its notices."""
+    """Return the result with the news added to its notices."""
     return replace(result, notices=(*result.notices, *(f"{n.contract}: {n.text}" for n in news)))
 
 
 def tell_drift(drifts: Sequence[ContractDrift], settings: ActionInputs) -> None:
-    """Keep the one issue about drift up to date. What cannot be delivered is a warning."""
+    """Open, update or close the issue about drift. A failure is a warning in the log."""
     from gatekeeper.action.github.issues import GithubIssueApi, publish_drift
     from gatekeeper.reports.drift import issue_body, issue_title
 
@@ -268,18 +270,18 @@ def tell_drift(drifts: Sequence[ContractDrift], settings: ActionInputs) -> None:
             api, own, changes, clean(title, settings), clean(body, settings)
         )
     except PublishError as error:
-        _say_warning(f"{error}. What drifted is in the job's summary", settings)
+        _say_warning(f"{error}. The job's summary says what drifted", settings)
         return
     if issue and said:
         say(f"{said}: {issue.url}")
 
 
 def notify(answer: Answer, settings: ActionInputs) -> None:
-    """Tell chats and mailboxes, where the workflow names some and there is news for them."""
+    """Send notifications, if the workflow names addresses and there is news for them."""
     news = wanted(answer.news, settings.notify_on)
     if not news or not settings.notify:
         return
-    # Here and not above: few workflows have it, and what it loads takes a while.
+    # Imported here because few workflows need it and it loads slowly.
     from gatekeeper.action.notify import send
     from gatekeeper.reports.notification import notification_body, notification_title
 
@@ -293,12 +295,12 @@ def notify(answer: Answer, settings: ActionInputs) -> None:
 
 
 def say(text: str) -> None:
-    """Lines for the log, none of which is a command to the runner."""
+    """Print lines to the log so that the runner reads none of them as a command."""
     _print(log_text(text))
 
 
 def say_annotations(annotations: Sequence[Annotation]) -> None:
-    """The findings as commands to the runner."""
+    """Print the annotations as commands to the runner."""
     for line in annotation_commands(annotations):
         _print(line)
 
@@ -308,8 +310,8 @@ def _say_warning(text: str, settings: ActionInputs) -> None:
 
 
 def _print(line: str) -> None:
-    """A log that takes nothing must not keep the verdict from the pull request. `cli` says so at
-    the end, when it finds standard output full or gone."""
+    """Print a line, and ignore a log that cannot be written, so that the verdict is still
+    published. `cli` reports the error at the end."""
     with suppress(OSError):
         print(line, flush=True)  # noqa: T201
 
@@ -318,16 +320,19 @@ def _print(line: str) -> None:
 
 
 def out_folder(settings: ActionInputs) -> Path:
-    """The folder for the reports. The checkout may hold a link in its place that leads out."""
+    """Return the folder for the reports. Raises UsageError if a link in the checkout leads it out
+    of the workspace."""
     workspace = settings.workspace.resolve()
     out = (workspace / settings.out).resolve()
     if not out.is_relative_to(workspace) or out == workspace:
-        raise UsageError(f"input out: {settings.out} leads out of the workspace; choose another")
+        raise UsageError(
+            f"input out: {settings.out} is outside of the workspace; choose a folder inside it"
+        )
     return out
 
 
 def clean(text: str, settings: ActionInputs) -> str:
-    """Log masking does not reach comments and files: known secrets are taken out here."""
+    """Remove known secrets: GitHub's log masking does not cover comments and files."""
     return redactor(settings.secrets).text(text)
 
 

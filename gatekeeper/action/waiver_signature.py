@@ -1,4 +1,4 @@
-"""Whether a waiver counts now: what GitHub says of its author and its command when it is used."""
+"""Decides whether a waiver counts, by its author's present role and by its command on GitHub."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _AGAIN = "Repeat the command"
 def proven_waivers(
     api: RepositoryApi, place: Place, head_sha: str | None, permission: str
 ) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
-    """Return the waivers that count for the pull request's head, and what to say of the others.
+    """Return the waivers that count for the pull request's head, and notices about the others.
 
-    `permission` is the role that the base policy asks for; each author is asked for it again,
-    because people lose roles. What GitHub does not say makes a waiver not count, and is no error:
-    the verdict does not depend on it. Without a `head_sha`, the pull request's own is asked for.
-    Raises PublishError if the comments cannot be read.
+    Each author's role is checked again, because people lose roles. If GitHub does not confirm a
+    waiver, it does not count, which is not an error. Raises PublishError if the comments cannot be
+    read.
+
+    Args:
+        head_sha: The head of the pull request; None reads it from GitHub.
+        permission: The role that the base policy requires.
     """
     remarks = api.comments(place.number, WAIVER_MARKER)
     if not any(WAIVER_MARKER in remark.body for remark in remarks):
@@ -57,7 +60,7 @@ def checked_before(runs: tuple[WorkflowRun, ...], said: datetime) -> bool | None
 
 
 def is_of_a_pull_request(run: WorkflowRun) -> bool:
-    """Whether a push to a pull request started the run."""
+    """Return whether a push to a pull request started the run."""
     return run.event in _PULL_REQUEST_EVENTS
 
 
@@ -70,15 +73,17 @@ def _problem(
     found = role(candidate.waiver.author)
     if not enough(found, permission):
         return (
-            f"its author has the role {found} by now, and the policy asks for {permission} "
+            f"its author has the role {found} now, and the policy requires {permission} "
             "(waivers.permission)."
         )
     return None
 
 
 def _unseen(candidate: Candidate, api: RepositoryApi) -> str | None:
-    """Without a key nobody can tell who wrote the record, so the command must prove by its time
-    that it was meant for this commit, as the bot had it proven."""
+    """Return why the command may not be for this commit, by its time, or None.
+
+    Without a key nobody can verify who wrote the record. The bot checks the time in the same way.
+    """
     runs = api.workflow_runs(candidate.waiver.sha)
     if checked_before(runs, candidate.command.created):
         return None

@@ -1,14 +1,14 @@
-"""Waivers as the gate's own comments carry them: a hidden first line with its signatures. Pure.
+"""Reads and writes waivers: hidden, signed first lines of the gate's own comments. Pure.
 
-Any workflow of a repository comments as the same account, so the account alone proves nothing.
+All workflows of a repository comment with the same account, so the account alone proves nothing.
 A record therefore counts only if
 
 - it is the first line of a comment by the gate's own account,
-- a key that this run knows signed it, for this repository, pull request, commit and command,
-- the command stands on the same pull request, by the same person and in the same words.
+- a key of this run signed it, for this repository, pull request, commit and command,
+- the command is on the same pull request, by the same person and in the same words.
 
-`waiver_proof` asks GitHub for what is left: the person's role now, and whether the command was
-edited. Who deletes or edits the command takes the waiver back.
+`waiver_signature` checks the rest on GitHub: the person's present role, and whether the command was
+edited. To withdraw a waiver, its author deletes or edits the command.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _AGAIN = "Repeat the command"
 class Place:
     """The pull request that a waiver is for, and the keys that sign there.
 
-    Without keys nothing can be signed or verified; `waiver_proof` then asks GitHub for more.
+    Without keys nothing can be signed or verified; `waiver_signature` then checks times on GitHub.
     """
 
     repository: str
@@ -67,7 +67,7 @@ def waiver_line(waiver: Waiver, comment_id: int, place: Place) -> str:
 def read_waivers(
     remarks: Sequence[Remark], sha: str, place: Place
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Return the records that may count for the commit, and what to say of the others."""
+    """Return the records that may count for the commit, and notices about the others."""
     by_id = {remark.id: remark for remark in remarks}
     candidates: list[Candidate] = []
     notices: list[str] = []
@@ -82,18 +82,18 @@ def read_waivers(
         command = by_id.get(record["comment"])
         waiver = Waiver(**{name: record[name] for name in _SIGNED - {"comment"}})
         if command is None or not _is_the_command(command, waiver):
-            notices.append(f"{named(waiver)} is ignored: nobody's comment asks for it.")
+            notices.append(f"{named(waiver)} is ignored: its command was deleted or changed.")
         elif not signed:
             notices.append(f"{named(waiver)} is ignored: {_unsigned(record)}")
         elif waiver.sha != sha:
-            notices.append(f"{named(waiver)} was for {waiver.sha[:10]} and is void by now.")
+            notices.append(f"{named(waiver)} was for {waiver.sha[:10]} and no longer counts.")
         else:
             candidates.append(Candidate(waiver, command))
     return tuple(candidates), tuple(dict.fromkeys(notices))
 
 
 def unknown_waivers(waivers: Sequence[Waiver], names: Sequence[str]) -> tuple[str, ...]:
-    """What to say of waivers for contracts that there are none of."""
+    """Return notices about waivers for contracts that do not exist."""
     return tuple(
         f"{named(waiver)} is ignored: no contract has that name."
         for waiver in waivers
@@ -102,7 +102,7 @@ def unknown_waivers(waivers: Sequence[Waiver], names: Sequence[str]) -> tuple[st
 
 
 def named(waiver: Waiver) -> str:
-    """Return how a notice calls the waiver."""
+    """Return the words for the waiver in a notice."""
     of = f" of {waiver.contract}" if waiver.contract else ""
     return f"The waiver{of} by @{waiver.author}"
 
@@ -140,8 +140,10 @@ def _signature(record: dict[str, Any], place: Place, key: bytes) -> str:
 
 
 def _is_signed(record: dict[str, Any], place: Place) -> bool:
-    """Whether one key of this run signed the record. One is enough: the job that judges may have
-    keys that the bot's job has not. Without a key there is nothing to verify with."""
+    """Return whether a key of this run signed the record, or the run has no key.
+
+    One key is enough: the gate's job may have keys that the bot's job does not have.
+    """
     wanted = [_signature(record, place, key) for key in place.keys]
     found = record["signatures"]
     return not wanted or any(hmac.compare_digest(a, b) for a in wanted for b in found)

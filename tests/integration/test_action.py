@@ -98,7 +98,7 @@ def test_a_broken_contract_is_the_authors_mistake(
 ) -> None:
     change = propose(tmp_path, {"contracts/sentiment.yaml": "contract: 1\nnmae: x\n"})
     assert act(change) == 2
-    assert "Cannot be judged" in github.comments[7][0].body
+    assert "Invalid input" in github.comments[7][0].body
     assert github.statuses[0].state == "error"
     assert "::error file=contracts/sentiment.yaml,title=Contract" in capsys.readouterr().out
 
@@ -239,8 +239,8 @@ def test_a_fault_of_our_own_could_not_measure(
         raise ZeroDivisionError
 
     monkeypatch.setattr(action, "result_of", fault)
-    assert act(propose(tmp_path, {PROMPT: BROKEN})) == 3
-    assert "ZeroDivisionError: this is a fault of gatekeeper" in github.comments[7][0].body
+    assert act(PullRequest.make(tmp_path, {PROMPT: BROKEN})) == 3
+    assert "ZeroDivisionError: this is a bug in gatekeeper" in github.comments[7][0].body
 
 
 def test_running_the_job_again_asks_nothing_and_says_the_same(

@@ -138,7 +138,7 @@ def test_a_push_that_spends_the_budget_is_told_once(
         assert desk.act("push", push, history=HISTORY, notify=told) == 1
         (message,) = chat.received
         assert "an error budget is spent" in message["title"]
-        assert "only changes that make it better may merge" in message["message"]
+        assert "only a significant improvement may merge" in message["message"]
         assert desk.act("push", push, history=HISTORY, notify=told) == 1
         assert len(chat.received) == 1
     assert github.issues == []

@@ -320,7 +320,7 @@ def test_a_hostile_file_is_refused_in_words(attack: Attack, judged: Judged) -> N
     assert answered.requests == ()
     assert attack.said in answered.text
     said = answered.text + answered.log
-    assert "fault of gatekeeper" not in said
+    assert "bug in gatekeeper" not in said
     assert "Traceback" not in said
     assert "root:" not in said
     assert len(answered.text) < 25_000

@@ -68,7 +68,7 @@ def test_a_recording_that_was_tampered_with_is_named(line: str, judged: Judged) 
     assert answered.exit_code == 2
     assert f"recording {RECORDING}:" in answered.text
     assert "not a line of samples.jsonl" in answered.text
-    assert "fault of gatekeeper" not in answered.text
+    assert "bug in gatekeeper" not in answered.text
 
 
 def event(**changed: object) -> str:

@@ -66,7 +66,7 @@ def test_the_history_says_what_was_waived_when_it_was_merged(
     github.faults.append(Fault("GET", "/pulls$", status=403, message="no"))
     assert desk.act("push", push, history=HISTORY) == 1
     assert "waiver" not in history(desk)[1]
-    assert any("not known" in notice for notice in desk.result()["notices"])
+    assert any("waived before the merge" in notice for notice in desk.result()["notices"])
 
 
 def test_a_push_that_touches_no_prompt_is_green_without_a_model(
@@ -115,8 +115,9 @@ def test_a_dispatch_runs_what_was_typed_and_shows_it_where_asked(
     assert desk.result()["head"]["sha"] == desk.change.head
     assert history(desk) == []
     (comment,) = desk.own
-    assert comment.startswith("<!-- gatekeeper-run:gatekeeper -->\n> Run by hand: ")
-    assert "decides nothing about merging.\n\n## " in comment
+    assert comment.startswith("<!-- gatekeeper-run:gatekeeper -->\n> ")
+    assert comment.splitlines()[1].startswith("> Manual run: ")
+    assert comment.splitlines()[3].startswith("## ")
     assert "`other`" in (desk.folder / "summary").read_text()
     # The same comment is brought up to date, and the sticky one is another.
     assert desk.act("workflow_dispatch", typed) == 0
@@ -175,7 +176,7 @@ def test_what_the_first_stage_saw_must_still_be_there(
         # The same owner may have two forks with a branch of that name.
         pull.head_repository = "fork/elsewhere"
     assert desk.act("workflow_run", payload) == 0
-    assert "no open pull request" in capsys.readouterr().out
+    assert "no longer the head of an open pull request" in capsys.readouterr().out
     assert desk.own == []
 
 
@@ -195,7 +196,7 @@ def test_waivers_that_cannot_be_read_are_said_and_do_not_count(
     assert desk.say("/gatekeeper waive sentiment: it is meant") == 0
     github.faults.append(Fault("GET", "/comments", status=403, message="no"))
     assert desk.judge() == 1
-    assert any("could not be read" in notice for notice in desk.result()["notices"])
+    assert any("Waivers do not count" in notice for notice in desk.result()["notices"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

@@ -54,7 +54,7 @@ def test_reports_that_cannot_be_written_hide_no_verdict(
     assert desk.judge() == code
     comment = desk.own[0]
     assert ("Do not merge" in comment) == (verdict == "fail")
-    assert "The reports are missing" in comment
+    assert "The reports could not be written" in comment
     assert "result.json" in comment
     assert github.statuses[0].state == state
     found = outputs(tmp_path)
@@ -73,7 +73,7 @@ def test_a_file_in_the_place_of_the_folder(opened: Open, place: str) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text("here first")
     assert desk.judge() in (2, 3)
-    assert "fault of gatekeeper" not in desk.own[0]
+    assert "bug in gatekeeper" not in desk.own[0]
     assert path.read_text() == "here first"
 
 
@@ -84,7 +84,7 @@ def test_outputs_that_cannot_be_written_are_no_pass(
     desk = opened(prompt)
     (tmp_path / "output").mkdir()
     assert desk.judge() == code
-    assert "The outputs are missing" in capsys.readouterr().out
+    assert "The outputs could not be written" in capsys.readouterr().out
     assert desk.result()["verdict"] == ("pass" if code == 3 else "fail")
     assert len(desk.own) == 1
 

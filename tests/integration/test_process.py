@@ -145,7 +145,7 @@ def test_a_fault_of_our_own_could_not_measure(hosted, tmp_path, monkeypatch, cap
     assert check(hosted, tmp_path / "out") == 3
     error = capsys.readouterr().err
     assert "unforeseen" in error
-    assert "please report" in error
+    assert "bug in gatekeeper" in error
 
 
 def test_ctrl_c_before_the_first_call_could_not_measure(hosted, tmp_path, monkeypatch, capsys):

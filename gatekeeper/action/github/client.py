@@ -164,7 +164,7 @@ class GithubApi:
         return None
 
     def _is_own(self, comment: IssueComment) -> bool:
-        """Anybody can write the marker; the comment must be by the gate's own account."""
+        """Return whether the gate's own account wrote the comment: anybody can write the marker."""
         return self._is_own_account(comment.user)
 
     def _is_own_account(self, author: NamedUser | Organization) -> bool:
@@ -178,7 +178,7 @@ class GithubApi:
         return _account(login) == _account(self._own_login())
 
     def _own_login(self) -> str:
-        """Who the token is. Only people may ask the REST API for that, apps ask GraphQL."""
+        """Return the token's account. Apps must use GraphQL for this, people the REST API."""
         from github import GithubException
 
         if self._login is not None:
@@ -206,7 +206,7 @@ class GithubApi:
         return Comment(comment.id, body, comment.url)
 
     def _retry(self, what: str, permission: str, call: Callable[[], T]) -> T:
-        """The call's answer. Tries again where that can help, for MAX_WAIT_S in all."""
+        """Return the call's answer; try again if that can help, for at most MAX_WAIT_S seconds."""
         from github import GithubException
         from requests import RequestException
 
@@ -226,7 +226,7 @@ class GithubApi:
                 why, cause = f"no answer from {self._api_url} ({type(broken).__name__})", broken
             # PyGithub asserts that an answer points to no other host and has the right types.
             except (AssertionError, RuntimeError, ValueError, LookupError) as strange:
-                why, cause = f"{self._api_url} answers something that is not GitHub's API", strange
+                why, cause = f"{self._api_url} is not GitHub's API", strange
                 wait = None
             if wait is None or waited + wait > MAX_WAIT_S:
                 raise PublishError(f"could not {what}: {why}") from cause
@@ -237,9 +237,9 @@ class GithubApi:
 def seconds_to_wait(
     status: int, headers: Mapping[str, str], message: str, backoff: float | None, now: datetime
 ) -> float | None:
-    """Seconds until the call may be made again, None where that cannot help.
+    """Return the seconds until the call may be made again, or None if that cannot help.
 
-    `backoff` is what to wait at least, None when there have been enough tries.
+    `backoff` is the shortest time to wait; None means that there were enough tries.
     https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
     """
     if backoff is None:
@@ -259,20 +259,20 @@ def seconds_to_wait(
 
 
 def advice(status: int, message: str, permission: str) -> str:
-    """What GitHub's refusal means and what to do about it."""
+    """Return what GitHub's refusal means and what to do about it."""
     if status == 401:
         return "GitHub does not accept the token; check the input `token`"
     if status == 403 and "rate limit" not in message.lower():
         return (
             f"the token may not do that (403); add `{permission}` to the job's permissions. "
-            "On pull requests from forks the token can only read: this is expected there"
+            "On pull requests from forks this is expected, because their token is read-only"
         )
     if status in (403, 429):
-        return f"GitHub's rate limit is reached ({status}); the next run catches up"
+        return f"GitHub's rate limit is reached ({status}); the next run will try again"
     if status == 404:
-        return f"not found (404); does the token reach this repository, with `{permission}`?"
+        return f"not found (404); check that the token has `{permission}` for this repository"
     if status >= 500:
-        return f"GitHub has a problem ({status}); the next run catches up"
+        return f"GitHub has a problem ({status}); the next run will try again"
     return f"GitHub refused it ({status}): {message}"
 
 

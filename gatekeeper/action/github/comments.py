@@ -1,7 +1,7 @@
-"""The comment on a pull request: found by its marker, created or brought up to date.
+"""The comment on a pull request: found by its marker, created or updated.
 
-Texts are already harmless to show. A comment that cannot be published is a warning in the log and
-never changes the verdict: the job's own exit code is what a branch rule requires.
+Texts are already escaped. If a comment cannot be published, the log has a warning and the verdict
+stays the same: a branch rule requires the job's own exit code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMMENT_LIMIT = 65_536
 class Judged:
     """The pull request and the commit that the verdict is about.
 
-    `newsworthy` is False where no prompt was touched: nobody wants a comment then.
+    `newsworthy` is False if no prompt was changed, so that no comment is needed.
     """
 
     number: int
@@ -31,20 +31,22 @@ class Judged:
 def publish_comment(
     api: PullRequestApi, judged: Judged, text: str, *, mode: CommentMode, marker: str
 ) -> tuple[Comment | None, str]:
-    """Post the one comment or bring it up to date. Returns it, and a line for the log.
+    """Post the comment or update it. Returns it, and a line for the log.
 
-    Raises PublishError. `marker` is what the comment is found by. A comment that exists is
-    always brought up to date, whatever the mode: an old "fail" left standing after the fix
-    would be a lie.
+    An existing comment is updated in every mode but `off`, so that an old "fail" does not remain
+    after the fix. Raises PublishError.
+
+    Args:
+        marker: The hidden text that identifies the comment.
     """
     if mode == "off":
         return None, "comments are off"
     existing = api.find_comment(judged.number, marker)
     if existing is None and not _wanted(judged, mode):
-        return None, f"no comment: nothing to say in mode {mode!r}"
+        return None, f"no comment in mode {mode!r}"
     current = api.head_sha(judged.number)
     if existing is not None and current != judged.head_sha and _sha_line(current) in existing.body:
-        return existing, "a newer push is judged already: its comment stays"
+        return existing, "the comment is about a newer push and stays"
     body = comment_body(text, judged.head_sha, current, marker)
     if existing is None:
         return api.create_comment(judged.number, marker, body), "comment posted"
@@ -54,7 +56,7 @@ def publish_comment(
 
 
 def post_or_update(api: PullRequestApi, number: int, marker: str, text: str) -> Comment:
-    """The one comment that carries the marker, with this text. Raises PublishError."""
+    """Create or update the comment with the marker, and return it. Raises PublishError."""
     body = f"{marker}\n{cut(text.lstrip(), COMMENT_LIMIT - len(marker) - 1, CUT_NOTE)}"
     existing = api.find_comment(number, marker)
     if existing is None:
@@ -63,13 +65,13 @@ def post_or_update(api: PullRequestApi, number: int, marker: str, text: str) -> 
 
 
 def comment_body(text: str, judged_sha: str, current_sha: str, marker: str) -> str:
-    """The comment as it is sent: marker, warning where it is stale, text within GitHub's limit."""
+    """Return the comment's body: marker, a warning if outdated, text within GitHub's limit."""
     head = f"{marker}\n{_sha_line(judged_sha)}\n"
     if current_sha != judged_sha:
         head += (
             "> [!WARNING]\n"
-            f"> This is about {judged_sha[:12]}. {current_sha[:12]} has been pushed since "
-            "and is not judged here.\n\n"
+            f"> This comment is about {judged_sha[:12]}, not about the newer push "
+            f"{current_sha[:12]}.\n\n"
         )
     content = text.removeprefix(marker).lstrip("\n")
     return head + cut(content, COMMENT_LIMIT - len(head), CUT_NOTE)

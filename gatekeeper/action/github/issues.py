@@ -1,6 +1,6 @@
-"""The one issue about drift: opened, kept up to date, and closed when it is over.
+"""The issue about drift: opened, updated, and closed when the drift is over.
 
-People close it to say that they know: it is then left closed until something else drifts.
+If a person closes it, it stays closed until something else drifts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 State = Literal["open", "closed"]
 _PERMISSION = "issues: write"
 LIMIT = 65_536
-"""Of an issue's text, as of a comment's."""
+"""The longest text of an issue, in characters, as for a comment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """An issue of the gate's own, as it stands."""
+    """An issue that the gate opened."""
 
     number: int
     state: State
@@ -32,15 +32,15 @@ class Issue:
 
 
 class IssueApi(Protocol):
-    """What the issue needs of GitHub. Every method raises PublishError with advice."""
+    """The calls to GitHub that the issue needs. Every method raises PublishError with advice."""
 
     def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
-        """The latest issue of the gate's own that carries the marker; an open one unless `closed`
-        ones are looked through too."""
+        """Return the latest issue that the gate opened with the marker. With `closed`, closed
+        issues count too."""
         ...
 
     def create_issue(self, marker: str, title: str, body: str) -> Issue:
-        """Open an issue, once, even where an answer of GitHub is lost."""
+        """Open an issue, only once even if an answer of GitHub is lost."""
         ...
 
     def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:
@@ -88,28 +88,31 @@ class GithubIssueApi(GithubApi):
 def publish_drift(
     api: IssueApi, marker: str, changes: Sequence[str], title: str, body: str
 ) -> tuple[Issue | None, str]:
-    """Bring the issue up to date; returns it and a line for the log.
+    """Open, update or close the issue; returns it and a line for the log.
 
-    `changes` are the names of the changes that are sure, `marker` finds the issue again. Raises
-    PublishError.
+    Raises PublishError.
+
+    Args:
+        marker: The hidden text that identifies the issue.
+        changes: The names of the changes that are certain.
     """
     known = f"<!-- drift: {' '.join(sorted(changes))} -->"
     text = f"{marker}\n{known}\n{body}"[:LIMIT]
-    # A repository may have thousands of closed ones: they matter where there is something to tell.
+    # A repository may have thousands of closed issues, so they are read only if there is a drift.
     found = api.find_issue(marker, closed=bool(changes))
     if not changes:
         if found is None:
             return None, ""
-        return api.update_issue(found, title, text, "closed"), "the issue about drift is closed"
+        return api.update_issue(found, title, text, "closed"), "closed the issue about drift"
     if found is None:
-        return api.create_issue(marker, title, text), "an issue about drift is opened"
+        return api.create_issue(marker, title, text), "opened an issue about drift"
     if found.state == "open":
         if (found.title, found.body) == (title, text):
             return found, ""
-        return api.update_issue(found, title, text, "open"), "the issue about drift is updated"
+        return api.update_issue(found, title, text, "open"), "updated the issue about drift"
     if all(change in found.body for change in changes):
-        return found, "somebody closed the issue about this drift: it stays closed"
-    return api.create_issue(marker, title, text), "an issue about drift is opened"
+        return found, "somebody closed the issue about this drift, so it stays closed"
+    return api.create_issue(marker, title, text), "opened an issue about drift"
 
 
 def _issue(issue: GithubIssue) -> Issue:

@@ -106,7 +106,7 @@ def test_other_comments_are_none(text: str) -> None:
         ("/gatekeeper waive tri\u200bage: because", "a reason"),
         ("/gatekeeper w\u0430ive triage: because", "no such command"),
         ("/gatekeeper waive\u00a0triage: because", "no such command"),
-        ("/gatekeeper accept a b", "name of one contract or nothing"),
+        ("/gatekeeper accept a b", "name of one contract"),
         ("/gatekeeper waive triage: " + "x" * 501, "500 characters"),
     ],
 )

@@ -148,5 +148,7 @@ def test_the_token_of_the_environment_is_the_second_choice() -> None:
 def test_formats_are_those_that_there_are() -> None:
     assert settings(formats="sarif, Badge").formats == ("sarif", "badge")
     assert settings().formats == ()
-    with pytest.raises(UsageError, match="input formats: 'html' is none of badge, parquet,"):
+    with pytest.raises(
+        UsageError, match="input formats: 'html' is not valid; use some of badge, parquet,"
+    ):
         settings(formats="sarif html")

@@ -27,10 +27,10 @@ def tell(api: GithubIssueApi, *changes: str, body: str = "It drifted.") -> str:
 
 
 def test_it_is_opened_once_updated_in_place_and_closed(api, github):
-    assert tell(api, "c1") == "an issue about drift is opened"
+    assert tell(api, "c1") == "opened an issue about drift"
     assert tell(api, "c1") == ""
-    assert tell(api, "c1", "c2", body="Two.") == "the issue about drift is updated"
-    assert tell(api, body="Over.") == "the issue about drift is closed"
+    assert tell(api, "c1", "c2", body="Two.") == "updated the issue about drift"
+    assert tell(api, body="Over.") == "closed the issue about drift"
     assert tell(api, body="Over.") == ""
     (issue,) = github.issues
     assert (issue.state, issue.edits) == ("closed", 2)
@@ -48,13 +48,13 @@ def test_whoever_closes_it_hears_no_more_of_the_same_drift(api, github):
     github.issues[0].state = "closed"
     assert "stays closed" in tell(api, "c1")
     assert len(github.issues) == 1
-    assert tell(api, "c1", "c2") == "an issue about drift is opened"
+    assert tell(api, "c1", "c2") == "opened an issue about drift"
     assert [issue.state for issue in github.issues] == ["closed", "open"]
 
 
 def test_somebody_elses_marker_and_pull_requests_are_not_taken_for_it(api, github):
     github.issue("Mine", f"{MARKER} give me your drift", author="mallory")
-    assert tell(api, "c1") == "an issue about drift is opened"
+    assert tell(api, "c1") == "opened an issue about drift"
     assert len(github.issues) == 2
 
 
@@ -67,7 +67,7 @@ def test_it_is_found_beyond_a_hundred_others(api, github):
 
 def test_a_lost_answer_makes_no_second_issue(api, github):
     github.faults.append(Fault("POST", "/issues$", kind="lost"))
-    assert tell(api, "c1") == "an issue about drift is opened"
+    assert tell(api, "c1") == "opened an issue about drift"
     assert len(github.issues) == 1
 
 
