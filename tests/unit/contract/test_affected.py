@@ -52,6 +52,25 @@ def test_meaning_in_the_closure_decides(
     assert set(affected.others) == head_names - set(expected)
 
 
+def test_contracts_that_exchange_their_files_are_told_by_their_names() -> None:
+    """Each head contract is compared with the base contract of its name, not of its path."""
+    swapped = {
+        "contracts/a.yaml": contract("b", "/prompts/b.md").replace("b.jsonl", "deep/b.jsonl"),
+        "contracts/deep/b.yaml": contract("a", "/prompts/a.md").replace(
+            "a.jsonl", "/contracts/a.jsonl"
+        ),
+        "prompts/a.md": "A! {{ x }}",
+        "prompts/b.md": "B! {{ x }}",
+    }
+    found = after(swapped)
+    assert sorted(names(found)) == ["a", "b"]
+    for result in found.contracts:
+        assert result.base is not None
+        assert result.base.name == result.name
+        assert result.base.target.prompt.path == f"prompts/{result.name}.md"
+    assert found.notices == ()
+
+
 def test_reasons_are_the_paths_that_changed_in_meaning() -> None:
     (result,) = after({"prompts/part.md": "other", "contracts/a.jsonl": '{"x":  1}'}).contracts
     assert result.affected_by == (AffectedBy("prompts/part.md", "modified"),)

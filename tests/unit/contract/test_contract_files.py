@@ -59,6 +59,13 @@ def test_a_wide_pattern_reads_no_other_file_as_a_contract(more: dict[str, str]) 
     assert find_affected(Change(revision(FILES), head), WIDE, SHAPES).contracts == ()
 
 
+def test_a_contract_that_another_one_refers_to_is_still_a_contract() -> None:
+    """Whatever its suffix: otherwise a reference would take it out of action."""
+    rows = FILES[KNOWN[0]].replace("{file: a.jsonl}", "{file: a.jsonl}, {file: c}")
+    head = revision({**FILES, "contracts/c": A_THIRD, KNOWN[0]: rows})
+    assert contract_paths(head, WIDE, SHAPES) == (KNOWN[0], "contracts/c", KNOWN[1])
+
+
 @pytest.mark.parametrize(
     ("policy", "path"),
     [(WIDE, "contracts/c.yml"), (Policy(contracts=("c/*.gate", KNOWN[0])), "c/c.gate")],

@@ -50,6 +50,9 @@ LOOSER = [
     ("{}", 'error_budget: {exempt: ["*"]}', {"error_budget.exempt"}),
     ("{}", "error_budget: {burn_rate: {1d: 9}}", {"error_budget.burn_rate.1d"}),
     ("{}", "waivers: {permission: read}", {"waivers.permission"}),
+    ("waivers: {permission: admin}", "{}", {"waivers.permission"}),
+    ("waivers: {permission: write}", "waivers: {permission: triage}", {"waivers.permission"}),
+    ("waivers: {permission: triage}", "waivers: {permission: read}", {"waivers.permission"}),
     ("{}", "history: off", {"history"}),
     ("{}", "history: branch:mine", {"history"}),
     ("{}", "new_contracts: {success_rate: null}", {"new_contracts.success_rate"}),
@@ -81,6 +84,8 @@ SAME = [
     ("{}", "contracts: ['**/*.yaml', '**/*.yml']"),
     ("{}", "contracts: '**'"),
     ("prompts: [prompts/*, a/prompts/?.md]", "prompts: [/prompts/**, '**/?.md']"),
+    ("prompts: ['prompts/x/**']", "prompts: ['prompts/**/x/**', 'prompts/**']"),
+    ("prompts: ['a/x/b/**']", "prompts: ['a/**/b/**']"),
     ("error_budget: {exempt: [a, b]}", "error_budget: {exempt: [b]}"),
     ("waivers: {permission: write}", "waivers: {permission: admin}"),
 ]

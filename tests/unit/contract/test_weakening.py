@@ -70,6 +70,14 @@ def length(**params: object) -> Contract:
             replace(BASE, fixtures=(replace(FIXTURES[0], expected="z", checks=()), FIXTURES[1])),
             ['fixture `a`: `expected` changed from "y" to "z"', "fixture `a`: check `own` removed"],
         ),
+        (
+            replace(BASE, fixtures=(replace(FIXTURES[0], expected="z" * 58), FIXTURES[1])),
+            ['fixture `a`: `expected` changed from "y" to "' + "z" * 58 + '"'],
+        ),
+        (
+            replace(BASE, fixtures=(replace(FIXTURES[0], expected="z" * 59), FIXTURES[1])),
+            ['fixture `a`: `expected` changed from "y" to "' + "z" * 56 + "..."],
+        ),
         (checks(LENGTH, FIELDS), ["check `schema` removed"]),
         (
             checks(replace(LENGTH, severity="warn"), FIELDS, SCHEMA),

@@ -33,6 +33,16 @@ def test_what_is_drawn_after_the_decision_is_told_and_changes_it_no_more():
     assert comparison.rounds == 0
 
 
+def test_a_comparison_is_judged_at_the_level_that_is_asked():
+    """Holm's procedure asks again at the level that is left."""
+    comparison = compared(once(broke=4, same=10))
+
+    assert comparison.evaluate(0.05).p_value == comparison.evaluate(0.1).p_value == 1 / 16
+    assert not comparison.evaluate(0.05).regressed
+    assert comparison.evaluate(0.1).regressed
+    assert not comparison.evaluate(0.1, better=True).regressed
+
+
 def test_a_harmless_one_is_let_through_before_all_is_drawn():
     arms = {f"f{i}": ([True] * 10, [True] * 10) for i in range(80)}
     comparison = compared(arms, mode="adaptive")

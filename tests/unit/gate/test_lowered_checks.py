@@ -45,6 +45,15 @@ def test_a_lowered_check_is_named_with_the_last_run_in_which_it_gated() -> None:
 
 
 @pytest.mark.parametrize(
+    ("count", "said"), [(5, "`c0`, `c1`, `c2`, `c3`, `c4` was"), (6, "`c3`, `c4` and 1 more was")]
+)
+def test_the_first_five_checks_are_named(count: int, said: str) -> None:
+    names = tuple(f"c{i}" for i in range(count))
+    [text] = told(checked(**dict.fromkeys(names, "warn")), names=names)
+    assert said in text
+
+
+@pytest.mark.parametrize(
     ("now", "base", "names"),
     [
         (checked(safe="error", short="error"), LOWERED, ("safe",)),  # put back

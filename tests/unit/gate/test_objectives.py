@@ -36,6 +36,10 @@ def test_a_success_rate_is_met_or_missed_when_its_interval_says_so(passed, faile
     assert standing(success(0.95, head(passed, failed))) == expected
 
 
+def test_without_clusters_inputs_are_the_units():
+    assert not success(0.95, head(9, 1)).clustered
+
+
 def test_a_contract_without_objectives_has_no_results():
     assert results({}, head(3, 0)) == ()
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, outcome, target
 
+from gatekeeper.contract.definition import Fixture
 from gatekeeper.gate.outcomes import (
     aggregate,
     arm_result,
@@ -70,6 +71,29 @@ def test_fixtures_show_both_arms_and_what_changed():
     assert [(f.arm, f.output) for f in results[0].failures] == [("head", "rubbish")]
     assert results[1].errors == ("the call failed",)
     assert results[2].head is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "shown"),
+    [
+        ({"word": "red"}, "red"),
+        ({"word": "red", "tone": None}, "red"),
+        ({"word": "red", "count": 2}, "word: red\ncount: 2"),
+        ({"word": None}, None),
+    ],
+)
+def test_a_fixture_that_fails_on_head_shows_what_was_asked_and_wanted(variables, shown):
+    asked = Fixture("a", variables, expected="ok")
+
+    def result(passed):
+        outcomes = by_fixture([outcome("a", "base", 0, True), outcome("a", "head", 0, passed)])
+        suite = contract(fixtures=(asked,))
+        (found,) = fixture_results(suite, outcomes, {}, 1, paired=True)
+        return found
+
+    assert (result(False).input, result(False).wanted) == (shown, "ok")
+    for passed in (True, None):
+        assert (result(passed).input, result(passed).wanted) == (None, None)
 
 
 def trials(**texts: tuple[str, str]):

@@ -12,11 +12,13 @@ from support.outcomes import contract
 from support.plain_spaces import spaced
 
 from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import SamplingPolicy
+from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.gate.plan import Evaluation
-from gatekeeper.gate.power import Foresight, objective_notes
+from gatekeeper.gate.power import Foresight, limit_notes, objective_notes
+from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.stats.power import minimum_detectable_effect
 
@@ -133,6 +135,16 @@ def test_objectives_that_the_suite_cannot_prove_are_told_before_the_run(samples,
     (note,) = objective_notes(evaluation)
     assert f"success rate needs {needed} distinct inputs" in note
     assert "has 40;" in note
+
+
+@pytest.mark.parametrize("few", [0, 1])
+def test_a_limit_that_the_suite_cannot_find_exceeded_is_told_before_the_run(few: int) -> None:
+    limits = read_limits({"cost": "+20%"})
+    names = [f"f{i}" for i in range(fewest_inputs(limits[0]) - few)]
+    made = contract(*names, gate=GatePolicy(limits=limits))
+    found = limit_notes(Evaluation("head", made, None, made.target, (), (), (), {}, None))
+    assert len(found) == few
+    assert all(f"and the contract has {len(names)};" in note for note in found)
 
 
 def test_a_contract_without_objectives_has_nothing_to_prove():

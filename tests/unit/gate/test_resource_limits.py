@@ -100,6 +100,12 @@ def test_what_can_be_chance_is_shown_and_does_not_fail() -> None:
     assert (reason.code, reason.verdict) == ("resource_limit", "inconclusive")
 
 
+@pytest.mark.parametrize(("name", "inputs"), [("cost", 37), ("latency_p50", 40)])
+def test_inputs_count_if_both_arms_say_something_of_them(name: str, inputs: int) -> None:
+    """A call without an answer was slow or quick, and so says something of a quantile."""
+    assert found(drawn(1.0, lost=3), name).inputs == inputs
+
+
 @pytest.mark.parametrize("name", ["cost", "latency_p95"])
 def test_too_few_inputs_never_exceed_a_limit(name: str) -> None:
     needed = fewest_inputs(limited(**{name: "+20%"}).gate.limits[0])

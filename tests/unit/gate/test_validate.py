@@ -6,8 +6,62 @@ from pathlib import Path
 
 import pytest
 
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.validate import repository_path
+from gatekeeper.gate.validate import repository_path, validate_contracts
+
+CONTRACT = """\
+contract: 1
+name: {name}
+prompt: ../prompts/words.md
+model: openai/gpt-4o-mini
+gate: {{margin: 0.9}}
+checks: [{checks}]
+fixtures:
+{rows}"""
+
+
+def written(name: str, checks: int = 1, more: str = "") -> str:
+    specs = ", ".join(f"{{type: contains, name: n{n}, value: v{n}}}" for n in range(checks))
+    rows = "".join(f"  - {{id: f{n}, vars: {{word: w{n}}}}}\n" for n in range(9))
+    return CONTRACT.format(name=name, checks=specs, rows=rows) + more
+
+
+def validated(**contracts: str) -> tuple[list[str], list[str]]:
+    """The lines, and the problems as text, of contracts by the name of their file."""
+    files = {f"contracts/{name}.yaml": text for name, text in contracts.items()}
+    files |= {"prompts/words.md": "Say {{ word }}."}
+    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
+    lines, problems = validate_contracts(revision, Policy())
+    return lines, [str(problem) for problem in problems]
+
+
+def test_each_sound_contract_is_a_line() -> None:
+    assert validated(a=written("first"), b=written("second", checks=2)) == (
+        [
+            "contracts/a.yaml: first: 9 fixtures, 1 check, openai/gpt-4o-mini",
+            "contracts/b.yaml: second: 9 fixtures, 2 checks, openai/gpt-4o-mini",
+        ],
+        [],
+    )
+
+
+def test_a_broken_contract_hides_no_other() -> None:
+    lines, problems = validated(
+        a=written("first", more="nonsense: 1\n"),
+        b=written("second"),
+        c=written("second"),
+        d=written("fourth"),
+        e=written("fifth", more="rubbish: 1\n"),
+    )
+    assert [line.split(": ")[1] for line in lines] == ["second", "fourth"]
+    assert [problem.split(":")[0] for problem in problems] == [
+        "contracts/a.yaml",
+        "contracts/c.yaml",
+        "contracts/e.yaml",
+    ]
+    assert "'second' is already the name of contracts/b.yaml" in problems[1]
 
 
 def test_paths_are_told_from_the_repository_root(

@@ -212,6 +212,13 @@ def test_perfect_agreement_is_no_certainty():
 
 
 @correlations
+def test_two_items_agree_or_disagree_perfectly(correlation):
+    assert correlation([1.0, 2.0], [3.0, 7.0]) == Estimate(1.0, None)
+    assert correlation([1.0, 2.0], [7.0, 3.0]) == Estimate(-1.0, None)
+    assert correlation([1.0], [3.0]) is None
+
+
+@correlations
 def test_three_items_have_a_correlation_without_an_interval(correlation):
     found = correlation([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
     assert found == Estimate(pytest.approx(0.5), None)

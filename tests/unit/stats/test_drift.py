@@ -143,6 +143,12 @@ def test_a_jump_is_sure_within_days(before, delay, after, direction):
     assert found.e_values[change.sure] >= 100 > found.e_values[change.sure - 1]
 
 
+@pytest.mark.parametrize(("before", "after", "direction"), [(2, 20, "better"), (20, 2, "worse")])
+def test_a_change_after_the_second_night_has_its_direction(before, after, direction):
+    found = find_drift(nights([before] * 2 + [after] * 80), alpha=0.5)
+    assert (found.change.since, found.change.direction) == (2, direction)
+
+
 def test_the_size_has_welchs_interval():
     before, after = [18, 17, 19, 18, 18, 17, 20, 18] * 4, [12, 13, 11, 12] * 5
     size = find_drift(nights(before + after)).change.size

@@ -129,6 +129,12 @@ def test_where_nothing_could_be_too_much_there_is_none():
     assert fewest_failures([(0, 0.0)], 0.05, 0.05) is None
 
 
+def test_all_samples_failing_may_be_what_it_takes():
+    # Both of two fail with a chance of 0.05 squared, if one in twenty may; with 0.09, if 3 in 10.
+    assert fewest_failures([(2, 1.0)], 0.05, 0.05) == 2
+    assert fewest_failures([(2, 1.0)], 0.3, 0.05) is None
+
+
 def test_where_nothing_may_fail_two_failures_are_too_many():
     assert fewest_failures([(20, 0.0), (20, 0.5)], 0.0, 0.05) == 2
 

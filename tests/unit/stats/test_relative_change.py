@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.relative_change import _draws, relative_change, rise_beyond
+from gatekeeper.stats.relative_change import Rise, _draws, relative_change, rise_beyond
 
 AMOUNTS = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=4)
 
@@ -87,6 +87,12 @@ def test_errors_name_the_argument(
         relative_change(base, head, 0.95, _rng())
 
 
+@pytest.mark.parametrize("quantile", [0.0, 1.0, 1.5])
+def test_a_quantile_is_inside(quantile: float) -> None:
+    with pytest.raises(ValueError, match=r"^quantile: "):
+        relative_change([[1.0], [2.0]], [[1.0], [2.0]], 0.95, _rng(), quantile)
+
+
 @given(
     units=st.lists(AMOUNTS, min_size=1, max_size=12),
     limit=st.floats(0, 3),
@@ -151,6 +157,26 @@ def test_false_alarms_at_exactly_the_limit(quantile: float | None) -> None:
 def test_a_wrong_argument_of_a_rise_is_named(name: str, arguments: tuple) -> None:
     with pytest.raises(ValueError, match=name):
         rise_beyond(*arguments, _rng())
+
+
+@pytest.mark.parametrize(
+    ("low", "p_value", "exceeds"),
+    [
+        (0.3, 0.01, True),
+        (0.3, 0.05, True),
+        (0.3, 0.06, False),
+        (0.1, 0.01, False),
+        (0.2, 0.01, False),
+        (0.2 + 1e-12, 0.01, False),  # only rounding is above the limit
+        (None, 0.01, True),  # any amount is more than nothing
+        (None, 0.06, False),
+    ],
+)
+def test_a_limit_is_exceeded_if_the_interval_and_the_test_say_so(
+    low: float | None, p_value: float, exceeds: bool
+) -> None:
+    found = Rise(base=1.0, head=2.0, low=low, p_value=p_value, limit=0.2, level=0.05)
+    assert found.exceeds is exceeds
 
 
 def test_nothing_measured_is_no_rise() -> None:

@@ -8,7 +8,14 @@ from support.sequential_designs import LEVELS, ROUNDS, drawn, plan, run, table
 
 from gatekeeper.stats.e_process import not_worse_capital
 from gatekeeper.stats.noninferiority import not_worse
-from gatekeeper.stats.sequential import BETTING_SHARE, SequentialResult, SequentialTest, looks
+from gatekeeper.stats.sequential import (
+    BETTING_SHARE,
+    BETWEEN_SHARE,
+    WALK_SHARE,
+    SequentialResult,
+    SequentialTest,
+    looks,
+)
 from gatekeeper.stats.sign_flip import sign_flip_test
 
 # --- one answer, however it is asked ------------------------------------------------------------
@@ -229,6 +236,16 @@ def test_the_looks_share_alpha(rounds):
     assert found[-1].spent == 1
     assert sum(look.own for look in found) == pytest.approx(1)
     assert sorted({look.spent for look in found}) == pytest.approx([look.spent for look in found])
+
+
+@pytest.mark.parametrize("rounds", [3, 4, 10, 60])
+def test_the_first_round_the_looks_between_and_the_last_have_their_shares(rounds):
+    first, *between, last = (look.spent for look in looks(rounds))
+    assert first == WALK_SHARE
+    assert between[-1] == pytest.approx(WALK_SHARE + BETWEEN_SHARE)
+    steps = np.diff([first, *between])
+    assert steps == pytest.approx([BETWEEN_SHARE / len(between)] * len(between))
+    assert last == 1
 
 
 def test_not_early_there_is_one_look():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from gatekeeper.stats.mcnemar import mcnemar_exact
 from gatekeeper.stats.sign_flip import sign_flip_test
@@ -88,6 +88,13 @@ def test_it_is_not_zero_where_one_in_two_to_the_hundredth_is():
 @pytest.mark.parametrize("differences", [[], [0], [0, 0, 0]])
 def test_without_a_change_there_is_no_evidence(differences):
     assert sign_flip_test(differences) == 1
+
+
+def test_more_fixtures_than_a_number_has_powers_of_two():
+    # The sum is that of 1,200 coins, and of one more that counts twice.
+    differences = [1] * 600 + [-1] * 600 + [2]
+    wanted = (binom.sf(601, 1200, 0.5) + binom.sf(599, 1200, 0.5)) / 2
+    assert sign_flip_test(differences) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_samples_of_one_fixture_are_one_toss():
