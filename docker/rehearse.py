@@ -4,7 +4,7 @@
 
 Shows that the pruned packages still do the gate's work: every import statement of the gate
 is carried out, also those within functions, and a model of each provider is asked through
-the gate's own client, answered in the provider's own words. Nothing leaves the process.
+litellm, answered in the provider's own words. Nothing leaves the process.
 
 Python writes byte code of what this loads beside its source. That of Python's own library,
 which the image takes from its base, is copied below BYTE_CODE. The container writes none.
@@ -30,7 +30,7 @@ import gatekeeper
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.hosted import HostedClient
+from gatekeeper.providers.litellm import LitellmClient
 
 OPTIONAL = ("pyarrow", "xllamacpp")
 """Parquet and the embedded model, which the image leaves out."""
@@ -171,9 +171,9 @@ async def ask(provider: Provider) -> None:
 
 
 async def complete(model: str, network: Any) -> str:
-    """What the gate's client makes of a model behind `network`."""
+    """What the client over litellm makes of a model behind `network`."""
     httpx.AsyncHTTPTransport.handle_async_request = network  # type: ignore[method-assign]
-    client = HostedClient()
+    client = LitellmClient()
     try:
         request = Request(model, (Message("user", "?"),), {"max_tokens": 5}, None, 0)
         return (await client.complete(request)).text

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gatekeeper.contract.trial import Completion
+from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.refusals import refusal_reason
-from gatekeeper.providers.wire import Exchange
 
 _MAX_REASON = 40
 
@@ -39,34 +39,33 @@ class Ending(NamedTuple):
     reason: str | None
 
 
-def read_ending(response: Any, exchange: Exchange) -> Ending | None:
-    """Read what litellm made of an answer; None for one with neither text nor reason."""
-    try:
-        choice = response.choices[0]
-        text = choice.message.content
-    except (AttributeError, IndexError, TypeError):
-        return None
-    document = _document(exchange)
+def read_ending(document: Any, content: object, known: object) -> Ending | None:
+    """Read how an answer ended; None for one with neither text nor reason.
+
+    Args:
+        document: The answer itself, as `read_document` returns it.
+        content: The text in it.
+        known: Why it ended in OpenAI's words, as far as those have a word for it.
+    """
     said = next(filter(None, (_text_at(document, path) for path in _REASONS)), None)
-    reason = _reason(choice, said) if said else None
-    if not text and reason is not None:
+    reason = _reason(known, said) if said else None
+    if not content and reason is not None:
         refusal = _text_at(document, ("choices", 0, "message", "refusal"))
         return Ending(refusal or "", reason)
-    return Ending(text, reason) if isinstance(text, str) else None
+    return Ending(content, reason) if isinstance(content, str) else None
 
 
 def refused_request(exchange: Exchange) -> Completion | None:
     """Return the empty answer of a provider that refused what it was asked: its filter did, or the
     request is too long or malformed in its messages. None for other failures."""
-    reason = refusal_reason(exchange.status, _document(exchange))
+    reason = refusal_reason(exchange.status, read_document(exchange.body))
     if reason is None:
         return None
     return Completion("", latency_ms=exchange.latency_ms, cost_usd=0.0, finish_reason=reason)
 
 
-def _reason(choice: Any, said: str) -> str:
-    """litellm's word, which is OpenAI's; the provider's own where litellm does not know it."""
-    known = getattr(choice, "finish_reason", None)
+def _reason(known: object, said: str) -> str:
+    """OpenAI's word; the provider's own where there is none."""
     unknown = not isinstance(known, str) or (known == "stop" and said.lower() not in _COMPLETE)
     reason = said if unknown else str(known)
     return reason[:_MAX_REASON] if reason.isprintable() else "unknown"
@@ -77,9 +76,10 @@ _COMPLETE = frozenset(
 )
 
 
-def _document(exchange: Exchange) -> Any:
+def read_document(body: bytes) -> Any:
+    """Parse an answer's JSON; None if it is none."""
     try:
-        return json.loads(exchange.body)
+        return json.loads(body)
     except (ValueError, RecursionError):
         return None
 

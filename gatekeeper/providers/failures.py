@@ -1,6 +1,6 @@
 """What went wrong with a hosted call -> CallFailed: worth another try, fatal, whose fault.
 
-The status seen on the wire is believed rather than litellm's: it reports a refused
+The status that the server sent is believed rather than litellm's: it reports a refused
 connection as 500, and rubbish that came with status 200 as 500 or 422.
 """
 
@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.network_guard import HostRefused
-from gatekeeper.providers.wire import Exchange
 
 _LONGEST_MESSAGE = 300
 _RETRYABLE = frozenset({408, 409, 425, 429})

@@ -1,258 +1,148 @@
-"""Models behind a provider's API, through litellm: OpenAI and whatever else it speaks."""
+"""Models behind a provider's API: asked natively if possible, else through litellm."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import math
 import os
-from typing import Any
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.models.params import HOSTED_PARAMS
+from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed, UsageError
-from gatekeeper.providers.endings import read_ending, refused_request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers import openai_compatible
+from gatekeeper.providers.call_requirements import (
+    missing_key,
+    require_endpoint,
+    require_known_params,
+)
+from gatekeeper.providers.catalogue import CATALOGUE
+from gatekeeper.providers.dialects import DIALECTS
+from gatekeeper.providers.endings import read_document, refused_request
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.failures import call_failed
+from gatekeeper.providers.http_client import HttpClient, HttpRequest
+from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.network_guard import NetworkGuard
-from gatekeeper.providers.quiet_litellm import load_litellm
-from gatekeeper.providers.wire import Exchange, Wire, current_exchange
 
-_LONGEST_NAME = 100
-_MOST_TOKENS = 1_000_000_000
-_REHEARSAL_SECONDS = 10.0
-_TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
+if TYPE_CHECKING:
+    from gatekeeper.providers.litellm import LitellmClient
+
+
+class ChatApi(Protocol):
+    """An API that is spoken natively."""
+
+    def build_request(self, endpoint: Endpoint, request: Request) -> HttpRequest | None:
+        """Return the HTTP request; None if litellm must send it."""
+        ...
+
+    def read_answer(self, model: str, exchange: Exchange) -> Completion:
+        """Return what was answered. Raises an exception that says why there is no answer."""
+        ...
+
+
+NATIVE_APIS: Mapping[str, ChatApi] = MappingProxyType(dict.fromkeys(DIALECTS, openai_compatible))
+"""The API of each provider that is asked natively."""
+
+
+class ProviderError(Exception):
+    """An error that a provider answered with; the text is the provider's."""
 
 
 class HostedClient:
-    """Asks models through litellm, which is imported with the first request."""
+    """Asks hosted models. `through_litellm` are the providers that are asked by litellm alone."""
 
-    def __init__(self) -> None:
-        self._opening = asyncio.Lock()
-        self._session: _Session | None = None
+    def __init__(self, through_litellm: Collection[str] = ()) -> None:
+        self._forced = frozenset(through_litellm)
+        self._guard = NetworkGuard()
+        self._endpoints: dict[str, Endpoint] = {}
+        self._http: HttpClient | None = None
+        self._litellm: LitellmClient | None = None
 
     async def complete(self, request: Request) -> Completion:
-        _require_known_params(request)
-        endpoint = _endpoint(request.model)
-        session = await self._open(endpoint)
+        require_known_params(request)
+        endpoint = self._endpoint(request.model)
+        sent = self._native_request(endpoint, request)
+        if sent is None:
+            return await self._through_litellm().complete(request)
         exchange = Exchange(endpoint)
-        token = current_exchange.set(exchange)
+        api = NATIVE_APIS[read_model_name(endpoint.model).provider]
         try:
-            arguments = _arguments(session.litellm, request, endpoint)
-            call = asyncio.ensure_future(session.litellm.acompletion(**arguments))
-            response = await _answer(call, exchange)
+            await self._client().post(sent, exchange)
+            if exchange.status is not None and exchange.status >= 400:
+                raise ProviderError(_error_text(exchange.body))
+            return api.read_answer(request.model, exchange)
+        except CallFailed:
+            raise
         except Exception as error:
             refused = refused_request(exchange)
             if refused is not None:
                 return refused
             raise call_failed(request.model, error, exchange) from error
-        finally:
-            current_exchange.reset(token)
-        return _completion(session.litellm, request.model, response, exchange)
 
     async def require_key(self, model: str) -> None:
         """Refuse a model that cannot be asked, before anything is sent: its name, its provider, an
-        address or a key that is missing. Raises UsageError.
-
-        AWS's and Google's libraries may find elsewhere what the environment seems to lack (a
-        profile, a token of the machine), so for those a call is tried that ends at the wire.
-        """
+        address or a key that is missing. Raises UsageError."""
         endpoint = endpoint_of(model, os.environ)
-        if not endpoint.missing or endpoint.provider.ambient:
-            # Loading litellm here takes none of the first calls' time.
-            session = await self._open(endpoint)
-            if not endpoint.missing or await _reaches_the_wire(session.litellm, model, endpoint):
-                return
-        raise UsageError(
-            f"{model}: no API key, so no model was called; set {_either(endpoint.missing)} in the "
-            "environment"
-        )
+        if self._api(endpoint) is None:
+            await self._through_litellm().require_key(model)
+        elif endpoint.missing:
+            raise missing_key(model, endpoint)
 
     async def aclose(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._http is not None:
+            await self._http.aclose()
+            self._http = None
+        if self._litellm is not None:
+            await self._litellm.aclose()
+            self._litellm = None
+        self._guard.stop()
 
-    async def _open(self, endpoint: Endpoint) -> _Session:
-        async with self._opening:
-            if self._session is None:
-                self._session = _Session(await asyncio.to_thread(load_litellm))
-        self._session.guard.allow(endpoint.host_patterns)
-        return self._session
+    def _native_request(self, endpoint: Endpoint, request: Request) -> HttpRequest | None:
+        api = self._api(endpoint)
+        return api.build_request(endpoint, request) if api else None
 
+    def _api(self, endpoint: Endpoint) -> ChatApi | None:
+        """The API that the endpoint is asked by; None if litellm asks it."""
+        provider = read_model_name(endpoint.model).provider
+        by_proxy = endpoint.provider is not CATALOGUE.get(provider)
+        if provider in self._forced or by_proxy:
+            return None
+        return NATIVE_APIS.get(provider)
 
-class _Session:
-    """litellm with its HTTP going over a wire of ours, until it is closed."""
+    def _endpoint(self, model: str) -> Endpoint:
+        endpoint = self._endpoints.get(model)
+        if endpoint is None:
+            endpoint = self._endpoints[model] = require_endpoint(model)
+            self._guard.allow(endpoint.host_patterns)
+        return endpoint
 
-    def __init__(self, litellm: Any) -> None:
-        import httpx
-        from litellm.llms.custom_httpx import http_handler
+    def _client(self) -> HttpClient:
+        if self._http is None:
+            self._http = HttpClient()
+            self._guard.start()
+        return self._http
 
-        self.litellm = litellm
-        client = httpx.AsyncClient(
-            verify=http_handler.get_ssl_configuration(),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-            timeout=_TIMEOUT_SECONDS,
-        )
-        self._wire = Wire(client)
-        self.guard = NetworkGuard()
-        # litellm makes the transport of every asynchronous client here, also of OpenAI's. Up to
-        # 1.83 the function's name began with an underscore; later that is but an alias.
-        self._handler = http_handler.AsyncHTTPHandler
-        names = ("create_async_transport", "_create_async_transport")
-        self._own_transport = {
-            n: getattr(self._handler, n) for n in names if hasattr(self._handler, n)
-        }
-        if not self._own_transport:
-            raise RuntimeError("this version of litellm makes its transports somewhere else")
-        for name in self._own_transport:
-            setattr(self._handler, name, staticmethod(lambda **_: self._wire))
-        litellm.in_memory_llm_clients_cache.flush_cache()
-        self.guard.start()
+    def _through_litellm(self) -> LitellmClient:
+        if self._litellm is None:
+            from gatekeeper.providers.litellm import LitellmClient
 
-    async def close(self) -> None:
-        from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
-        from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
-
-        self.guard.stop()
-        for name, own in self._own_transport.items():
-            setattr(self._handler, name, staticmethod(own))
-        await self._wire.shut_down()
-        await close_litellm_async_clients()
-        # Clients are cached with their transport: the next session must not find these.
-        self.litellm.in_memory_llm_clients_cache.flush_cache()
-        await GLOBAL_LOGGING_WORKER.stop()
+            self._litellm = LitellmClient(self._guard)
+        return self._litellm
 
 
-async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
-    """What the call returns. When cancelled, the call ends before this does.
-
-    litellm prepares a call in a thread; cancelled there, it would leave a coroutine behind
-    that nobody awaits. So it goes on to the wire, which refuses it.
-    """
-    call.add_done_callback(_retrieve)
-    try:
-        return await asyncio.shield(call)
-    except asyncio.CancelledError:
-        exchange.refused = True
-        if exchange.sent:
-            call.cancel()
-        await asyncio.wait([call])
-        raise
+def _error_text(body: bytes) -> str:
+    """What a provider says is wrong: its message, with the code where that alone is telling."""
+    document = read_document(body)
+    whole = document if isinstance(document, Mapping) else {}
+    error = whole.get("error")
+    fields = error if isinstance(error, Mapping) else whole
+    said = fields.get("message") or (error if isinstance(error, str) else None)
+    if not isinstance(said, str):
+        return body.decode("utf-8", "replace")
+    codes = {code for code in (fields.get("code"), fields.get("type")) if isinstance(code, str)}
+    telling = sorted(code for code in codes & _TELLING_CODES if code not in said)
+    return f"{said} ({telling[0]})" if telling else said
 
 
-def _retrieve(call: asyncio.Future[Any]) -> None:
-    """Look at the call's error, which asyncio otherwise prints if a second cancellation came before
-    anybody could."""
-    if not call.cancelled():
-        call.exception()
-
-
-def _endpoint(model: str) -> Endpoint:
-    try:
-        endpoint = endpoint_of(model, os.environ)
-    except UsageError as error:
-        raise CallFailed(str(error), fatal=True, author=True) from error
-    if endpoint.missing and not endpoint.provider.ambient:
-        text = f"{model}: no API key; set {_either(endpoint.missing)}"
-        raise CallFailed(text, fatal=True, author=True)
-    return endpoint
-
-
-def _either(variables: tuple[str, ...]) -> str:
-    return " or ".join(variables)
-
-
-def _require_known_params(request: Request) -> None:
-    unknown = sorted(set(request.params) - HOSTED_PARAMS)
-    if unknown:
-        raise CallFailed(
-            f"{request.model}: the parameter {unknown[0]!r} cannot be set by a contract; "
-            f"use any of {', '.join(sorted(HOSTED_PARAMS))}",
-            fatal=True,
-            author=True,
-        )
-
-
-def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, Any]:
-    arguments: dict[str, Any] = {
-        **request.params,
-        "model": endpoint.model,
-        # Both, or litellm would look for them, and may find another provider's.
-        "api_key": endpoint.api_key,
-        "api_base": endpoint.api_base,
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        "num_retries": 0,
-        "max_retries": 0,
-        "timeout": _TIMEOUT_SECONDS,
-    }
-    # Not every provider takes a seed, and none answers the worse for not getting one; any
-    # other unsupported parameter is the author's to remove, so litellm's refusal stands.
-    if request.seed is not None and "seed" not in request.params:
-        with contextlib.suppress(Exception):
-            if "seed" in (litellm.get_supported_openai_params(endpoint.model) or ()):
-                arguments["seed"] = request.seed
-    return arguments
-
-
-async def _reaches_the_wire(litellm: Any, model: str, endpoint: Endpoint) -> bool:
-    """Whether litellm has all that it takes to ask; nothing is sent."""
-    rehearsal = Exchange(endpoint, refused=True)
-    token = current_exchange.set(rehearsal)
-    request = Request(model, (Message("user", "-"),), {}, None, 0)
-    try:
-        async with asyncio.timeout(_REHEARSAL_SECONDS):
-            await litellm.acompletion(**_arguments(litellm, request, endpoint))
-    except TimeoutError:
-        return True  # it looks for credentials somewhere, and may find them
-    except Exception:
-        return rehearsal.sent
-    finally:
-        current_exchange.reset(token)
-    return True
-
-
-def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> Completion:
-    ending = read_ending(response, exchange)
-    if ending is None:
-        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
-    usage = getattr(response, "usage", None)
-    # litellm reports zero where the provider reported nothing; no prompt has no tokens.
-    prompt_tokens = _count(usage, "prompt_tokens") or None
-    completion_tokens = _count(usage, "completion_tokens") if prompt_tokens else None
-    return Completion(
-        text=ending.text,
-        latency_ms=exchange.latency_ms,
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
-        cost_usd=None if completion_tokens is None else _cost(litellm, model, response),
-        fingerprint=_fingerprint(response),
-        finish_reason=ending.reason,
-    )
-
-
-def _count(usage: Any, name: str) -> int | None:
-    """What the provider says it counted; None for what cannot be a count of tokens."""
-    said = getattr(usage, name, None)
-    if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said <= _MOST_TOKENS:
-        return None
-    return said
-
-
-def _fingerprint(response: Any) -> str | None:
-    """The model that answered and its build, as far as the provider names them: an alias such as
-    `gpt-4o-mini` stands for another model tomorrow. https://platform.openai.com/docs/api-reference/chat/object
-    """
-    said = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
-    named = [text[:_LONGEST_NAME] for text in said if isinstance(text, str) and text.isprintable()]
-    return " ".join(filter(None, named)) or None
-
-
-def _cost(litellm: Any, model: str, response: Any) -> float | None:
-    """The call's price; None where litellm knows none, which is no reason to fail."""
-    try:
-        cost = float(litellm.completion_cost(completion_response=response, model=model))
-    except Exception:
-        return None
-    return cost if 0 <= cost < math.inf else None
+_TELLING_CODES = frozenset({"insufficient_quota", "model_not_found"})

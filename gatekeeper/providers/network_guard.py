@@ -1,6 +1,6 @@
 """Keeps this process from other hosts than the models' while hosted models are asked.
 
-Most of litellm's traffic goes over `Wire`, which looks at each request. Some does not: what finds
+Most traffic goes over the HTTP clients here, which look at each request. Some does not: what finds
 AWS or Google credentials, and clients that a provider's code makes for itself. All of it has to
 look a name up or connect, and Python tells audit hooks of both, whoever does it (PEP 578). A hook
 cannot be taken out again, so there is one for the process, and it lets everything pass unless a
@@ -48,7 +48,9 @@ class NetworkGuard:
         self._patterns.update(patterns)
 
     def start(self) -> None:
-        """Begin to refuse."""
+        """Begin to refuse. Safe to call twice."""
+        if self in NetworkGuard._active:
+            return
         if not NetworkGuard._hooked:
             NetworkGuard._hooked = True
             sys.addaudithook(_audit)

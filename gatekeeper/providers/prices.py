@@ -25,7 +25,7 @@ _MOST_TOKENS = 1_000_000_000
 _TOKENS_AROUND_A_REQUEST = 512
 _TOKENS_AROUND_A_MESSAGE = 32
 
-_FREE = ("local/", "recorded/", "ollama/", "ollama_chat/")
+FREE = ("local/", "recorded/", "ollama/", "ollama_chat/")
 """Run on this machine or from a file. litellm would ask ollama's server for its price of 0."""
 
 _INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
@@ -42,7 +42,7 @@ def expected_cost(request: Request) -> float | None:
     model's maximum is rare. None if the price is not known. An embedded or recorded model costs
     nothing.
     """
-    if request.model.startswith(_FREE):
+    if request.model.startswith(FREE):
         return 0.0
     entry = price_entry(request.model)
     if entry is None:
@@ -69,7 +69,7 @@ def worst_cost(request: Request) -> float | None:
 
     A provider that answers with more tokens than it was asked for can still cost more.
     """
-    if request.model.startswith(_FREE):
+    if request.model.startswith(FREE):
         return 0.0
     entry = price_entry(request.model)
     if entry is None:

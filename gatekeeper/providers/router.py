@@ -1,8 +1,8 @@
-"""Which client answers for which model: `local/…`, `recorded/…`, and litellm for the rest."""
+"""Which client answers for which model: `local/…`, `recorded/…`, and hosted ones for the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from gatekeeper.contract.trial import Completion, Request
@@ -17,14 +17,21 @@ class ModelRouter:
     """Builds a client when a model of its kind is asked for the first time.
 
     `read` reads the recording of a `recorded/PATH` model by its path from the repository
-    root. With `replay` every model is answered from that file of this machine.
+    root. With `replay` every model is answered from that file of this machine. `through_litellm`
+    are the providers that litellm asks, although there is a native client.
     """
 
-    def __init__(self, read: Reader, *, replay: Path | None = None) -> None:
+    def __init__(
+        self,
+        read: Reader,
+        *,
+        replay: Path | None = None,
+        through_litellm: Collection[str] = (),
+    ) -> None:
         self._kinds: Mapping[str, Callable[[], ModelClient]] = {
             "local/": _local,
             "recorded/": lambda: _recorded(read, None),
-            _ANY: _hosted,
+            _ANY: lambda: _hosted(through_litellm),
         }
         if replay is not None:
             self._kinds = {_ANY: lambda: _recorded(_read_file, str(replay))}
@@ -74,7 +81,7 @@ def _recorded(read: Reader, path: str | None) -> ModelClient:
     return ReplayClient(read, path)
 
 
-def _hosted() -> ModelClient:
+def _hosted(through_litellm: Collection[str]) -> ModelClient:
     from gatekeeper.providers.hosted import HostedClient
 
-    return HostedClient()
+    return HostedClient(through_litellm)

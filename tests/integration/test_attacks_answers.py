@@ -152,11 +152,20 @@ def raw_server(send: Send) -> Iterator[str]:
         thread.join()
 
 
+@pytest.fixture(params=[(), ("openai",)], ids=["native", "litellm"])
+def through_litellm(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The providers that litellm asks."""
+    return tuple(request.param)
+
+
 def outcome(
-    send: Send, monkeypatch: pytest.MonkeyPatch, seconds: float = 30.0
+    send: Send,
+    monkeypatch: pytest.MonkeyPatch,
+    through_litellm: tuple[str, ...],
+    seconds: float = 30.0,
 ) -> Completion | CallFailed:
     async def ask() -> Completion | CallFailed:
-        client = HostedClient()
+        client = HostedClient(through_litellm)
         try:
             return await within(seconds, client.complete(REQUEST))
         except CallFailed as failed:
@@ -220,13 +229,13 @@ def endless_error(connection: socket.socket) -> None:
     [endless_text, endless_length, gzip_bomb, nested_bomb, many_choices, endless_error],
 )
 def test_an_answer_without_end_takes_neither_time_nor_memory(
-    send: Send, monkeypatch: pytest.MonkeyPatch
+    send: Send, monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]
 ) -> None:
     from gatekeeper.providers.quiet_litellm import load_litellm
 
     load_litellm()
     before, started = peak_megabytes(), time.monotonic()
-    failed = outcome(send, monkeypatch)
+    failed = outcome(send, monkeypatch, through_litellm)
     assert isinstance(failed, CallFailed)
     assert not failed.retryable
     assert time.monotonic() - started < 20
@@ -249,16 +258,18 @@ def drip_headers(connection: socket.socket) -> None:
 
 @pytest.mark.parametrize("send", [drip, drip_headers])
 def test_an_answer_that_drips_ends_with_the_calls_time(
-    send: Send, monkeypatch: pytest.MonkeyPatch
+    send: Send, monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]
 ) -> None:
     started = time.monotonic()
-    failed = outcome(send, monkeypatch, seconds=1.0)
+    failed = outcome(send, monkeypatch, through_litellm, seconds=1.0)
     assert isinstance(failed, CallFailed)
     assert failed.retryable
     assert time.monotonic() - started < 15
 
 
-def test_an_answer_packed_with_gzip_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_packed_with_gzip_is_read(
+    monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]
+) -> None:
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": "Hi"},
@@ -269,6 +280,6 @@ def test_an_answer_packed_with_gzip_is_read(monkeypatch: pytest.MonkeyPatch) -> 
     def send(connection: socket.socket) -> None:
         connection.sendall(CHUNKED + b"Content-Encoding: gzip\r\n\r\n" + chunk(body) + chunk(b""))
 
-    found = outcome(send, monkeypatch)
+    found = outcome(send, monkeypatch, through_litellm)
     assert isinstance(found, Completion)
     assert (found.text, found.finish_reason) == ("Hi", "stop")

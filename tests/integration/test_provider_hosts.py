@@ -1,4 +1,5 @@
 """Every provider that litellm knows, asked by name with one key set: what is reached, what is sent.
+Those that have a native client are asked in both ways.
 
 Nothing leaves this machine: each lookup and each connection is noted and fails.
 """
@@ -8,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 import httpx
 import pytest
 
@@ -20,7 +22,7 @@ from gatekeeper.contract.trial import Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.endpoint import endpoint_of, is_expected_host
-from gatekeeper.providers.hosted import HostedClient
+from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
 from gatekeeper.providers.prices import expected_cost, worst_cost
 
 # Some of litellm's modules warn when they are imported, which would be taken for a failed call.
@@ -66,10 +68,11 @@ ISSUE = (
 
 @dataclass
 class Seen:
-    """What was looked up or connected to, what was handed to a connection, and how it ended."""
+    """What was looked up or connected to, what was handed to a connection (address, headers and
+    body of each request), and how it ended."""
 
     hosts: list[str] = field(default_factory=list)
-    sent: list[httpx.Request] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
     error: str = ""
 
 
@@ -90,13 +93,24 @@ def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Seen:
     async def note(client: httpx.AsyncClient, request: httpx.Request, **named: Any) -> Any:
         await request.aread()
         if named.get("stream") and named.get("follow_redirects") is False:
-            seen.sent.append(request)  # the wire's own; litellm's clients end at the wire
+            # The transport's own; litellm's clients end at the transport.
+            seen.sent.append(carried(str(request.url), request.headers, request.content))
         return await send(client, request, **named)
+
+    send_natively = aiohttp.ClientSession._request
+
+    async def note_native(
+        session: aiohttp.ClientSession, method: str, url: Any, **named: Any
+    ) -> aiohttp.ClientResponse:
+        assert named["allow_redirects"] is False
+        seen.sent.append(carried(str(url), named["headers"], named["data"]))
+        return await send_natively(session, method, url, **named)
 
     monkeypatch.setattr(socket, "getaddrinfo", look)
     monkeypatch.setattr(socket, "gethostbyname", look)
     monkeypatch.setattr(socket.socket, "connect", connect)
     monkeypatch.setattr(httpx.AsyncClient, "send", note)
+    monkeypatch.setattr(aiohttp.ClientSession, "_request", note_native)
     for name in [
         n for n in os.environ if n.lower().endswith(("_proxy", "_key", "_token", "_base"))
     ]:
@@ -119,12 +133,14 @@ def names_of_litellm() -> list[str]:
     return sorted({*known, *JSONProviderRegistry.list_providers()})
 
 
-def ask(models: Sequence[str], seen: Seen) -> dict[str, Seen]:
+def ask(
+    models: Sequence[str], seen: Seen, through_litellm: Collection[str] = ()
+) -> dict[str, Seen]:
     """Ask each model once, key or no key; what was seen of each."""
     found: dict[str, Seen] = {}
 
     async def main() -> None:
-        client = HostedClient()
+        client = HostedClient(through_litellm)
         for model in models:
             seen.hosts, seen.sent = [], []
             request = Request(model, (Message("user", "Hello"),), {}, None, 0)
@@ -150,9 +166,10 @@ def test_a_forecast_asks_nobody(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> 
     assert set(seen.hosts) <= OWN_MACHINE
 
 
-def carried(request: httpx.Request) -> str:
-    headers = " ".join(f"{name}: {value}" for name, value in request.headers.items())
-    return f"{request.url} {headers} {request.content.decode('utf-8', 'replace')}"
+def carried(url: str, headers: Any, content: bytes) -> str:
+    """All that a request says."""
+    named = " ".join(f"{name}: {value}" for name, value in headers.items())
+    return f"{url} {named} {content.decode('utf-8', 'replace')}"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +186,14 @@ def test_one_key_opens_one_provider(
     monkeypatch.setenv(key, KEYS[key])
     names = names_of_litellm()
     assert len(names) > 150
-    found = ask([*(f"{name}/x" for name in names), *ISSUE], seen)
+    found = ask([*(f"{name}/x" for name in names), *ISSUE], seen, NATIVE_APIS)
+    require_own_hosts(found, key, owners)
+    found = ask([*(f"{name}/x" for name in NATIVE_APIS), *ISSUE], seen)
+    require_own_hosts(found, key, owners)
+
+
+def require_own_hosts(found: dict[str, Seen], key: str, owners: set[str]) -> None:
+    """Only the owners of the key are reached, and nobody else gets it."""
     expected = {h for n in owners for h in endpoint_of(f"{n}/x", os.environ).host_patterns}
     reached = {host for each in found.values() for host in each.hosts}
     assert reached
@@ -180,12 +204,13 @@ def test_one_key_opens_one_provider(
             continue
         assert set(each.hosts) <= OWN_MACHINE, model
         for request in each.sent:
-            assert KEYS[key] not in carried(request), model
+            assert KEYS[key] not in request, model
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("through_litellm", [(), tuple(NATIVE_APIS)], ids=["native", "litellm"])
 def test_each_provider_is_asked_at_its_own_host_with_its_own_key(
-    seen: Seen, monkeypatch: pytest.MonkeyPatch
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]
 ) -> None:
     """All keys are set, so that a mistake would show."""
     own: dict[str, str] = {}
@@ -203,15 +228,14 @@ def test_each_provider_is_asked_at_its_own_host_with_its_own_key(
     models["bedrock/anthropic.claude-3-haiku-20240307-v1:0"] = "bedrock"
     models["huggingface/together/meta-llama/Llama-3-8b"] = "huggingface"
     del models["huggingface/some-model"]
-    found = ask(list(models), seen)
+    found = ask(list(models), seen, through_litellm)
     for model, name in models.items():
         endpoint = endpoint_of(model, os.environ)
         hosts = set(found[model].hosts)
         assert hosts, found[model].error
         assert all(is_expected_host(host, endpoint.host_patterns) for host in hosts), model
-        # Hugging Face is first asked which of its partners has the model, without the wire.
+        # Hugging Face is first asked which of its partners has the model, without the transport.
         assert found[model].sent or name == "huggingface", found[model].error
         for request in found[model].sent:
-            said = carried(request)
-            assert own[name] in said, model
-            assert not [v for n, v in own.items() if v in said and v != own[name]], model
+            assert own[name] in request, model
+            assert not [v for v in own.values() if v in request and v != own[name]], model

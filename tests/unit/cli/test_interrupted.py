@@ -10,8 +10,8 @@ import pytest
 
 import gatekeeper.cli.main
 from gatekeeper.__main__ import main
-from gatekeeper.providers.hosted import _answer
-from gatekeeper.providers.wire import Exchange
+from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.litellm import _answer
 
 
 def test_outside_of_any_command_it_is_no_traceback(

@@ -1,26 +1,20 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gatekeeper.contract.trial import REFUSED, TOO_LONG, Completion
-from gatekeeper.providers.endings import read_ending, refused_request
-from gatekeeper.providers.wire import Exchange
+from gatekeeper.providers.endings import read_document, read_ending, refused_request
+from gatekeeper.providers.http_exchange import Exchange
 
 FILTER = "content_filter"
 
 
-def answered(content: str | None, known: str | None = "stop") -> Any:
-    message = SimpleNamespace(content=content)
-    return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason=known)])
-
-
 def ending(content: str | None, body: Any, known: str | None = "stop") -> Any:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_ending(answered(content, known), Exchange(body=sent))
+    return read_ending(read_document(sent), content, known)
 
 
 def chat(reason: str | None, **message: Any) -> dict[str, Any]:
@@ -62,10 +56,6 @@ def test_text_and_reason(
 ) -> None:
     found = ending(content, body, known)
     assert (None if found is None else tuple(found)) == expected
-
-
-def test_no_choice_is_no_answer() -> None:
-    assert read_ending(SimpleNamespace(choices=[]), Exchange(body=b"{}")) is None
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ from support.openai_server import (
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
-from gatekeeper.providers import hosted
+from gatekeeper.providers import litellm as litellm_client
 from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.hosted import HostedClient
+from gatekeeper.providers.httpx_transport import HttpxTransport
 from gatekeeper.providers.prices import expected_cost
-from gatekeeper.providers.wire import Wire
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -37,9 +37,20 @@ def request(model: str = "openai/gpt-4o-mini", seed: int | None = 7, **params: A
     return Request(model, messages, params, seed, 0)
 
 
-def complete(*requests: Request) -> list[Completion | BaseException]:
+THROUGH = {"native": (), "litellm": ("openai",)}
+"""The providers that litellm asks, in each of the two ways in which a model is asked."""
+
+Way = tuple[str, ...]
+
+
+@pytest.fixture(params=THROUGH)
+def way(request: pytest.FixtureRequest) -> Way:
+    return THROUGH[request.param]
+
+
+def complete(*requests: Request, way: Way = ()) -> list[Completion | BaseException]:
     async def main() -> list[Completion | BaseException]:
-        client = HostedClient()
+        client = HostedClient(way)
         try:
             calls = (client.complete(each) for each in requests)
             return await asyncio.gather(*calls, return_exceptions=True)
@@ -50,8 +61,8 @@ def complete(*requests: Request) -> list[Completion | BaseException]:
     return asyncio.run(main())
 
 
-def failure(subject: Request) -> CallFailed:
-    (outcome,) = complete(subject)
+def failure(subject: Request, way: Way = ()) -> CallFailed:
+    (outcome,) = complete(subject, way=way)
     assert isinstance(outcome, CallFailed), outcome
     return outcome
 
@@ -75,9 +86,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], OpenAISer
 Serve = Callable[[Any], OpenAIServer]
 
 
-def test_an_answer_with_its_tokens_cost_and_own_time(serve: Serve) -> None:
+def test_an_answer_with_its_tokens_cost_and_own_time(serve: Serve, way: Way) -> None:
     server = serve(Reply("Hi", prompt_tokens=1000, completion_tokens=100))
-    (completion,) = complete(request(temperature=0.5, max_tokens=5))
+    (completion,) = complete(request(temperature=0.5, max_tokens=5), way=way)
     assert isinstance(completion, Completion)
     assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == (
         "Hi",
@@ -115,32 +126,32 @@ def test_an_answer_with_its_tokens_cost_and_own_time(serve: Serve) -> None:
     ],
 )
 def test_what_answered_is_known_by_what_the_provider_says(
-    serve: Serve, reply: Reply, fingerprint: str
+    serve: Serve, way: Way, reply: Reply, fingerprint: str
 ) -> None:
     serve(reply)
-    (completion,) = complete(request())
+    (completion,) = complete(request(), way=way)
     assert isinstance(completion, Completion)
     assert completion.fingerprint == fingerprint
 
 
-def test_without_a_seed_none_is_sent(serve: Serve) -> None:
+def test_without_a_seed_none_is_sent(serve: Serve, way: Way) -> None:
     server = serve("Hi")
-    complete(request(seed=None))
+    complete(request(seed=None), way=way)
     assert "seed" not in server.requests[0]
 
 
-def test_many_calls_at_once(serve: Serve) -> None:
+def test_many_calls_at_once(serve: Serve, way: Way) -> None:
     server = serve("Hi")
-    outcomes = complete(*(request() for _ in range(20)))
+    outcomes = complete(*(request() for _ in range(20)), way=way)
     assert {outcome.text for outcome in outcomes if isinstance(outcome, Completion)} == {"Hi"}
     assert len(server.requests) == 20
 
 
 def test_an_unknown_price_and_no_usage_are_unknown(
-    serve: Serve, capfd: pytest.CaptureFixture[str]
+    serve: Serve, way: Way, capfd: pytest.CaptureFixture[str]
 ) -> None:
     serve(lambda body: Reply("Hi") if "llama" in body["model"] else Reply("Hi", None, None))
-    unpriced, unmetered = complete(request("openai/llama3.2:1b"), request())
+    unpriced, unmetered = complete(request("openai/llama3.2:1b"), request(), way=way)
     assert isinstance(unpriced, Completion)
     assert (unpriced.prompt_tokens, unpriced.cost_usd) == (10, None)
     assert isinstance(unmetered, Completion)
@@ -167,19 +178,19 @@ def test_an_unknown_price_and_no_usage_are_unknown(
     ],
 )
 def test_faults_are_tried_once_and_told_apart(
-    serve: Serve, fault: Fault, retryable: bool, fatal: bool, retry_after: float | None
+    serve: Serve, way: Way, fault: Fault, retryable: bool, fatal: bool, retry_after: float | None
 ) -> None:
     server = serve(fault)
-    failed = failure(request())
+    failed = failure(request(), way=way)
     assert (failed.retryable, failed.fatal, failed.retry_after) == (retryable, fatal, retry_after)
     assert len(server.requests) == 1
 
 
 def test_a_refused_key_is_fatal_and_not_shown(
-    serve: Serve, capfd: pytest.CaptureFixture[str]
+    serve: Serve, way: Way, capfd: pytest.CaptureFixture[str]
 ) -> None:
     serve(unauthorized(f"Incorrect API key provided: {KEY}"))
-    failed = failure(request())
+    failed = failure(request(), way=way)
     assert failed.fatal
     assert str(failed) == "openai/gpt-4o-mini: HTTP 401: Incorrect API key provided: ***"
     assert capfd.readouterr() == ("", "")
@@ -192,9 +203,9 @@ def test_a_missing_key_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(failed) == "openai/gpt-4o-mini: no API key; set OPENAI_API_KEY"
 
 
-def required(*models: str) -> None:
+def required(*models: str, way: Way = ()) -> None:
     async def ask() -> None:
-        client = HostedClient()
+        client = HostedClient(way)
         try:
             for model in models:
                 await client.require_key(model)
@@ -228,7 +239,7 @@ class Litellm:
 
     async def acompletion(self, **_: object) -> None:
         if self._asks:
-            async with httpx.AsyncClient(transport=Wire(httpx.AsyncClient())) as client:
+            async with httpx.AsyncClient(transport=HttpxTransport(httpx.AsyncClient())) as client:
                 await client.get("https://sts.amazonaws.com/")
         await asyncio.sleep(60)
 
@@ -241,23 +252,23 @@ BEDROCK = endpoint_of("bedrock/anthropic.claude-3-haiku-20240307-v1:0", {})
 
 def test_what_reaches_the_wire_needs_no_variable() -> None:
     """As Bedrock's, which takes the role of the machine it runs on."""
-    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=True), BEDROCK.model, BEDROCK))
+    assert asyncio.run(litellm_client._sends_a_request(Litellm(asks=True), BEDROCK.model, BEDROCK))
 
 
 def test_credentials_that_take_long_to_find_may_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosted, "_REHEARSAL_SECONDS", 0.0)
-    assert asyncio.run(hosted._reaches_the_wire(Litellm(asks=False), BEDROCK.model, BEDROCK))
+    monkeypatch.setattr(litellm_client, "_REHEARSAL_SECONDS", 0.0)
+    assert asyncio.run(litellm_client._sends_a_request(Litellm(asks=False), BEDROCK.model, BEDROCK))
 
 
 @pytest.mark.parametrize(
     "model", ["no-such/model", "no-such-model", "deepinfra/x", "baseten/ID", "chutes/x"]
 )
 def test_a_model_that_has_no_key_of_its_own_is_the_authors(
-    serve: Serve, model: str, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, way: Way, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve("Hi")
     monkeypatch.delenv("DEEPINFRA_API_KEY", raising=False)
-    failed = failure(request(model))
+    failed = failure(request(model), way=way)
     assert (failed.fatal, failed.author) == (True, True)
     assert model in str(failed)
     with pytest.raises(UsageError):
@@ -266,9 +277,9 @@ def test_a_model_that_has_no_key_of_its_own_is_the_authors(
 
 
 @pytest.mark.parametrize("name", ["api_base", "api_key", "extra_headers", "n", "stream"])
-def test_a_contract_cannot_redirect_a_call(serve: Serve, name: str) -> None:
+def test_a_contract_cannot_redirect_a_call(serve: Serve, way: Way, name: str) -> None:
     server = serve("Hi")
-    failed = failure(request(**{name: "http://127.0.0.1:1"}))
+    failed = failure(request(**{name: "http://127.0.0.1:1"}), way=way)
     assert (failed.fatal, failed.author) == (True, True)
     assert repr(name) in str(failed)
     assert server.requests == []
@@ -278,7 +289,7 @@ def test_a_model_cannot_be_an_address() -> None:
     assert failure(request("huggingface/https://example.org")).author
 
 
-def test_a_hung_call_can_be_cancelled(serve: Serve) -> None:
+def test_a_hung_call_can_be_cancelled(serve: Serve, way: Way) -> None:
     server = serve(hang())
 
     async def main() -> None:

@@ -24,7 +24,7 @@ class Spy:
     made: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
 
-    def __call__(self) -> Spy:
+    def __call__(self, *_: object) -> Spy:
         self.made.append(self.name)
         return self
 

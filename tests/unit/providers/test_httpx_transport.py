@@ -12,8 +12,10 @@ import httpx
 import pytest
 
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.httpx_transport import HttpxTransport, RequestRefused, current_exchange
+from gatekeeper.providers.request_latency import own_time_ms
 from gatekeeper.providers.response_body import MAX_BYTES
-from gatekeeper.providers.wire import Exchange, Wire, WireRefused, current_exchange, own_time_ms
 
 KEY = "sk-own-0123456789abcdef"
 OTHER = "gsk-other-0123456789abcdef"
@@ -34,7 +36,7 @@ def ask(
     exchange = exchange or Exchange(endpoint())
 
     async def main() -> httpx.Response | Exception:
-        wire = Wire(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+        wire = HttpxTransport(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
         token = current_exchange.set(exchange)
         try:
             async with httpx.AsyncClient(transport=wire, follow_redirects=True) as client:
@@ -93,7 +95,7 @@ def test_what_happened_is_noted_and_the_answer_passed_on() -> None:
     async def main() -> tuple[httpx.Response, Exchange]:
         ticks = itertools.count(start=0, step=0.25)
         inner = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-        wire = Wire(inner, clock=lambda: next(ticks))
+        wire = HttpxTransport(inner, clock=lambda: next(ticks))
         exchange = Exchange(endpoint(OPENAI_BASE_URL="http://test/v1"))
         token = current_exchange.set(exchange)
         async with httpx.AsyncClient(transport=wire) as client:
@@ -127,9 +129,9 @@ def test_a_request_of_no_call_is_not_sent() -> None:
             requests += 1
             return httpx.Response(200)
 
-        wire = Wire(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+        wire = HttpxTransport(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
         async with httpx.AsyncClient(transport=wire) as client:
-            with pytest.raises(WireRefused):
+            with pytest.raises(RequestRefused):
                 await client.get("https://api.openai.com/")
         await wire.shut_down()
         return requests
@@ -157,7 +159,7 @@ def test_other_hosts_are_not_asked(url: str) -> None:
         return httpx.Response(200)
 
     outcome, exchange = ask(answer, url)
-    assert isinstance(outcome, WireRefused)
+    assert isinstance(outcome, RequestRefused)
     assert asked == []
     assert exchange.fault is not None
     assert exchange.status is None
@@ -174,7 +176,7 @@ def test_other_hosts_are_not_asked(url: str) -> None:
 )
 def test_the_secret_of_another_provider_is_not_sent(request_parts: dict[str, Any]) -> None:
     outcome, exchange = ask(lambda _: httpx.Response(200), **request_parts)
-    assert isinstance(outcome, WireRefused)
+    assert isinstance(outcome, RequestRefused)
     assert exchange.fault is not None
     assert "GROQ_API_KEY" in exchange.fault
     assert OTHER not in exchange.fault
@@ -199,7 +201,7 @@ def test_a_redirect_is_neither_followed_nor_believed(status: int, location: str)
         return httpx.Response(status, headers={"location": location}, json={"choices": []})
 
     outcome, exchange = ask(answer)
-    assert isinstance(outcome, WireRefused)
+    assert isinstance(outcome, RequestRefused)
     assert len(asked) == 1
     assert exchange.status == status
     assert exchange.body == b""
@@ -215,7 +217,7 @@ def test_an_answer_without_end_is_not_read() -> None:
             yield bytes(1_000_000)
 
     outcome, exchange = ask(lambda _: httpx.Response(200, content=endless()))
-    assert isinstance(outcome, WireRefused)
+    assert isinstance(outcome, RequestRefused)
     assert MAX_BYTES < sent <= MAX_BYTES + 1_000_000
     assert (exchange.status, exchange.body) == (200, b"")
 
@@ -228,7 +230,7 @@ def test_what_can_be_unpacked_is_asked_for_alone() -> None:
         return httpx.Response(200, headers={"content-encoding": "br"}, content=b"x")
 
     outcome, _ = ask(answer, headers={"accept-encoding": "br, zstd"})
-    assert isinstance(outcome, WireRefused)
+    assert isinstance(outcome, RequestRefused)
     assert seen == ["gzip"]
 
 
@@ -241,7 +243,7 @@ def test_a_call_that_is_not_wanted_any_more_is_not_sent() -> None:
             requests += 1
             return httpx.Response(200)
 
-        wire = Wire(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+        wire = HttpxTransport(httpx.AsyncClient(transport=httpx.MockTransport(answer)))
         token = current_exchange.set(Exchange(refused=True))
         with pytest.raises(httpx.RequestError, match="not wanted"):
             await wire.handle_async_request(httpx.Request("POST", "http://127.0.0.1/"))

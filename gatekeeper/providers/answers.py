@@ -1,0 +1,53 @@
+"""What a provider says of its answer beside the text: counts of tokens, and who answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_LONGEST_NAME = 100
+_MOST_TOKENS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens of one call, by how they are billed.
+
+    `prompt` includes `cached` and `cache_writes`; `cache_writes_1h` are those of the writes that
+    are kept for an hour. `completion` includes `reasoning`. `tier` is the service tier that
+    answered, `region` the place where it did. `other` says that some are of a kind that has a price
+    of its own: audio, images.
+    """
+
+    prompt: int
+    completion: int
+    cached: int = 0
+    cache_writes: int = 0
+    cache_writes_1h: int = 0
+    reasoning: int = 0
+    tier: str | None = None
+    region: str | None = None
+    other: bool = False
+
+
+def token_count(said: object) -> int | None:
+    """What the provider says it counted; None for what cannot be a count of tokens."""
+    if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said <= _MOST_TOKENS:
+        return None
+    return said
+
+
+def count_in(document: Any, *path: str) -> int:
+    """Return the count at a path in a document; 0 if there is none."""
+    for key in path:
+        document = document.get(key) if isinstance(document, Mapping) else None
+    return token_count(document) or 0
+
+
+def fingerprint_of(*names: object) -> str | None:
+    """The model that answered and its build, as far as the provider names them: an alias such as
+    `gpt-4o-mini` stands for another model tomorrow. https://platform.openai.com/docs/api-reference/chat/object
+    """
+    named = [text[:_LONGEST_NAME] for text in names if isinstance(text, str) and text.isprintable()]
+    return " ".join(filter(None, named)) or None

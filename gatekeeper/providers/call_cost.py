@@ -1,0 +1,140 @@
+"""What one answered call cost, by litellm's price list and without litellm.
+
+The list has a price for each kind of token: input, cached input, what is written to the cache,
+output, reasoning. Some prices depend on the length of the input or on the service tier.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.providers.answers import TokenUsage
+from gatekeeper.providers.price_list import price_entry
+
+_THRESHOLD = re.compile(r"_above_(\d+)(k?)_tokens$")
+_TIERS: Mapping[str, str] = MappingProxyType(
+    {
+        "flex": "_flex",
+        "balanced": "_balanced",
+        "priority": "_priority",
+        "fast": "_priority",
+        "ultrafast": "_ultrafast",
+    }
+)
+_INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
+_CACHED, _WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"
+_WRITTEN_1H = "cache_creation_input_token_cost_above_1hr"
+_REASONING = "output_cost_per_reasoning_token"
+
+# Billed by the hour of the day, by stages of length, by citation or by search.
+_SPECIAL = (
+    "off_peak_pricing",
+    "tiered_pricing",
+    "citation_cost_per_token",
+    "input_cost_per_request",
+)
+
+
+def is_billed_by_tokens(model: str) -> bool:
+    """Whether tokens alone, and prices that `call_cost` understands, make up the price of a call.
+    A model that is not in the list is: its price is unknown."""
+    entry = price_entry(model)
+    return entry is None or not ("search" in model or any(name in entry for name in _SPECIAL))
+
+
+def call_cost(model: str, answered_by: object, usage: TokenUsage) -> float | None:
+    """Return what a call cost, in US dollars; None if the price is not known.
+
+    Args:
+        model: The model that was asked.
+        answered_by: The model's name in the answer. Its price counts if it has one: an alias, or a
+            deployment's name, stands for a model.
+        usage: The tokens of the call.
+    """
+    entry = _entry(model, answered_by)
+    if entry is None or usage.other or any(name in entry for name in _SPECIAL):
+        return None
+    price = _Prices(entry, usage.prompt, _TIERS.get((usage.tier or "").lower(), ""))
+    paid_input, paid_output = price.of(_INPUT), price.of(_OUTPUT)
+    if paid_input is None and paid_output is None:
+        return None
+    paid_input, paid_output = paid_input or 0.0, paid_output or 0.0
+    written = price.of(_WRITTEN, paid_input)
+    plain = max(usage.prompt - usage.cached - usage.cache_writes, 0)
+    cost = (
+        plain * paid_input
+        + usage.cached * price.of(_CACHED, _cached_default(entry, paid_input))
+        + (usage.cache_writes - usage.cache_writes_1h) * written
+        + usage.cache_writes_1h * price.of(_WRITTEN_1H, written)
+        + max(usage.completion - usage.reasoning, 0) * paid_output
+        + usage.reasoning * _reasoning_price(price, paid_output)
+    )
+    cost *= _regional_factor(entry, usage.region)
+    return cost if 0 <= cost < math.inf else None
+
+
+class _Prices:
+    """The prices of one model for an input of so many tokens, under a service tier."""
+
+    def __init__(self, entry: Mapping[str, Any], tokens: int, tier: str) -> None:
+        self.entry = entry
+        self.tier = tier
+        self._crossed = _crossed_thresholds(entry, tokens)
+
+    def of(self, kind: str, default: Any = None) -> Any:
+        """The price of a token of that kind; the default if the list has none."""
+        price = self._number(kind + self.tier, self._number(kind, default))
+        for threshold in self._crossed:
+            price = self._number(
+                f"{kind}{threshold}{self.tier}", self._number(kind + threshold, price)
+            )
+        return price
+
+    def has(self, kind: str) -> bool:
+        """Whether the list has a price of that very name."""
+        return self._number(kind, None) is not None
+
+    def _number(self, name: str, default: Any) -> Any:
+        price = self.entry.get(name)
+        if isinstance(price, bool) or not isinstance(price, int | float):
+            return default
+        return float(price)
+
+
+def _entry(model: str, answered_by: object) -> Mapping[str, Any] | None:
+    if isinstance(answered_by, str) and answered_by:
+        found = price_entry(f"{read_model_name(model).provider}/{answered_by}")
+        if found is not None:
+            return found
+    return price_entry(model)
+
+
+def _crossed_thresholds(entry: Mapping[str, Any], tokens: int) -> list[str]:
+    """The parts of names such as `_above_272k_tokens` whose prices an input of that length has,
+    the highest last."""
+    found = {match[0]: match for name in entry if (match := _THRESHOLD.search(name))}
+    sizes = {part: int(m[1]) * (1000 if m[2] else 1) for part, m in found.items()}
+    return sorted((part for part, size in sizes.items() if tokens > size), key=sizes.__getitem__)
+
+
+def _cached_default(entry: Mapping[str, Any], paid_input: float) -> float:
+    """Fireworks sells cached input at half the price where the list says nothing else."""
+    return paid_input / 2 if entry.get("litellm_provider") == "fireworks_ai" else paid_input
+
+
+def _reasoning_price(price: _Prices, paid_output: float) -> Any:
+    by_tier = price.tier and price.has(_OUTPUT + price.tier)
+    if by_tier and not price.has(_REASONING + price.tier):
+        return paid_output
+    return price.of(_REASONING, paid_output)
+
+
+def _regional_factor(entry: Mapping[str, Any], region: str | None) -> float:
+    """By how much inference in a region makes the price higher."""
+    factor = (entry.get("provider_specific_entry") or {}).get((region or "").lower())
+    return float(factor) if isinstance(factor, int | float) else 1.0

@@ -1,0 +1,192 @@
+"""The HTTP client of the native clients: one pool of connections, over aiohttp.
+
+It sends to the expected hosts alone, follows no redirect, reads an answer within a limit of size,
+and knows how long the request itself took. Proxies and certificate authorities are those that
+litellm takes from the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import certifi
+from aiohttp.resolver import ThreadedResolver
+from yarl import URL
+
+from gatekeeper.providers.http_exchange import (
+    Exchange,
+    is_redirect,
+    redirect_refused,
+    request_refused,
+)
+from gatekeeper.providers.request_latency import own_time_ms
+from gatekeeper.providers.response_body import (
+    ACCEPTED_ENCODINGS,
+    MAX_ERROR_BYTES,
+    UnreadableBody,
+    read_body,
+)
+
+_TIMEOUT = aiohttp.ClientTimeout(total=600.0)  # the runner's own limit is far shorter
+_IDLE_SECONDS = 4.0
+"""Servers on uvicorn close an idle connection after five: a request on it would be lost."""
+
+_MAX_HEADER = 65_536
+_FALSE = frozenset({"false", "0", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One POST of JSON. The headers carry the key."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes
+
+
+class RequestRefused(Exception):
+    """A request that is not sent, or an answer that is not read."""
+
+
+class HttpClient:
+    """Sends requests. Belongs to the event loop that makes it."""
+
+    def __init__(self) -> None:
+        trace = aiohttp.TraceConfig()
+        trace.on_request_headers_sent.append(_note_sent)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0,
+                keepalive_timeout=_IDLE_SECONDS,
+                # Python looks names up itself, in view of the network guard; c-ares would not.
+                resolver=ThreadedResolver(),
+                ssl=tls_settings(os.environ),
+            ),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            response_class=_TimedResponse,
+            timeout=_TIMEOUT,
+            trace_configs=[trace],
+            trust_env=False,  # it would also read passwords from ~/.netrc; proxies: see below
+            max_line_size=_MAX_HEADER,
+            max_field_size=_MAX_HEADER,
+        )
+        self._proxies = getproxies()
+
+    async def post(self, request: HttpRequest, exchange: Exchange) -> None:
+        """Send the request and note in `exchange` what came of it: status, body, time.
+
+        Raises RequestRefused, aiohttp.ClientError, TimeoutError, OSError.
+        """
+        exchange.sent = True
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": ACCEPTED_ENCODINGS,
+            "Content-Type": "application/json",
+            "User-Agent": "gatekeeper",
+            **request.headers,
+        }
+        said = [part.encode() for header in headers.items() for part in header]
+        exchange.fault = request_refused(exchange, request.url, [*said, request.body])
+        if exchange.fault:
+            raise RequestRefused(exchange.fault)
+        sending = self._session.post(
+            URL(request.url, encoded=True),
+            data=request.body,
+            headers=headers,
+            allow_redirects=False,
+            proxy=proxy_for(request.url, self._proxies),
+            trace_request_ctx=exchange,
+        )
+        async with sending as response:
+            await _read(response, exchange)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+
+
+async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
+    assert isinstance(response, _TimedResponse)  # noqa: S101
+    exchange.status = response.status
+    exchange.retry_after = response.headers.get("Retry-After")
+    try:
+        encoding = response.headers.get("Content-Encoding", "")
+        body = await read_body(response.content.iter_any(), encoding)
+    except UnreadableBody as error:
+        exchange.fault = str(error)
+        response.close()
+        raise RequestRefused(exchange.fault) from error
+    exchange.latency_ms = response.own_time_ms()
+    if is_redirect(response.status):
+        exchange.fault = redirect_refused(response.headers.get("Location", ""))
+        raise RequestRefused(exchange.fault)
+    exchange.body = body if response.status < 400 else body[:MAX_ERROR_BYTES]
+
+
+class _TimedResponse(aiohttp.ClientResponse):
+    """A response that takes its time when its last byte is in, before another request may use the
+    connection."""
+
+    _sent_at = 0.0
+    _own_time_ms: float | None = None
+    _socket: Any = None
+
+    async def start(self, connection: Any) -> aiohttp.ClientResponse:
+        self._sent_at = time.perf_counter()
+        transport = connection.transport
+        self._socket = transport.get_extra_info("socket") if transport is not None else None
+        await super().start(connection)
+        self.content.on_eof(self._complete)
+        return self
+
+    def _complete(self) -> None:
+        elapsed_ms = (time.perf_counter() - self._sent_at) * 1000
+        self._own_time_ms = own_time_ms(elapsed_ms, self._socket)
+        self._socket = None
+
+    def own_time_ms(self) -> float | None:
+        """The request's own time in milliseconds; None if the answer has not ended."""
+        return self._own_time_ms
+
+
+async def _note_sent(_: aiohttp.ClientSession, context: SimpleNamespace, __: Any) -> None:
+    """Note that a connection was had, and that the provider may have got the request."""
+    exchange: Exchange = context.trace_request_ctx
+    exchange.reached = True
+
+
+def tls_settings(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
+    """Return how certificates are verified, by the variables that litellm reads: SSL_VERIFY (a
+    file, or false), SSL_CERT_FILE, SSL_SECURITY_LEVEL, SSL_ECDH_CURVE. False verifies nothing."""
+    verify = environ.get("SSL_VERIFY", "")
+    if verify.lower() in _FALSE:
+        return False
+    files = (verify, environ.get("SSL_CERT_FILE", ""), certifi.where())
+    context = ssl.create_default_context(cafile=next(f for f in files if os.path.exists(f)))  # noqa: PTH110
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if environ.get("SSL_SECURITY_LEVEL"):
+        context.set_ciphers(environ["SSL_SECURITY_LEVEL"])
+    if environ.get("SSL_ECDH_CURVE"):
+        context.set_ecdh_curve(environ["SSL_ECDH_CURVE"])
+    return context
+
+
+def proxy_for(url: str, proxies: Mapping[str, str]) -> str | None:
+    """Return the proxy of the environment through which an address is reached; None for none."""
+    if not proxies:
+        return None
+    parts = urlsplit(url)
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"

@@ -1,0 +1,61 @@
+"""What happened on the network for one call to a hosted model, and the rules for each request.
+
+A request to another host than the model's, or one with another provider's secret, is not sent. A
+redirect is not followed: the client that follows it would take the key along, and believe whoever
+answers. Both HTTP clients use this: `http_client.py` of the native clients, and
+`httpx_transport.py` under litellm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from gatekeeper.providers.endpoint import Endpoint
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What happened on the network for one call; of several requests the last one counts.
+
+    `endpoint` says where it may go. `sent` says that a request was handed to the HTTP client,
+    `reached` that a connection was had and the provider may have got it, `refused` that no further
+    request is taken. `fault` says why the request or the answer was refused on this side: the same
+    would be refused again. `body` is the answer, unpacked.
+    """
+
+    endpoint: Endpoint | None = None
+    sent: bool = False
+    reached: bool = False
+    refused: bool = False
+    fault: str | None = None
+    latency_ms: float | None = None
+    status: int | None = None
+    retry_after: str | None = None
+    body: bytes = b""
+
+
+def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> str | None:
+    """Say why the request must not be sent; None if it may. `content` is all that it says."""
+    if exchange.endpoint is None:
+        return "a request of a call that has no provider"
+    return exchange.endpoint.refusal(url, content)
+
+
+def is_redirect(status: int) -> bool:
+    """Whether the status is one of a redirect, followed by nobody here."""
+    return 300 <= status < 400
+
+
+def redirect_refused(location: str) -> str:
+    """Say that a redirect is not followed. `location` is the header of that name."""
+    host = None
+    with contextlib.suppress(ValueError):
+        host = urlsplit(location).hostname
+    host = host if host and host.isprintable() else None
+    return (
+        f"a redirect to {host[:100] if host else 'elsewhere'}, which is not followed, because the "
+        "key would go along; set the address in the environment to where the server really is"
+    )

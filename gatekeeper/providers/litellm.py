@@ -1,0 +1,233 @@
+"""Models behind a provider's API, through litellm: those that have no native client here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import os
+from typing import Any
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.answers import fingerprint_of, token_count
+from gatekeeper.providers.call_requirements import (
+    missing_key,
+    require_endpoint,
+    require_known_params,
+)
+from gatekeeper.providers.endings import read_document, read_ending, refused_request
+from gatekeeper.providers.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.failures import call_failed
+from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.httpx_transport import HttpxTransport, current_exchange
+from gatekeeper.providers.network_guard import NetworkGuard
+from gatekeeper.providers.price_list import price_entry
+from gatekeeper.providers.prices import FREE
+from gatekeeper.providers.quiet_litellm import load_litellm
+
+_REHEARSAL_SECONDS = 10.0
+_TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
+
+
+class LitellmClient:
+    """Asks models through litellm, which is imported with the first request."""
+
+    def __init__(self, guard: NetworkGuard | None = None) -> None:
+        self._guard = guard or NetworkGuard()
+        self._opening = asyncio.Lock()
+        self._session: _Session | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        require_known_params(request)
+        endpoint = require_endpoint(request.model)
+        session = await self._open(endpoint)
+        exchange = Exchange(endpoint)
+        token = current_exchange.set(exchange)
+        try:
+            arguments = _arguments(session.litellm, request, endpoint)
+            call = asyncio.ensure_future(session.litellm.acompletion(**arguments))
+            response = await _answer(call, exchange)
+        except Exception as error:
+            refused = refused_request(exchange)
+            if refused is not None:
+                return refused
+            raise call_failed(request.model, error, exchange) from error
+        finally:
+            current_exchange.reset(token)
+        return _completion(session.litellm, request.model, response, exchange)
+
+    async def require_key(self, model: str) -> None:
+        """Refuse a model that cannot be asked, before anything is sent: its name, its provider, an
+        address or a key that is missing. Raises UsageError.
+
+        AWS's and Google's libraries may find elsewhere what the environment seems to lack (a
+        profile, a token of the machine), so for those a call is tried that ends at the wire.
+        """
+        endpoint = endpoint_of(model, os.environ)
+        if not endpoint.missing or endpoint.provider.ambient:
+            # Loading litellm here takes none of the first calls' time.
+            session = await self._open(endpoint)
+            if not endpoint.missing or await _sends_a_request(session.litellm, model, endpoint):
+                return
+        raise missing_key(model, endpoint)
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+        self._guard.stop()
+
+    async def _open(self, endpoint: Endpoint) -> _Session:
+        async with self._opening:
+            if self._session is None:
+                self._session = _Session(await asyncio.to_thread(load_litellm))
+                self._guard.start()
+        self._guard.allow(endpoint.host_patterns)
+        return self._session
+
+
+class _Session:
+    """litellm with its HTTP going over a transport of ours, until it is closed."""
+
+    def __init__(self, litellm: Any) -> None:
+        import httpx
+        from litellm.llms.custom_httpx import http_handler
+
+        self.litellm = litellm
+        client = httpx.AsyncClient(
+            verify=http_handler.get_ssl_configuration(),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            timeout=_TIMEOUT_SECONDS,
+        )
+        self._transport = HttpxTransport(client)
+        # litellm makes the transport of every asynchronous client here, also of OpenAI's. Up to
+        # 1.83 the function's name began with an underscore; later that is but an alias.
+        self._handler = http_handler.AsyncHTTPHandler
+        names = ("create_async_transport", "_create_async_transport")
+        self._own_transport = {
+            n: getattr(self._handler, n) for n in names if hasattr(self._handler, n)
+        }
+        if not self._own_transport:
+            raise RuntimeError("this version of litellm makes its transports somewhere else")
+        for name in self._own_transport:
+            setattr(self._handler, name, staticmethod(lambda **_: self._transport))
+        litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def close(self) -> None:
+        from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
+        from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
+
+        for name, own in self._own_transport.items():
+            setattr(self._handler, name, staticmethod(own))
+        await self._transport.shut_down()
+        await close_litellm_async_clients()
+        # Clients are cached with their transport: the next session must not find these.
+        self.litellm.in_memory_llm_clients_cache.flush_cache()
+        await GLOBAL_LOGGING_WORKER.stop()
+
+
+async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
+    """What the call returns. When cancelled, the call ends before this does.
+
+    litellm prepares a call in a thread; cancelled there, it would leave a coroutine behind
+    that nobody awaits. So it goes on to the wire, which refuses it.
+    """
+    call.add_done_callback(_retrieve)
+    try:
+        return await asyncio.shield(call)
+    except asyncio.CancelledError:
+        exchange.refused = True
+        if exchange.sent:
+            call.cancel()
+        await asyncio.wait([call])
+        raise
+
+
+def _retrieve(call: asyncio.Future[Any]) -> None:
+    """Look at the call's error, which asyncio otherwise prints if a second cancellation came before
+    anybody could."""
+    if not call.cancelled():
+        call.exception()
+
+
+def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        **request.params,
+        "model": endpoint.model,
+        # Both, or litellm would look for them, and may find another provider's.
+        "api_key": endpoint.api_key,
+        "api_base": endpoint.api_base,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "num_retries": 0,
+        "max_retries": 0,
+        "timeout": _TIMEOUT_SECONDS,
+    }
+    # Not every provider takes a seed, and none answers the worse for not getting one; any
+    # other unsupported parameter is the author's to remove, so litellm's refusal stands.
+    if request.seed is not None and "seed" not in request.params:
+        with contextlib.suppress(Exception):
+            if "seed" in (litellm.get_supported_openai_params(endpoint.model) or ()):
+                arguments["seed"] = request.seed
+    return arguments
+
+
+async def _sends_a_request(litellm: Any, model: str, endpoint: Endpoint) -> bool:
+    """Whether litellm has all that it takes to ask; nothing is sent."""
+    rehearsal = Exchange(endpoint, refused=True)
+    token = current_exchange.set(rehearsal)
+    request = Request(model, (Message("user", "-"),), {}, None, 0)
+    try:
+        async with asyncio.timeout(_REHEARSAL_SECONDS):
+            await litellm.acompletion(**_arguments(litellm, request, endpoint))
+    except TimeoutError:
+        return True  # it looks for credentials somewhere, and may find them
+    except Exception:
+        return rehearsal.sent
+    finally:
+        current_exchange.reset(token)
+    return True
+
+
+def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> Completion:
+    content, known = _text_and_reason(response)
+    ending = read_ending(read_document(exchange.body), content, known)
+    if ending is None:
+        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
+    usage = getattr(response, "usage", None)
+    # litellm reports zero where the provider reported nothing; no prompt has no tokens.
+    prompt_tokens = token_count(getattr(usage, "prompt_tokens", None)) or None
+    completion_tokens = token_count(getattr(usage, "completion_tokens", None))
+    completion_tokens = completion_tokens if prompt_tokens else None
+    return Completion(
+        text=ending.text,
+        latency_ms=exchange.latency_ms,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost_usd=None if completion_tokens is None else _cost(litellm, model, response),
+        fingerprint=fingerprint_of(
+            getattr(response, "model", None), getattr(response, "system_fingerprint", None)
+        ),
+        finish_reason=ending.reason,
+    )
+
+
+def _text_and_reason(response: Any) -> tuple[object, object]:
+    """The text that litellm found, and why it ended, in OpenAI's words."""
+    try:
+        choice = response.choices[0]
+        return choice.message.content, getattr(choice, "finish_reason", None)
+    except (AttributeError, IndexError, TypeError):
+        return None, None
+
+
+def _cost(litellm: Any, model: str, response: Any) -> float | None:
+    """The call's price; None if litellm knows none, which is no reason to fail. For a model that is
+    not in its list it may say 0."""
+    try:
+        cost = float(litellm.completion_cost(completion_response=response, model=model))
+    except Exception:
+        return None
+    unknown = cost == 0 and not model.startswith(FREE) and price_entry(model) is None
+    return cost if 0 <= cost < math.inf and not unknown else None

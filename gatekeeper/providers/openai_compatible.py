@@ -1,0 +1,214 @@
+"""OpenAI's Chat Completions, which most providers and servers speak.
+
+https://platform.openai.com/docs/api-reference/chat
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.answers import TokenUsage, count_in, fingerprint_of, token_count
+from gatekeeper.providers.call_cost import call_cost
+from gatekeeper.providers.dialects import DIALECTS, chat_fields
+from gatekeeper.providers.endings import read_document, read_ending
+from gatekeeper.providers.endpoint import Endpoint
+from gatekeeper.providers.http_client import HttpRequest
+from gatekeeper.providers.http_exchange import Exchange
+
+_AZURE_VERSION = "2025-02-01-preview"
+"""litellm's, for the variable AZURE_API_VERSION that is not set."""
+
+_THOUGHTS = re.compile(
+    r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)", re.DOTALL
+)
+
+# OpenAI's words for why a model stopped, and the words of servers that say it otherwise.
+_REASONS = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "function_call",
+    "content_filter": "content_filter",
+    "content_filtered": "content_filter",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+    "sensitive": "content_filter",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "SPII": "content_filter",
+    "OTHER": "content_filter",
+}
+
+
+class UnreadableAnswer(Exception):
+    """An answer that is none, or an error that came with status 200."""
+
+
+def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
+    """Return the HTTP request; None if litellm must send it."""
+    model = read_model_name(endpoint.model)
+    fields = chat_fields(model.provider, model.name, request)
+    url = _url(endpoint, model.provider, model.name)
+    headers = _headers(endpoint, model.provider)
+    if fields is None or url is None or headers is None:
+        return None
+    if model.provider == "openrouter":
+        fields["usage"] = {"include": True}  # so that the answer has its price
+    name = model.name
+    if model.provider == "fireworks_ai" and not name.startswith("accounts/"):
+        name = f"accounts/fireworks/models/{name}"
+    document = {
+        "model": name,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        **fields,
+    }
+    return HttpRequest(url, headers, encode_json(document))
+
+
+def encode_json(document: Mapping[str, Any]) -> bytes:
+    """Return the document as it is sent. Raises CallFailed for text that cannot be sent."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode()
+    except ValueError as error:
+        raise CallFailed(f"the request cannot be written as JSON: {error}", author=True) from None
+
+
+def read_answer(model: str, exchange: Exchange) -> Completion:
+    """Return what was answered. Raises UnreadableAnswer and CallFailed if nothing was."""
+    document = read_document(exchange.body)
+    choice = _choice(document)
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        raise UnreadableAnswer("a choice without a message")
+    ending = read_ending(document, _text(message), _reason(choice, message))
+    if ending is None:
+        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
+    usage = _usage(document)
+    answered_by = _full_name(model, document.get("model"))
+    return Completion(
+        text=ending.text,
+        latency_ms=exchange.latency_ms,
+        prompt_tokens=usage.prompt if usage else None,
+        completion_tokens=usage.completion if usage else None,
+        cost_usd=_cost(model, document, usage) if usage else None,
+        fingerprint=fingerprint_of(answered_by, document.get("system_fingerprint")),
+        finish_reason=ending.reason,
+    )
+
+
+def _full_name(model: str, answered_by: object) -> object:
+    """The name of the model that answered, with the provider's if litellm gives it that too."""
+    provider = read_model_name(model).provider
+    known = isinstance(answered_by, str) and answered_by
+    return f"{provider}/{answered_by}" if known and DIALECTS[provider].named else answered_by
+
+
+def _url(endpoint: Endpoint, provider: str, name: str) -> str | None:
+    base = (endpoint.api_base or "").rstrip("/")
+    if "?" in base or "#" in base or base.endswith("/chat/completions"):
+        return None
+    if provider == "azure":
+        if urlsplit(base).path:
+            return None
+        version = os.environ.get("AZURE_API_VERSION") or _AZURE_VERSION
+        deployment = quote(name, safe="")
+        query = f"api-version={quote(version, safe='')}"
+        return f"{base}/openai/deployments/{deployment}/chat/completions?{query}"
+    if provider == "mistral" and not base.endswith("/v1"):
+        base += "/v1"
+    return f"{base}/chat/completions"
+
+
+def _headers(endpoint: Endpoint, provider: str) -> dict[str, str] | None:
+    """The headers of the key and of the account; None if litellm must find them."""
+    if provider == "azure":
+        return {"api-key": endpoint.api_key} if endpoint.api_key else None
+    headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+    if provider == "openai":
+        if os.environ.get("OPENAI_CUSTOM_HEADERS"):
+            return None
+        account = os.environ.get("OPENAI_ORGANIZATION") or os.environ.get("OPENAI_ORG_ID")
+        project = os.environ.get("OPENAI_PROJECT_ID")
+        headers |= {"OpenAI-Organization": account} if account else {}
+        headers |= {"OpenAI-Project": project} if project else {}
+    return headers
+
+
+def _choice(document: Any) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping):
+        raise UnreadableAnswer("the answer is no JSON object")
+    error = document.get("error")
+    if error:
+        text = error.get("message") if isinstance(error, Mapping) else error
+        raise UnreadableAnswer(str(text or error))
+    choices = document.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        raise UnreadableAnswer("an answer without choices")
+    return choices[0]
+
+
+def _text(message: Mapping[str, Any]) -> object:
+    """The text, without what the model thought where that stands in the text itself."""
+    content = message.get("content")
+    if isinstance(content, str) and not ({"reasoning_content", "reasoning"} & message.keys()):
+        thought = _THOUGHTS.match(content)
+        return thought[1] if thought else content
+    return content
+
+
+def _reason(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
+    said = choice.get("finish_reason")
+    reason = _REASONS.get(said, "stop") if isinstance(said, str) else "stop"
+    return "tool_calls" if reason == "stop" and message.get("tool_calls") else reason
+
+
+def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
+    """The tokens; None if the provider does not say. No prompt has no tokens."""
+    said = document.get("usage")
+    if not isinstance(said, Mapping):
+        return None
+    prompt, completion = token_count(said.get("prompt_tokens")), said.get("completion_tokens")
+    completion = 0 if completion is None else token_count(completion)
+    if not prompt or completion is None:
+        return None
+    given, made = "prompt_tokens_details", "completion_tokens_details"
+    others = [count_in(said, part, kind) for part in (given, made) for kind in _OTHER_KINDS]
+    tier = document.get("service_tier") or said.get("service_tier")
+    return TokenUsage(
+        prompt,
+        completion,
+        cached=count_in(said, given, "cached_tokens"),
+        cache_writes=count_in(said, given, "cache_write_tokens")
+        or count_in(said, given, "cache_creation_tokens"),
+        reasoning=min(
+            count_in(said, made, "reasoning_tokens") or count_in(said, "reasoning_tokens"),
+            completion,
+        ),
+        tier=tier if isinstance(tier, str) else None,
+        other=any(others),
+    )
+
+
+_OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")
+
+
+def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float | None:
+    """What the call cost: OpenRouter says so itself."""
+    if model.startswith("openrouter/"):
+        stated = document["usage"].get("cost")
+        if isinstance(stated, int | float) and not isinstance(stated, bool) and stated >= 0:
+            return float(stated)
+    return call_cost(model, document.get("model"), usage)

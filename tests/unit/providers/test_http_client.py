@@ -1,0 +1,253 @@
+"""The HTTP client of the native clients, against real servers on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import certifi
+import pytest
+from support.answering_server import Answer, AnsweringServer
+
+from gatekeeper.providers.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.http_client import (
+    HttpClient,
+    HttpRequest,
+    RequestRefused,
+    proxy_for,
+    tls_settings,
+)
+from gatekeeper.providers.http_exchange import Exchange
+
+KEY = "sk-own-0123456789abcdef"
+OTHER = "gsk-other-0123456789abcdef"
+
+
+def endpoint(address: str) -> Endpoint:
+    environ = {"OPENAI_API_KEY": KEY, "GROQ_API_KEY": OTHER, "OPENAI_BASE_URL": address}
+    return endpoint_of("openai/gpt-4o-mini", environ)
+
+
+@pytest.fixture
+def server() -> Iterator[AnsweringServer]:
+    with AnsweringServer(Answer(200, {"a": 1})) as server:
+        yield server
+
+
+def post(server: AnsweringServer, url: str = "", **parts: Any) -> tuple[Exception | None, Exchange]:
+    """What becomes of one request."""
+    exchange = Exchange(endpoint(server.url))
+    request = HttpRequest(url or f"{server.url}/v1/chat/completions", {"Authorization": KEY}, b"{}")
+
+    async def main() -> Exception | None:
+        client = HttpClient()
+        try:
+            await client.post(replace(request, **parts), exchange)
+        except RequestRefused as error:
+            return error
+        finally:
+            await client.aclose()
+        return None
+
+    return asyncio.run(main()), exchange
+
+
+def test_what_happened_is_noted(server: AnsweringServer) -> None:
+    server.answer = Answer(503, b"later", {"Retry-After": "9"})
+    error, exchange = post(server)
+    assert error is None
+    assert exchange.latency_ms is not None
+    assert exchange.latency_ms > 0
+    assert exchange == Exchange(
+        endpoint=exchange.endpoint,
+        sent=True,
+        reached=True,
+        latency_ms=exchange.latency_ms,
+        status=503,
+        retry_after="9",
+        body=b"later",
+    )
+
+
+def test_what_can_be_unpacked_is_asked_for_alone(server: AnsweringServer) -> None:
+    post(server)
+    assert server.requests[0].headers["accept-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example/v1/chat/completions",
+        "http://127.0.0.1:1/v1/chat/completions",
+        "http://127.0.0.1@evil.example/",
+        "https://api.groq.com/openai/v1/chat/completions",
+    ],
+)
+def test_other_hosts_are_not_asked(server: AnsweringServer, url: str) -> None:
+    error, exchange = post(server, url)
+    assert isinstance(error, RequestRefused)
+    assert exchange.fault is not None
+    assert not exchange.reached
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"headers": {"Authorization": f"Bearer {OTHER}"}},
+        {"headers": {"X-Anything": OTHER}},
+        {"body": f'{{"messages": "say {OTHER}"}}'.encode()},
+    ],
+)
+def test_the_secret_of_another_provider_is_not_sent(
+    server: AnsweringServer, parts: dict[str, Any]
+) -> None:
+    error, exchange = post(server, **parts)
+    assert isinstance(error, RequestRefused)
+    assert exchange.fault is not None
+    assert "GROQ_API_KEY" in exchange.fault
+    assert OTHER not in exchange.fault
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
+@pytest.mark.parametrize("location", ["https://evil.example/v1", "/v1/other", "http://[bad", ""])
+def test_a_redirect_is_neither_followed_nor_believed(
+    server: AnsweringServer, status: int, location: str
+) -> None:
+    body = b"" if status == 304 else b'{"choices": []}'
+    server.answer = Answer(status, body, {"Location": location})
+    error, exchange = post(server)
+    assert isinstance(error, RequestRefused)
+    assert len(server.requests) == 1
+    assert (exchange.status, exchange.body) == (status, b"")
+
+
+def open_connections() -> int:
+    """Sockets of this process that are connected to another."""
+    links = (link for link in Path("/proc/self/fd").iterdir() if link.exists() or link.is_symlink())
+    inodes = {str(link.readlink()) for link in links}
+    rows = Path("/proc/self/net/tcp").read_text().splitlines()[1:]
+    return sum(f"socket:[{row.split()[9]}]" in inodes and row.split()[3] == "01" for row in rows)
+
+
+def test_a_cancelled_call_leaves_no_connection_behind() -> None:
+    async def main() -> tuple[int, int]:
+        asked = asyncio.Event()
+        closed = asyncio.Event()
+
+        async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            asked.set()
+            while await reader.read(1000):
+                pass
+            closed.set()
+            writer.close()
+
+        listening = await asyncio.start_server(hang, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        client = HttpClient()
+        call = asyncio.ensure_future(
+            client.post(HttpRequest(f"{url}/v1", {}, b"{}"), Exchange(endpoint(url)))
+        )
+        await asked.wait()
+        during = open_connections()
+        call.cancel()
+        await asyncio.wait([call])
+        assert call.cancelled()
+        await asyncio.wait_for(closed.wait(), 5)
+        listening.close()
+        await listening.wait_closed()
+        after = open_connections()
+        await client.aclose()
+        return during, after
+
+    during, after = asyncio.run(main())
+    assert during >= 2  # the client's end and the server's
+    assert after == 0
+
+
+def test_connections_are_kept_for_the_next_request(server: AnsweringServer) -> None:
+    async def main() -> int:
+        client = HttpClient()
+        request = HttpRequest(f"{server.url}/v1", {}, b"{}")
+        for _ in range(3):
+            await client.post(request, Exchange(endpoint(server.url)))
+        mine = open_connections()
+        await client.aclose()
+        return mine
+
+    assert asyncio.run(main()) == 2  # the client's end and the server's
+
+
+def test_names_are_looked_up_in_view_of_the_network_guard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_up: list[str] = []
+
+    def look(host: str, *_: Any, **__: Any) -> Any:
+        looked_up.append(host)
+        raise socket.gaierror("nothing is looked up in this test")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look)
+
+    async def main() -> None:
+        client = HttpClient()
+        request = HttpRequest("https://api.example/v1", {}, b"{}")
+        try:
+            with pytest.raises(OSError, match="Cannot connect to host api.example"):
+                await client.post(request, Exchange(endpoint("https://api.example")))
+        finally:
+            await client.aclose()
+
+    asyncio.run(main())
+    assert looked_up == ["api.example"]
+
+
+def test_a_proxy_of_the_environment_is_used(
+    server: AnsweringServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", server.url)
+    exchange = Exchange(endpoint("http://models.example"))
+
+    async def main() -> None:
+        client = HttpClient()
+        await client.post(HttpRequest("http://models.example/v1", {}, b"{}"), exchange)
+        await client.aclose()
+
+    asyncio.run(main())
+    (received,) = server.requests
+    assert received.path == "http://models.example/v1"
+    assert exchange.status == 200
+
+
+def test_which_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "own.example")
+    proxies = {"https": "http://proxy:1", "http": "proxy:2"}
+    assert proxy_for("https://a.example/v1", proxies) == "http://proxy:1"
+    assert proxy_for("http://a.example/v1", proxies) == "http://proxy:2"
+    assert proxy_for("https://own.example/v1", proxies) is None
+    assert proxy_for("https://a.example/v1", {"all": "http://proxy:3"}) == "http://proxy:3"
+    assert proxy_for("https://a.example/v1", {}) is None
+
+
+def test_certificates_are_verified_as_the_environment_says() -> None:
+    own = {"SSL_CERT_FILE": certifi.where()}
+    for environ in ({}, own, {"SSL_VERIFY": certifi.where()}, {"SSL_CERT_FILE": "/no/such/file"}):
+        context = tls_settings(environ)
+        assert isinstance(context, ssl.SSLContext)
+        assert context.verify_mode is ssl.CERT_REQUIRED
+        assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert tls_settings({"SSL_VERIFY": "False"}) is False
+    exact = {"SSL_SECURITY_LEVEL": "ECDHE-RSA-AES128-GCM-SHA256", "SSL_ECDH_CURVE": "prime256v1"}
+    context = tls_settings(exact)
+    assert isinstance(context, ssl.SSLContext)
+    chosen = {cipher["name"] for cipher in context.get_ciphers() if "TLS_" not in cipher["name"]}
+    assert chosen == {"ECDHE-RSA-AES128-GCM-SHA256"}
