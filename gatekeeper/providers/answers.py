@@ -10,14 +10,18 @@ _LONGEST_NAME = 100
 _MOST_TOKENS = 1_000_000_000
 
 
+class UnreadableAnswer(Exception):
+    """An answer that is none, or an error that came with status 200."""
+
+
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
     """Tokens of one call, by how they are billed.
 
     `prompt` includes `cached` and `cache_writes`; `cache_writes_1h` are those of the writes that
     are kept for an hour. `completion` includes `reasoning`. `tier` is the service tier that
-    answered, `region` the place where it did. `other` says that some are of a kind that has a price
-    of its own: audio, images.
+    answered, `surcharges` what makes every token dearer: a region, a speed. `other` says that some
+    tokens are of a kind that has a price of its own: audio, images.
     """
 
     prompt: int
@@ -27,7 +31,7 @@ class TokenUsage:
     cache_writes_1h: int = 0
     reasoning: int = 0
     tier: str | None = None
-    region: str | None = None
+    surcharges: tuple[str, ...] = ()
     other: bool = False
 
 

@@ -44,7 +44,11 @@ def is_billed_by_tokens(model: str) -> bool:
     """Whether tokens alone, and prices that `call_cost` understands, make up the price of a call.
     A model that is not in the list is: its price is unknown."""
     entry = price_entry(model)
-    return entry is None or not ("search" in model or any(name in entry for name in _SPECIAL))
+    return entry is None or _by_tokens(model, entry)
+
+
+def _by_tokens(model: str, entry: Mapping[str, Any]) -> bool:
+    return "search" not in model and not any(name in entry for name in _SPECIAL)
 
 
 def call_cost(model: str, answered_by: object, usage: TokenUsage) -> float | None:
@@ -57,7 +61,7 @@ def call_cost(model: str, answered_by: object, usage: TokenUsage) -> float | Non
         usage: The tokens of the call.
     """
     entry = _entry(model, answered_by)
-    if entry is None or usage.other or any(name in entry for name in _SPECIAL):
+    if entry is None or usage.other or not _by_tokens(model, entry):
         return None
     price = _Prices(entry, usage.prompt, _TIERS.get((usage.tier or "").lower(), ""))
     paid_input, paid_output = price.of(_INPUT), price.of(_OUTPUT)
@@ -74,7 +78,8 @@ def call_cost(model: str, answered_by: object, usage: TokenUsage) -> float | Non
         + max(usage.completion - usage.reasoning, 0) * paid_output
         + usage.reasoning * _reasoning_price(price, paid_output)
     )
-    cost *= _regional_factor(entry, usage.region)
+    for name in usage.surcharges:
+        cost *= _factor(entry, name)
     return cost if 0 <= cost < math.inf else None
 
 
@@ -134,7 +139,7 @@ def _reasoning_price(price: _Prices, paid_output: float) -> Any:
     return price.of(_REASONING, paid_output)
 
 
-def _regional_factor(entry: Mapping[str, Any], region: str | None) -> float:
-    """By how much inference in a region makes the price higher."""
-    factor = (entry.get("provider_specific_entry") or {}).get((region or "").lower())
+def _factor(entry: Mapping[str, Any], surcharge: str) -> float:
+    """By how much a region or a speed makes the price higher."""
+    factor = (entry.get("provider_specific_entry") or {}).get(surcharge)
     return float(factor) if isinstance(factor, int | float) else 1.0

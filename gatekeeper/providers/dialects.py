@@ -42,14 +42,14 @@ class Dialect:
 
     `refused` are the parameters that it does not take, besides those of reasoning; a seed among
     them is not sent. `renamed` are those that it calls otherwise. `schemas` says that it takes
-    every `response_format`, and not `json_object` alone. `priced` says that litellm guesses the
-    price of a model that is not in its list.
+    every `response_format`, and not `json_object` alone. `guessed` says that litellm guesses the
+    price of a model whose price is not in its list.
     """
 
     refused: frozenset[str] = frozenset()
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     schemas: bool = False
-    priced: bool = False
+    guessed: bool = False
     named: bool = False
     hottest: float = math.inf
 
@@ -65,8 +65,8 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
         "openrouter": _SAME,
         "mistral": Dialect(_FEW, MappingProxyType({**_SHORTER_NAME, "seed": "random_seed"})),
         "groq": Dialect(renamed=_SHORTER_NAME),
-        "together_ai": Dialect(priced=True),
-        "fireworks_ai": Dialect(renamed=_SHORTER_NAME, priced=True, named=True),
+        "together_ai": Dialect(guessed=True),
+        "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True),
         "cerebras": Dialect(_FEW, _SHORTER_NAME, named=True),
         "deepinfra": Dialect(_LOGPROBS | {"seed", "service_tier"}, _SHORTER_NAME, named=True),
         "nvidia_nim": Dialect(
@@ -126,8 +126,10 @@ def _is_plain_model(provider: str, name: str, dialect: Dialect) -> bool:
     if provider == "mistral" and "magistral" in name:
         return False  # litellm adds a system message to it
     entry = price_entry(model)
+    if dialect.guessed and (entry is None or "input_cost_per_token" not in entry):
+        return False
     if entry is None:
-        return not dialect.priced
+        return True
     return entry.get("mode") in (None, "chat") and is_billed_by_tokens(model)
 
 

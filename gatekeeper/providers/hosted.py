@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers import openai_compatible
+from gatekeeper.providers import anthropic, openai_compatible
 from gatekeeper.providers.call_requirements import (
     missing_key,
     require_endpoint,
@@ -41,7 +41,9 @@ class ChatApi(Protocol):
         ...
 
 
-NATIVE_APIS: Mapping[str, ChatApi] = MappingProxyType(dict.fromkeys(DIALECTS, openai_compatible))
+NATIVE_APIS: Mapping[str, ChatApi] = MappingProxyType(
+    {**dict.fromkeys(DIALECTS, openai_compatible), "anthropic": anthropic}
+)
 """The API of each provider that is asked natively."""
 
 

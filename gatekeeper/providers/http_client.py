@@ -7,6 +7,7 @@ litellm takes from the environment.
 
 from __future__ import annotations
 
+import json
 import os
 import ssl
 import time
@@ -22,6 +23,7 @@ import certifi
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
+from gatekeeper.errors import CallFailed
 from gatekeeper.providers.http_exchange import (
     Exchange,
     is_redirect,
@@ -51,6 +53,15 @@ class HttpRequest:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     body: bytes
+
+
+def encode_json(document: Mapping[str, Any]) -> bytes:
+    """Return the document as it is sent. Raises CallFailed for text that cannot be sent."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode()
+    except ValueError as error:
+        raise CallFailed(f"the request cannot be written as JSON: {error}", author=True) from None
 
 
 class RequestRefused(Exception):

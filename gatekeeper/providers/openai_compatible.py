@@ -5,7 +5,6 @@ https://platform.openai.com/docs/api-reference/chat
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -15,12 +14,18 @@ from urllib.parse import quote, urlsplit
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.answers import TokenUsage, count_in, fingerprint_of, token_count
+from gatekeeper.providers.answers import (
+    TokenUsage,
+    UnreadableAnswer,
+    count_in,
+    fingerprint_of,
+    token_count,
+)
 from gatekeeper.providers.call_cost import call_cost
 from gatekeeper.providers.dialects import DIALECTS, chat_fields
-from gatekeeper.providers.endings import read_document, read_ending
+from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_ending
 from gatekeeper.providers.endpoint import Endpoint
-from gatekeeper.providers.http_client import HttpRequest
+from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
 
 _AZURE_VERSION = "2025-02-01-preview"
@@ -29,31 +34,6 @@ _AZURE_VERSION = "2025-02-01-preview"
 _THOUGHTS = re.compile(
     r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)", re.DOTALL
 )
-
-# OpenAI's words for why a model stopped, and the words of servers that say it otherwise.
-_REASONS = {
-    "stop": "stop",
-    "length": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "function_call",
-    "content_filter": "content_filter",
-    "content_filtered": "content_filter",
-    "max_tokens": "length",
-    "tool_use": "tool_calls",
-    "refusal": "content_filter",
-    "sensitive": "content_filter",
-    "MAX_TOKENS": "length",
-    "SAFETY": "content_filter",
-    "RECITATION": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "SPII": "content_filter",
-    "OTHER": "content_filter",
-}
-
-
-class UnreadableAnswer(Exception):
-    """An answer that is none, or an error that came with status 200."""
 
 
 def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
@@ -75,15 +55,6 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         **fields,
     }
     return HttpRequest(url, headers, encode_json(document))
-
-
-def encode_json(document: Mapping[str, Any]) -> bytes:
-    """Return the document as it is sent. Raises CallFailed for text that cannot be sent."""
-    try:
-        text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode()
-    except ValueError as error:
-        raise CallFailed(f"the request cannot be written as JSON: {error}", author=True) from None
 
 
 def read_answer(model: str, exchange: Exchange) -> Completion:
@@ -171,7 +142,7 @@ def _text(message: Mapping[str, Any]) -> object:
 
 def _reason(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
     said = choice.get("finish_reason")
-    reason = _REASONS.get(said, "stop") if isinstance(said, str) else "stop"
+    reason = OPENAI_REASONS.get(said, "stop") if isinstance(said, str) else "stop"
     return "tool_calls" if reason == "stop" and message.get("tool_calls") else reason
 
 

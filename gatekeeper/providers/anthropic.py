@@ -1,0 +1,186 @@
+"""Anthropic's Messages API. https://docs.anthropic.com/en/api/messages
+
+A request is sent natively only if litellm would send the same; what needs more (thinking, formats,
+conversations that litellm rewrites, sign-in tokens) goes through litellm.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.answers import TokenUsage, UnreadableAnswer, count_in, fingerprint_of
+from gatekeeper.providers.call_cost import call_cost, is_billed_by_tokens
+from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_ending
+from gatekeeper.providers.endpoint import Endpoint
+from gatekeeper.providers.http_client import HttpRequest, encode_json
+from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.price_list import price_entry
+
+_VERSION = "2023-06-01"
+_SIGN_IN_TOKEN = "sk-ant-oat"  # noqa: S105
+_ASSUMED_MAXIMUM = 4096
+"""litellm's `max_tokens` for a model that its list does not have; the API asks for one."""
+
+_SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+_MAXIMA = frozenset({"max_tokens", "max_completion_tokens"})
+
+
+def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
+    """Return the HTTP request; None if litellm must send it."""
+    url, key = _url(endpoint), endpoint.api_key
+    own_key = key and not key.startswith(_SIGN_IN_TOKEN) and not _signed_in()
+    conversation = _conversation(request.messages)
+    fields = _fields(endpoint.model, request.params)
+    if url is None or not own_key or conversation is None or fields is None:
+        return None
+    if not is_billed_by_tokens(endpoint.model):
+        return None
+    document = {"model": read_model_name(endpoint.model).name, **conversation, **fields}
+    headers = {"x-api-key": key or "", "anthropic-version": _VERSION}
+    return HttpRequest(url, headers, encode_json(document))
+
+
+def read_answer(model: str, exchange: Exchange) -> Completion:
+    """Return what was answered. Raises UnreadableAnswer and CallFailed if nothing was."""
+    document = read_document(exchange.body)
+    if not isinstance(document, Mapping):
+        raise UnreadableAnswer("the answer is no JSON object")
+    if "error" in document:
+        raise UnreadableAnswer(str(document["error"]))
+    said = document.get("usage")
+    if not isinstance(said, Mapping):
+        raise UnreadableAnswer("an answer without usage")
+    reason = document.get("stop_reason")
+    known = OPENAI_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop"
+    ending = read_ending(document, _text(document) or None, known)
+    if ending is None:
+        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
+    usage = _usage(said)
+    return Completion(
+        text=ending.text,
+        latency_ms=exchange.latency_ms,
+        prompt_tokens=usage.prompt if usage else None,
+        completion_tokens=usage.completion if usage else None,
+        cost_usd=call_cost(model, document.get("model"), usage) if usage else None,
+        fingerprint=fingerprint_of(document.get("model")),
+        finish_reason=ending.reason,
+    )
+
+
+def _url(endpoint: Endpoint) -> str | None:
+    base = (endpoint.api_base or "").rstrip("/")
+    if "?" in base or "#" in base or os.environ.get("LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"):
+        return None
+    return base if base.endswith("/v1/messages") else f"{base}/v1/messages"
+
+
+def _signed_in() -> bool:
+    """Whether a token of a sign-in is there, which litellm prefers to a key."""
+    return bool(os.environ.get("ANTHROPIC_AUTH_TOKEN"))
+
+
+def _conversation(messages: Sequence[Message]) -> dict[str, Any] | None:
+    """The fields `system` and `messages`; None if litellm rewrites the conversation: it merges
+    messages of one role, moves late ones of the system, and replaces or trims texts."""
+    first = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
+    system, turns = messages[:first], messages[first:]
+    alternate = all(one.role != two.role for one, two in pairwise(turns))
+    if not turns or not alternate or any(m.role not in ("user", "assistant") for m in turns):
+        return None
+    if not all(m.content.strip() for m in messages):
+        return None
+    if any(m.role == "assistant" and m.content != m.content.rstrip() for m in turns):
+        return None
+    said = [{"role": m.role, "content": [_block(m)]} for m in turns]
+    return {"messages": said, **({"system": [_block(m) for m in system]} if system else {})}
+
+
+def _block(message: Message) -> dict[str, str]:
+    return {"type": "text", "text": message.content}
+
+
+def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The other fields; None if litellm must translate or refuse a parameter."""
+    entry = price_entry(model) or {}
+    fields: dict[str, Any] = {}
+    for name, value in params.items():
+        if name in _MAXIMA and isinstance(value, int) and "max_tokens" not in fields:
+            fields["max_tokens"] = value
+        elif name == "stop" and (stops := _stop_sequences(value)):
+            fields["stop_sequences"] = stops
+        elif name in _SAMPLING and _takes_sampling(entry) and isinstance(value, int | float):
+            fields[name] = value
+        else:
+            return None
+    longest = entry.get("max_output_tokens") or entry.get("max_tokens") or _ASSUMED_MAXIMUM
+    return {"max_tokens": longest, **fields}
+
+
+def _stop_sequences(value: object) -> list[str]:
+    stops = value if isinstance(value, list) else [value]
+    sound = [stop for stop in stops if isinstance(stop, str) and stop]
+    return sound if len(sound) == len(stops) else []
+
+
+def _takes_sampling(entry: Mapping[str, Any]) -> bool:
+    """Whether the model surely takes a temperature: later ones do not, and an unknown one may be
+    one of those."""
+    return bool(entry) and entry.get("supports_sampling_params") is not False
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return "".join(block["text"] for block in _text_blocks(document.get("content")))
+
+
+def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(content, list):
+        raise UnreadableAnswer("an answer without content")
+    for block in content:
+        if not isinstance(block, Mapping):
+            raise UnreadableAnswer("content that is none")
+        if block.get("type") == "text":
+            if not isinstance(block.get("text"), str):
+                raise UnreadableAnswer("a text that is none")
+            yield block
+
+
+def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
+    """The tokens; None if the provider does not say. No prompt has no tokens."""
+    rounds = said.get("iterations")
+    parts = rounds if isinstance(rounds, list) and rounds else [said]
+    plain, completion, written, cached = (
+        sum(count_in(part, name) for part in parts)
+        for name in (
+            "input_tokens",
+            "output_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+        )
+    )
+    prompt = plain + written + cached
+    if not prompt:
+        return None
+    tier, region, speed = (said.get(name) for name in ("service_tier", "inference_geo", "speed"))
+    return TokenUsage(
+        prompt,
+        completion,
+        cached=cached,
+        cache_writes=written,
+        cache_writes_1h=min(
+            sum(count_in(part, "cache_creation", "ephemeral_1h_input_tokens") for part in parts),
+            written,
+        ),
+        tier=tier if isinstance(tier, str) else None,
+        surcharges=tuple(
+            name.lower()
+            for name in (region, speed if speed == "fast" else None)
+            if isinstance(name, str) and name.lower() not in ("global", "not_available")
+        ),
+    )
