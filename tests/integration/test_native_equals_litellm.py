@@ -236,8 +236,9 @@ def asked(model: str = OPENAI, **params: Any) -> Request:
 def said(outcome: Completion | Exception) -> tuple[Any, ...]:
     """All that both must agree on: the time differs, and so may the wording of an error."""
     if isinstance(outcome, CallFailed):
-        told = (outcome.retryable, outcome.fatal, outcome.author, outcome.billable)
-        return ("failed", *told, outcome.retry_after)
+        whose = (outcome.fatal, outcome.author, outcome.billable)
+        when = (outcome.retryable, outcome.throttled, outcome.retry_after)
+        return ("failed", *whose, *when)
     assert isinstance(outcome, Completion)
     cost = None if outcome.cost_usd is None else float(f"{outcome.cost_usd:.9g}")
     return (
