@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
     from gatekeeper.gate.result import GateResult, Waiver
     from gatekeeper.gate.work import Work
-    from gatekeeper.history.record import Trigger
     from gatekeeper.history.store import HistoryStore
+    from gatekeeper.run.kept_run import MergedWaivers
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
@@ -85,8 +85,7 @@ def judge(
         trusted=trusted,
     )
     _give_to_owner(settings, cache_of(settings))
-    # People know the pull request's own commit, not the merge that GitHub made of it.
-    return replace(result, head_sha=activity.head_sha)
+    return result
 
 
 def suite_of_head(
@@ -102,14 +101,14 @@ def suite_of_head(
     change = checkout.change(activity)
     policy, notices = judging_policy(change)
     refuse_own_history(_location(settings, policy), change)
-    result = measure(
-        plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base)),
+    work = plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base))
+    return measure(
+        replace(work, head_sha=activity.head_sha),
         (change.base, change.head),
         history=history_of(settings, policy, checkout),
         notices=notices,
         trusted=activity.same_repository,
     )
-    return replace(result, head_sha=activity.head_sha)
 
 
 def plan(
@@ -120,7 +119,9 @@ def plan(
 
     change = checkout.change(activity)
     policy, notices = judging_policy(change)
-    return change, plan_check(change, policy, names or settings.contracts, notices)
+    work = plan_check(change, policy, names or settings.contracts, notices)
+    # People know the pull request's own commit, not the merge that GitHub made of it.
+    return change, replace(work, head_sha=activity.head_sha)
 
 
 def _waivers(
@@ -187,6 +188,7 @@ def _push(
     settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     from gatekeeper.gate.work import plan_push, plan_run
+    from gatekeeper.run.kept_run import Keep
     from gatekeeper.run.session import measure
 
     revision = checkout.revision(activity.after)
@@ -198,10 +200,10 @@ def _push(
         else plan_run(revision, policy, settings.contracts)
     )
     history = history_of(settings, policy, checkout)
-    result = measure(work, (revision,), history=history)
-    if history and result.contracts:
-        result = _with_merged_waivers(settings, policy, result, activity.after, api)
-    return _kept(settings, policy, history, work, result, "push")
+    keep = Keep("push", lambda: _merged_waivers(settings, policy, activity.after, api))
+    result = measure(work, (revision,), history=history, keep=keep)
+    _give_history_to_owner(settings, policy, history, result)
+    return result
 
 
 def _full(
@@ -212,14 +214,16 @@ def _full(
     names = activity.contracts or settings.contracts
 
     from gatekeeper.gate.work import plan_run
+    from gatekeeper.run.kept_run import Keep
     from gatekeeper.run.session import measure
 
     work = plan_run(revision, policy, names, activity.samples)
     history = history_of(settings, policy, checkout)
-    result = measure(work, (revision,), history=history)
-    if not activity.keep:
-        return result
-    return _kept(settings, policy, history, work, result, activity.keep)
+    keep = Keep(activity.keep) if activity.keep else None
+    result = measure(work, (revision,), history=history, keep=keep)
+    if keep:
+        _give_history_to_owner(settings, policy, history, result)
+    return result
 
 
 def _commit(activity: RunFull, api: RepositoryApi) -> str:
@@ -270,30 +274,19 @@ def _give_to_owner(settings: ActionInputs, path: Path | None) -> None:
             os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
-def _kept(
-    settings: ActionInputs,
-    policy: Policy,
-    history: HistoryStore | None,
-    work: Work,
-    result: GateResult,
-    trigger: Trigger,
-) -> GateResult:
-    """Add the result's counts to the history, and return the result."""
-    if history is None or not result.contracts:
-        return result
-    from gatekeeper.run.kept_run import keep_run
-
-    result = keep_run(history, work, result, trigger)
+def _give_history_to_owner(
+    settings: ActionInputs, policy: Policy, history: HistoryStore | None, result: GateResult
+) -> None:
+    """Give the history to the owner of the workspace, if it is a file in it."""
     location = _location(settings, policy)
-    if ":" not in location:
+    if history is not None and result.contracts and ":" not in location:
         _give_to_owner(settings, settings.workspace / location)
-    return result
 
 
-def _with_merged_waivers(
-    settings: ActionInputs, policy: Policy, result: GateResult, sha: str, api: RepositoryApi
-) -> GateResult:
-    """Add to each contract the waiver that it was merged with, for the record only."""
+def _merged_waivers(
+    settings: ActionInputs, policy: Policy, sha: str, api: RepositoryApi
+) -> MergedWaivers:
+    """Return what was waived when the commit was merged, and a notice if that is not known."""
     from gatekeeper.action.waiver_signature import proven_waivers
 
     waivers: list[Waiver] = []
@@ -303,10 +296,5 @@ def _with_merged_waivers(
             wanted = policy.waiver_permission
             waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
     except (PublishError, UsageError) as error:
-        notice = f"The history does not say what was waived before the merge: {error}."
-        return replace(result, notices=(*result.notices, notice))
-    contracts = tuple(
-        replace(c, waiver=next((w for w in waivers if w.contract in (c.name, None)), None))
-        for c in result.contracts
-    )
-    return replace(result, contracts=contracts)
+        return (), (f"The history does not say what was waived before the merge: {error}.",)
+    return waivers, ()

@@ -6,7 +6,6 @@ role that the policy at the tip of the base branch asks for. Nothing of the head
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,8 +17,7 @@ from gatekeeper.action.activities import judge, plan, suite_of_head, to_check, w
 from gatekeeper.action.bot_commands import USAGE, Command, NotUnderstood
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import CheckPullRequest, Respond
-from gatekeeper.action.github.comments import COMMENT_LIMIT
-from gatekeeper.action.github.cut import cut
+from gatekeeper.action.github.comments import marked_body, post_or_update
 from gatekeeper.action.github.repository import (
     PullRequestState,
     Reaction,
@@ -36,8 +34,8 @@ from gatekeeper.contract.policy import Policy, load_policy
 from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
 from gatekeeper.gate.result import GateResult, Waiver, WaiverKind
 from gatekeeper.reports.escape import block, code, prose
-from gatekeeper.reports.markdown.comment import marker
 from gatekeeper.reports.markdown.explanation import render_explanation
+from gatekeeper.reports.markers import reply_marker
 
 _UNSIGNED = (
     "The record is not signed, because this job has no key. A gate's job that has a key will "
@@ -158,7 +156,7 @@ def _one(desk: Desk, name: str) -> GateResult:
 
 
 def _judged(desk: Desk, result: GateResult) -> Reply:
-    return Reply(_deliver(desk, result).removeprefix(marker(desk.settings.id)).lstrip("\n"))
+    return Reply(_deliver(desk, result))
 
 
 def _deliver(desk: Desk, result: GateResult) -> str:
@@ -173,7 +171,7 @@ def _deliver(desk: Desk, result: GateResult) -> str:
 
 def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> Reply | None:
     asked, state = desk.asked, desk.state
-    if desk.api.find_comment(asked.number, _reply_marker(desk.settings, asked)):
+    if desk.api.find_comment(asked.number, reply_marker(desk.settings.id, asked.comment_id)):
         # The job was run again: the command was for the head at that time, not for this one.
         return None
     _, work = plan(desk.settings, desk.check, desk.checkout, (contract,) if contract else ())
@@ -271,21 +269,16 @@ def _gate_run(desk: Desk) -> WorkflowRun | None:
 
 def _send(reply: Reply, settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
     """Post one comment for the command. `then` runs only after the waiver's record is posted."""
-    first = _reply_marker(settings, asked)
+    first = reply_marker(settings.id, asked.comment_id)
     lines = [reply.record, first] if reply.record else [first]
     text = clean(reply.text, settings)
     if isinstance(asked.asked, Command) and asked.asked.more:
         text += "\n\nOnly the first command of your comment was carried out."
     try:
-        comment = api.find_comment(asked.number, first)
-        body = _body(lines, text)
-        if comment is None:
-            comment = api.create_comment(asked.number, first, body)
-        else:
-            comment = api.update_comment(comment, body)
+        comment = post_or_update(api, asked.number, first, marked_body(lines, text, _CUT))
         if reply.then:
             done = clean(reply.then(), settings)
-            api.update_comment(comment, _body(lines, f"{text}\n\n{done}"))
+            api.update_comment(comment, marked_body(lines, f"{text}\n\n{done}", _CUT))
     except PublishError as error:
         say(f"The reply could not be posted: {clean(str(error), settings)}")
         say(text)
@@ -294,16 +287,6 @@ def _send(reply: Reply, settings: ActionInputs, asked: Respond, api: RepositoryA
     _react(api, asked, reply.reaction)
     say(f"Replied: {comment.url}")
     return reply.exit_code
-
-
-def _body(lines: list[str], text: str) -> str:
-    head = "\n".join(lines)
-    return f"{head}\n{cut(text, COMMENT_LIMIT - len(head) - 1, _CUT)}"
-
-
-def _reply_marker(settings: ActionInputs, asked: Respond) -> str:
-    safe = re.sub(r"[^A-Za-z0-9_.]+", "-", settings.id)
-    return f"<!-- gatekeeper-reply:{safe}:{asked.comment_id} -->"
 
 
 def _react(api: RepositoryApi, asked: Respond, reaction: Reaction) -> None:

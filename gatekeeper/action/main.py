@@ -27,7 +27,7 @@ from gatekeeper.action.events import (
     RunFull,
     activity_for,
 )
-from gatekeeper.action.github.comments import post_or_update
+from gatekeeper.action.github.comments import marked_body, post_or_update
 from gatekeeper.action.github.repository import GithubRepositoryApi, RepositoryApi
 from gatekeeper.action.github.workflow_step import Annotation
 from gatekeeper.action.inputs import ActionInputs, read_settings
@@ -43,11 +43,10 @@ from gatekeeper.action.publish import (
     say,
     say_annotations,
     tell_drift,
-    with_news,
 )
 from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_of_the_machine
 from gatekeeper.reports.escape import code
-from gatekeeper.reports.markdown.comment import marker
+from gatekeeper.reports.markers import run_marker
 from gatekeeper.reports.write import forget_reports, require_formats
 
 
@@ -110,11 +109,10 @@ def _show_on(
     activity: RunFull, number: int, answer: Answer, settings: ActionInputs, api: RepositoryApi
 ) -> None:
     """Post the result of a manual run as a separate comment on a pull request."""
-    sticky = marker(settings.id)
-    own = sticky.replace("gatekeeper:", "gatekeeper-run:", 1)
+    own = run_marker(settings.id)
     try:
-        text = f"{_started_by_hand(activity)}\n\n{answer.comment.removeprefix(sticky).lstrip()}"
-        comment = post_or_update(api, number, own, text)
+        text = f"{_started_by_hand(activity)}\n\n{answer.comment}"
+        comment = post_or_update(api, number, own, marked_body([own], text))
     except PublishError as error:
         say_annotations([Annotation("warning", "Gatekeeper", clean(str(error), settings))])
     else:
@@ -148,7 +146,7 @@ def _judge(settings: ActionInputs, activity: Judged | Run, api: RepositoryApi) -
     with Checkout(settings) as checkout:
         result = result_of(settings, activity, checkout, api)
         after = look_back(settings, activity, checkout, result)
-    answer = answer_to(with_news(result, (*after.news, *after.known)), out, settings)
+    answer = answer_to(result, out, settings, (*after.news, *after.known))
     return replace(answer, news=(*answer.news, *after.news), drifts=after.drifts)
 
 

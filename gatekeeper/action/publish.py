@@ -9,7 +9,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,9 @@ from gatekeeper.reports.alert import News, news_of, wanted
 from gatekeeper.reports.annotations import places
 from gatekeeper.reports.escape import block, log_text, visible
 from gatekeeper.reports.headline import title
-from gatekeeper.reports.markdown.comment import marker, render_comment
+from gatekeeper.reports.markdown.comment import comment_text
 from gatekeeper.reports.markdown.summary import render_summary
+from gatekeeper.reports.markers import comment_marker, drift_marker
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
 from gatekeeper.reports.write import write_files, write_reports
@@ -70,21 +71,24 @@ class Answer:
 # From a result or an error to the answer
 
 
-def answer_to(result: GateResult, out: Path, settings: ActionInputs) -> Answer:
+def answer_to(
+    result: GateResult, out: Path, settings: ActionInputs, news: Sequence[News] = ()
+) -> Answer:
     """Write the reports to `out`, print the verdict to the log, and return what to publish.
 
+    Every report has `news` among its notices.
     If the reports cannot be written, the answer says so, and its exit code is 3 unless the
     result blocks anyway.
     """
     # Remove secrets before any text is cut, because a part of a secret could not be found later.
     result = redactor(settings.secrets).value(result)
-    unwritten = _write(result, out, settings)
+    notices = [clean(f"{found.contract}: {found.text}", settings) for found in news]
+    unwritten = _write(result, notices, out, settings)
     if unwritten:
-        notice = clean(f"The reports could not be written: {unwritten}", settings)
-        result = replace(result, notices=(*result.notices, notice))
-    said = result.contracts or result.uncovered or result.notices
+        notices.append(clean(f"The reports could not be written: {unwritten}", settings))
+    said = result.contracts or result.uncovered or result.notices or notices
     newsworthy = bool(said or result.verdict != "pass")
-    say(clean(_log(result, newsworthy), settings))
+    say(clean(_log(result, notices, newsworthy), settings))
     folder = settings.out.as_posix()
     files = {
         "out": folder,
@@ -98,8 +102,8 @@ def answer_to(result: GateResult, out: Path, settings: ActionInputs) -> Answer:
         verdict=result.verdict,
         exit_code=exit_code,
         title=f"Reports missing. {title(result)}" if unwritten else title(result),
-        comment=clean(render_comment(result, marker_id=settings.id), settings),
-        summary=clean(render_summary(result), settings),
+        comment=clean(comment_text(result, notices), settings),
+        summary=clean(render_summary(result, notices), settings),
         newsworthy=newsworthy,
         annotations=(
             *((_on_the_run(clean(str(unwritten), settings)),) if unwritten else ()),
@@ -117,24 +121,26 @@ def answer_to(result: GateResult, out: Path, settings: ActionInputs) -> Answer:
     )
 
 
-def _write(result: GateResult, out: Path, settings: ActionInputs) -> WriteError | None:
+def _write(
+    result: GateResult, notices: Sequence[str], out: Path, settings: ActionInputs
+) -> WriteError | None:
     """Write the reports, with the comment as it is posted; return the error if this failed."""
-    comment = clean(render_comment(result, marker_id=settings.id), settings)
-    sent = comment_body(comment, result.head_sha, result.head_sha, marker(settings.id))
+    comment = clean(comment_text(result, notices), settings)
+    sent = comment_body(comment, result.head_sha, result.head_sha, comment_marker(settings.id))
     redact = redactor(settings.secrets)
     try:
-        write_reports(result, out, settings.formats, redact=redact, comment=sent)
+        write_reports(result, out, settings.formats, notices=notices, redact=redact, comment=sent)
     except WriteError as error:
         return error
     _give_to_owner(settings)
     return None
 
 
-def _log(result: GateResult, newsworthy: bool) -> str:
+def _log(result: GateResult, notices: Sequence[str], newsworthy: bool) -> str:
     if not newsworthy:
         return f"{title(result)}: no contract is affected by this change"
     text = io.StringIO()
-    print_result(result, None, log_console(text))
+    print_result(result, None, log_console(text), notices)
     return text.getvalue()
 
 
@@ -144,7 +150,7 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
     said = clean(text, settings)
     heading = _ERROR_TITLES.get(exit_code, "Could not measure")
     answer = f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n"
-    comment = f"{marker(settings.id)}\n{answer}"
+    comment = f"{comment_marker(settings.id)}\n{answer}"
     # A failure to write the file must not hide the error that is told here.
     with suppress(WriteError, UsageError):
         redact = redactor(settings.secrets)
@@ -155,7 +161,7 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
         verdict="error",
         exit_code=exit_code,
         title=f"{heading}: {said.splitlines()[0] if said else ''}",
-        comment=comment,
+        comment=answer,
         summary=answer,
         newsworthy=True,
         annotations=redactor(settings.secrets).value(found),
@@ -242,18 +248,13 @@ def _post_comment(
     judged = Judged(activity.number, activity.head_sha, answer.verdict, answer.newsworthy)
     try:
         comment, said = publish_comment(
-            api, judged, answer.comment, mode=settings.comment, marker=marker(settings.id)
+            api, judged, answer.comment, mode=settings.comment, marker=comment_marker(settings.id)
         )
     except PublishError as error:
         _say_warning(f"{error}. The comment is in the output `comment-file`", settings)
         return ""
     say(said)
     return comment.url if comment else ""
-
-
-def with_news(result: GateResult, news: Sequence[News]) -> GateResult:
-    """Return the result with the news added to its notices."""
-    return replace(result, notices=(*result.notices, *(f"{n.contract}: {n.text}" for n in news)))
 
 
 def tell_drift(drifts: Sequence[ContractDrift], settings: ActionInputs) -> None:
@@ -263,7 +264,7 @@ def tell_drift(drifts: Sequence[ContractDrift], settings: ActionInputs) -> None:
 
     changes = [contract.change.id for contract in drifts if contract.change]
     api = GithubIssueApi(settings.token, settings.repository, settings.api_url)
-    own = marker(settings.id).replace("gatekeeper:", "gatekeeper-drift:", 1)
+    own = drift_marker(settings.id)
     title, body = issue_title(drifts), issue_body(drifts, settings.run_url)
     try:
         issue, said = publish_drift(

@@ -23,8 +23,7 @@ from typing import Any
 from gatekeeper.action.bot_commands import Command, read_command
 from gatekeeper.action.github.repository import Remark
 from gatekeeper.gate.result import Waiver
-
-WAIVER_MARKER = "<!-- gatekeeper-waiver "
+from gatekeeper.reports.markers import WAIVER_MARKER
 
 _LINE = re.compile(rf"{re.escape(WAIVER_MARKER)}(\{{.*\}}) -->")
 _SIGNED = {"contract", "kind", "author", "sha", "reason", "time", "comment"}

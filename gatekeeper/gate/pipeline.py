@@ -18,7 +18,7 @@ from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.reasons import uncovered_reasons
-from gatekeeper.gate.result import Calls, ContractResult, GateResult, Waiver
+from gatekeeper.gate.result import Calls, ContractResult, GateResult, PastRun, RunKind, Waiver
 from gatekeeper.gate.verdict import (
     conclude,
     exit_code,
@@ -67,8 +67,32 @@ class RunContext:
     price: Price | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a run found of every contract, before it becomes a result.
+
+    What is known only after the run, such as what the history remembers of it, is added here.
+    """
+
+    kind: RunKind
+    head_sha: str
+    started: datetime
+    seconds: float
+    contracts: tuple[ContractResult, ...]
+    calls: Calls
+    cost_usd: float | None
+    notices: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+
+
 async def measure(work: Work, around: RunContext) -> GateResult:
     """Sample the models, weigh the evidence, decide. Raises UsageError for an unusable model."""
+    return build_result(work, await measure_contracts(work, around))
+
+
+async def measure_contracts(work: Work, around: RunContext) -> Measurement:
+    """Sample the models and conclude what they show of each contract. Raises UsageError for an
+    unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.sampling.cache import recall
     from gatekeeper.sampling.calls import distinct_requests
@@ -104,15 +128,15 @@ async def measure(work: Work, around: RunContext) -> GateResult:
     )
     if work.kind == "run":
         contracts = [_merged_already(contract) for contract in contracts]
-    calls = _calls(sampled)
-    return _result(
-        work,
-        contracts,
-        around.waivers,
-        (*around.notices, *_gaps(sampled)),
+    return Measurement(
+        work.kind,
+        work.head_sha,
         started,
-        calls,
+        (datetime.now(UTC) - started).total_seconds(),
+        (*contracts, *_without_samples(work, around.waivers)),
+        _calls(sampled),
         sampled.cost_usd if sampled.made else 0.0,
+        (*around.notices, *_gaps(sampled)),
         watches.outcomes,
     )
 
@@ -152,7 +176,11 @@ def answer_without_calls(
     work: Work, waivers: tuple[Waiver, ...] = (), notices: tuple[str, ...] = ()
 ) -> GateResult:
     """The result of work that has no trial: nothing affected, or contracts removed."""
-    return _result(work, [], waivers, notices, datetime.now(UTC), Calls(), 0.0)
+    found = _without_samples(work, waivers)
+    now = datetime.now(UTC)
+    return build_result(
+        work, Measurement(work.kind, work.head_sha, now, 0.0, found, Calls(), 0.0, notices)
+    )
 
 
 def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
@@ -174,37 +202,38 @@ def _fixed(contract: Contract) -> Contract:
     return replace(contract, sampling=replace(contract.sampling, mode="fixed"))
 
 
-def _result(
-    work: Work,
-    contracts: Sequence[ContractResult],
-    waivers: tuple[Waiver, ...],
-    notices: tuple[str, ...],
-    started: datetime,
-    calls: Calls,
-    cost_usd: float | None,
-    outcomes: tuple[Outcome, ...] = (),
-) -> GateResult:
-    gone = [waived(removed(contract, work.policy), waivers) for contract in work.removed]
-    gone += [waived(untested(job), waivers) for job in work.untested]
-    loosened = loosened_policy(work.policy_loosened, work.policy)
-    gone += [waived(found, waivers) for found in loosened]
+def _without_samples(work: Work, waivers: Sequence[Waiver]) -> tuple[ContractResult, ...]:
+    """What is found without a sample: contracts that are gone or that nothing tests, and what the
+    policy loosens."""
+    found = [
+        *(removed(contract, work.policy) for contract in work.removed),
+        *(untested(job) for job in work.untested),
+        *loosened_policy(work.policy_loosened, work.policy),
+    ]
+    return tuple(waived(contract, waivers) for contract in found)
+
+
+def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ()) -> GateResult:
+    """The result of a run, whole: nothing is added to it later. `past` is what the history had
+    when the run began."""
     uncovered = uncovered_reasons(work.affected.uncovered, work.policy)
-    verdict = worst([*(c.verdict for c in (*contracts, *gone)), *(r.verdict for r in uncovered)])
+    verdict = worst([*(c.verdict for c in found.contracts), *(r.verdict for r in uncovered)])
     return GateResult(
-        kind=work.kind,
+        kind=found.kind,
         verdict=verdict,
         exit_code=exit_code(verdict, work.policy),
         base_sha=work.base_sha,
-        head_sha=work.head_sha,
-        started=started,
-        seconds=(datetime.now(UTC) - started).total_seconds(),
-        contracts=(*contracts, *gone),
-        calls=calls,
-        cost_usd=cost_usd,
+        head_sha=found.head_sha,
+        started=found.started,
+        seconds=found.seconds,
+        contracts=found.contracts,
+        calls=found.calls,
+        cost_usd=found.cost_usd,
         uncovered=work.affected.uncovered,
         policy_loosened=work.policy_loosened,
         unaffected=work.affected.unaffected,
-        notices=(*work.affected.notices, *notices),
-        outcomes=outcomes,
+        notices=(*work.affected.notices, *found.notices),
+        outcomes=found.outcomes,
         order_seed=work.order_seed,
+        past=past,
     )

@@ -51,6 +51,8 @@ MustPassFinding = Literal["kept", "broke", "open", "unknown"]
 """`open`: it failed in some samples, which can be chance or cannot be compared; `unknown`: samples
 that could not be measured decide it."""
 WaiverKind = Literal["waive", "accept"]
+RunKind = Literal["check", "run", "diff"]
+"""`check`: base against head. `run`: one revision. `diff`: two sides that nobody merges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,10 +370,9 @@ class PastRun:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The run. `kind` is `check` for base against head, `run` for one revision, `diff` for any two
-    sides that nobody merges."""
+    """The run, whole. Nobody changes it afterwards; what is found later stands beside it."""
 
-    kind: Literal["check", "run", "diff"]
+    kind: RunKind
     verdict: Verdict
     exit_code: int
     base_sha: str | None

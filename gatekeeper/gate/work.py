@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import (
@@ -30,10 +30,8 @@ from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.plan import Job, plan_job
+from gatekeeper.gate.result import RunKind
 from gatekeeper.sampling.trial_order import new_order_seed
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Work:
     whose template changed while every request of their fixtures stayed as it was.
     """
 
-    kind: Literal["check", "run"]
+    kind: RunKind
     base_sha: str | None
     head_sha: str
     policy: Policy

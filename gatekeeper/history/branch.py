@@ -86,7 +86,7 @@ class BranchHistory:
                 tip = branch.fetch()
                 return self._past(branch, branch.files(tip)) if tip else Past()
         except MeasurementError as error:
-            return Past(notices=(f"The history cannot be read: {error}",), unread=True)
+            return Past(faults=(f"The history cannot be read: {error}",), unread=True)
 
     def append(self, records: Sequence[Record]) -> int:
         """Tried again on the new tip for as long as others win the race."""

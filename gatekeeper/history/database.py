@@ -28,7 +28,7 @@ from sqlalchemy.schema import CreateTable
 from gatekeeper.errors import MeasurementError
 from gatekeeper.history.lines import read_past, to_lines
 from gatekeeper.history.record import Record
-from gatekeeper.history.store import NOT_BEGUN, Past
+from gatekeeper.history.store import Past
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -62,12 +62,12 @@ class DatabaseHistory:
         try:
             with self._engine.connect() as connection:
                 if not inspect(connection).has_table(_RECORDS.name):
-                    return Past(notices=(f"{self._name}: {NOT_BEGUN}",))
+                    return Past(missing=self._name)
                 ordered = select(_RECORDS.c.id, _RECORDS.c.line).order_by(_RECORDS.c.time)
                 rows = connection.execute(ordered).all()
         except SQLAlchemyError as error:
             text = f"{self._name}: the history cannot be read ({_words(error)})"
-            return Past(notices=(text,), unread=True)
+            return Past(faults=(text,), unread=True)
         return read_past((f"{self._name}:{row.id}", _bytes(row.line)) for row in rows)
 
     def append(self, records: Sequence[Record]) -> int:

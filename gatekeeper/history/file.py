@@ -9,7 +9,7 @@ from pathlib import Path
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history.lines import LARGEST_FILE, read_past, to_lines
 from gatekeeper.history.record import Record
-from gatekeeper.history.store import NOT_BEGUN, Past
+from gatekeeper.history.store import Past
 
 
 class FileHistory:
@@ -25,13 +25,13 @@ class FileHistory:
                     f"{self._path}: more than {LARGEST_FILE:,} bytes, too many for a file; "
                     "take a history of the kind NAME.sqlite"
                 )
-                return Past(notices=(text,), unread=True)
+                return Past(faults=(text,), unread=True)
             content = self._path.read_bytes()
         except FileNotFoundError:
-            return Past(notices=(f"{self._path}: {NOT_BEGUN}",))
+            return Past(missing=str(self._path))
         except OSError as error:
             text = f"{self._path}: the history cannot be read ({error.strerror})"
-            return Past(notices=(text,), unread=True)
+            return Past(faults=(text,), unread=True)
         return read_past([(str(self._path), content)])
 
     def append(self, records: Sequence[Record]) -> int:

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 from annotated_types import Interval, MinLen
 
@@ -22,7 +22,7 @@ from gatekeeper import __version__
 from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, Objective
 from gatekeeper.contract.trial import Completion, Outcome
-from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PastRun, Waiver
+from gatekeeper.gate.result import ArmResult, ContractResult, PastRun, Waiver
 from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -111,7 +111,31 @@ class Record:
         return 1 - self.failed / self.samples if self.samples else None
 
 
-def records_of(result: GateResult, trigger: Trigger) -> tuple[Record, ...]:
+class MeasuredRun(Protocol):
+    """What a record is made from: a run, before or after it is a result."""
+
+    @property
+    def kind(self) -> str:
+        """`run` for a run on one revision; nothing else is remembered."""
+
+    @property
+    def head_sha(self) -> str:
+        """The revision."""
+
+    @property
+    def started(self) -> datetime:
+        """When the run began."""
+
+    @property
+    def contracts(self) -> tuple[ContractResult, ...]:
+        """What was found of each contract."""
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Every evaluated sample."""
+
+
+def records_of(result: MeasuredRun, trigger: Trigger) -> tuple[Record, ...]:
     """One record for each contract of a `run` that was measured to the end.
 
     A contract without a judged sample adds nothing: no data is not zero failures. Neither
@@ -163,7 +187,7 @@ def fixture_key(id: str) -> str:  # noqa: A002
 
 
 def _record(
-    result: GateResult,
+    result: MeasuredRun,
     contract: ContractResult,
     head: ArmResult,
     outcomes: Sequence[Outcome],

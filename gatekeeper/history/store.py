@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from gatekeeper.errors import GatekeeperError
-from gatekeeper.gate.result import GateResult
-from gatekeeper.history.record import Record, Trigger, records_of
-
-NOT_BEGUN = "there is no history yet"
+from gatekeeper.history.record import Record
 
 
 class Past(NamedTuple):
-    """What a store holds, oldest first, each record once; and what of it could not be read.
-    `unread` says that nothing of it could: what is in it is not known, which is not nothing."""
+    """What a store holds, and what of it could not be read.
+
+    Attributes:
+        records: The records, oldest first, each of them once.
+        faults: Sentences about what could not be read.
+        unread: Whether nothing could be read: what is in the store is then not known, which is
+            not the same as nothing.
+        missing: The name of a store that is not there yet.
+    """
 
     records: tuple[Record, ...] = ()
-    notices: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     unread: bool = False
+    missing: str | None = None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Everything to tell whoever reads the history."""
+        return (*self.missing_notice, *self.faults)
+
+    @property
+    def missing_notice(self) -> tuple[str, ...]:
+        """The sentence that there is no history yet; empty if there is one."""
+        return () if self.missing is None else (f"{self.missing}: there is no history yet",)
 
 
 class HistoryStore(Protocol):
@@ -34,24 +47,3 @@ class HistoryStore(Protocol):
         """How many were added: one that is there already, by its id, is not. Raises UsageError
         and MeasurementError where nothing was."""
         ...
-
-
-def remember(store: HistoryStore, result: GateResult, trigger: Trigger) -> GateResult:
-    """The result, its counts added to the store. That they could not be is said, and changes no
-    verdict; so is the begin of a history, in the place of the notice that there is none."""
-    try:
-        added = store.append(records_of(result, trigger))
-    except GatekeeperError as error:
-        notice = f"This run is missing in the history: {error}."
-        return replace(result, notices=(*result.notices, notice))
-    if not added:
-        return result
-    return replace(result, notices=tuple(_begun(notice, added) for notice in result.notices))
-
-
-def _begun(notice: str, added: int) -> str:
-    name, _, said = notice.rpartition(": ")
-    if said != NOT_BEGUN:
-        return notice
-    records = f"{added:,} {'record' if added == 1 else 'records'}"
-    return f"The history {name} begins with this run: {records} added."

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -84,19 +84,25 @@ def write_reports(
     out: Path,
     formats: Collection[Format] = (),
     *,
+    notices: Sequence[str] = (),
     redact: Redactor | None = None,
     comment: str | None = None,
 ) -> dict[str, Path]:
     """File name -> path: what every run leaves, and the files of `formats` beside it.
 
     `result` comes without secrets; `redact` is for what was asked of the models, which no other
-    report shows, and for the finished texts. `comment` is the comment as it is posted. Raises
-    WriteError if a file cannot be written.
+    report shows, and for the finished texts. `notices` come from after the result. `comment` is
+    the comment as it is posted. Raises WriteError if a file cannot be written.
     """
     redact = redact or environment_redactor()
     asked = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
     renders = {name: render for files in (*asked, _FORMATS) for name, render in files.items()}
-    renders["report.html"] = partial(render_html, clean=redact.text)
+    renders["report.html"] = partial(render_html, notices=notices, clean=redact.text)
+    renders |= {
+        "comment.md": partial(render_comment, notices=notices),
+        "summary.md": partial(render_summary, notices=notices),
+        "result.json": partial(render_result, notices=notices),
+    }
     contents = {name: render(result) for name, render in renders.items()}
     contents |= {} if comment is None else {"comment.md": comment}
     written = write_files(contents, out, redact=redact)

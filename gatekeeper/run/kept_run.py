@@ -2,39 +2,86 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
+from gatekeeper.errors import GatekeeperError
 from gatekeeper.gate.error_budgets import error_budgets, most_pressing
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.pipeline import Measurement
+from gatekeeper.gate.result import ContractResult, Waiver
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:
     from gatekeeper.history.record import Trigger
-    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.history.store import HistoryStore, Past
+
+MergedWaivers = tuple[Sequence[Waiver], Sequence[str]]
+"""The waivers of what was merged, and what to say if they are not known."""
 
 
-def keep_run(store: HistoryStore, work: Work, result: GateResult, trigger: Trigger) -> GateResult:
-    """Add the result's counts to the store. The budgets it comes back with are those that
-    `gatekeeper budget` says from then on, this run included."""
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How a run is kept: what started it, and how to look up what was waived when it was merged."""
+
+    trigger: Trigger
+    merged_waivers: Callable[[], MergedWaivers] = lambda: ((), ())
+
+
+def keep_run(
+    store: HistoryStore, past: Past, work: Work, found: Measurement, keep: Keep
+) -> Measurement:
+    """Add the run's counts to the store. The budgets it comes back with are those that
+    `gatekeeper budget` says from then on, this run included.
+
+    If the counts could not be added, a notice says so; no verdict changes. `past` is what the
+    store held when the run began.
+    """
     from gatekeeper.history.record import events_of
-    from gatekeeper.history.store import remember
-    from gatekeeper.reports.redact import environment_redactor
 
-    result = remember(store, result, trigger)
-    past = store.read()
-    if past.unread:
-        return result
-    spending, now = events_of(past.records), datetime.now(UTC)
+    if not found.contracts:
+        return replace(found, notices=(*found.notices, *past.missing_notice))
+    waivers, notices = keep.merged_waivers()
+    found = _with_waivers(found, waivers)
+    found = replace(found, notices=(*found.notices, *notices, *_remember(store, past, found, keep)))
+    now_known = store.read()
+    if now_known.unread:
+        return found
+    spending, now = events_of(now_known.records), datetime.now(UTC)
     contracts = {job.contract.name: job.contract for job in work.jobs}
 
-    def counted(found: ContractResult) -> ContractResult:
-        contract = contracts.get(found.name)
+    def counted(result: ContractResult) -> ContractResult:
+        contract = contracts.get(result.name)
         if contract is None:
-            return found
+            return result
         budgets = error_budgets(contract, spending, work.policy, now)
-        return replace(found, error_budgets=budgets, error_budget=most_pressing(budgets))
+        return replace(result, error_budgets=budgets, error_budget=most_pressing(budgets))
 
-    result = replace(result, contracts=tuple(map(counted, result.contracts)))
-    return environment_redactor().value(result)
+    return replace(found, contracts=tuple(map(counted, found.contracts)))
+
+
+def _with_waivers(found: Measurement, waivers: Sequence[Waiver]) -> Measurement:
+    """Each contract with what was waived of it when it was merged: for the record alone."""
+    if not waivers:
+        return found
+    contracts = tuple(
+        replace(c, waiver=next((w for w in waivers if w.contract in (c.name, None)), None))
+        for c in found.contracts
+    )
+    return replace(found, contracts=contracts)
+
+
+def _remember(store: HistoryStore, past: Past, found: Measurement, keep: Keep) -> tuple[str, ...]:
+    """Add the counts; what is to be said of the history then."""
+    from gatekeeper.history.record import records_of
+
+    try:
+        added = store.append(records_of(found, keep.trigger))
+    except GatekeeperError as error:
+        return (*past.missing_notice, f"This run is missing in the history: {error}.")
+    if not added or past.missing is None:
+        return past.missing_notice
+    records = numbers.count(added, "record")
+    return (f"The history {past.missing} begins with this run: {records} added.",)

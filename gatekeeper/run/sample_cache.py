@@ -4,17 +4,17 @@ sampling/cache.py."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from gatekeeper.gate.result import GateResult
 from gatekeeper.gate.work import Work
 from gatekeeper.reports.secrets import secrets_in
 
 if TYPE_CHECKING:
+    from gatekeeper.contract.trial import Outcome
     from gatekeeper.sampling.cache import Entry
 
 NO_KEY = (
@@ -62,7 +62,7 @@ class SampleCache:
         )
         return replace(work, jobs=tuple(jobs))
 
-    def keep(self, work: Work, result: GateResult) -> tuple[str, ...]:
+    def keep(self, work: Work, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         """Add what the run measured, unless it repeats a secret. Returns what is to be said
         where that could not be done."""
         if self.key is None:
@@ -78,7 +78,7 @@ class SampleCache:
 
         now = datetime.now(UTC)
         redact = redactor(secrets_in(os.environ))
-        samples = [outcome.sample for outcome in result.outcomes]
+        samples = [outcome.sample for outcome in outcomes]
         notices = tuple(
             f"{self.path}: the answers of contract {name} are not kept, because one of them is too "
             "long to be kept whole"

@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 from gatekeeper.contract.change import FileTooLargeError, Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
 from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
-from gatekeeper.gate.pipeline import RunContext, answer_without_calls
-from gatekeeper.gate.pipeline import measure as measure_work
+from gatekeeper.gate.pipeline import (
+    Measurement,
+    RunContext,
+    answer_without_calls,
+    build_result,
+    measure_contracts,
+)
 from gatekeeper.gate.result import GateResult, Waiver
 from gatekeeper.gate.work import Work
 
@@ -24,12 +29,13 @@ if TYPE_CHECKING:
 
     from gatekeeper.contract.definition import Contract
     from gatekeeper.contract.policy import Policy
-    from gatekeeper.contract.trial import Request
+    from gatekeeper.contract.trial import Outcome, Request
     from gatekeeper.gate.sweep.compare import SweepResult
     from gatekeeper.gate.sweep.grid import Setting
     from gatekeeper.gate.sweep.measure import Measured
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.reports.terminal.progress import TerminalProgress
+    from gatekeeper.run.kept_run import Keep
     from gatekeeper.sampling.client import ModelClient
     from gatekeeper.sampling.limits import Price
 
@@ -46,6 +52,7 @@ def measure(
     revisions: tuple[Revision, ...],
     *,
     history: HistoryStore | None = None,
+    keep: Keep | None = None,
     replay: Path | None = None,
     cache: Path | None = None,
     waivers: tuple[Waiver, ...] = (),
@@ -57,6 +64,7 @@ def measure(
     `revisions`, base first, are where `recorded/` models are read from: what base has
     recorded stands, and head can only add to it. `replay` answers every model from a
     samples.jsonl of this machine instead.
+    `keep` says that the run is added to the history, and how.
     `cache` is the file of what earlier checks measured: read before, added to after.
     `waivers` are those that count for the commit judged, `notices` what else is to be said.
     A call that alone can cost more than the base policy allows is refused before any call, with
@@ -78,6 +86,7 @@ def measure(
     from gatekeeper.history.record import events_of, past_runs
     from gatekeeper.history.store import Past
     from gatekeeper.providers import ModelRouter
+    from gatekeeper.run.kept_run import keep_run
     from gatekeeper.run.sample_cache import SampleCache
 
     past = history.read() if history else Past()
@@ -87,7 +96,8 @@ def measure(
         client,
         events_of(past.records) or None,
         gated=gating_history(past.records),
-        notices=(*notices, *past.notices),
+        # A history that begins with this run is told of when it has begun.
+        notices=(*notices, *(past.faults if keep else past.notices)),
         waivers=waivers,
         unread=past.unread,
     )
@@ -99,7 +109,7 @@ def measure(
         remembered=remembered.entries,
     )
 
-    async def within(progress: TerminalProgress, stop: asyncio.Event) -> GateResult:
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measurement:
         price: Price = _free
         said: tuple[str, ...] = ()
         if not replay:
@@ -112,17 +122,17 @@ def measure(
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
         ready = replace(around, price=price, progress=progress, stop=stop)
-        found = await measure_work(work, ready)
+        found = await measure_contracts(work, ready)
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
-    result = asyncio.run(_with_signals(client, within))
-    notices = (
-        *result.notices,
-        *([] if replay else _unmeasured(result, revisions)),
-        *remembered.keep(work, result),
-    )
-    return redact.value(replace(result, notices=notices, past=past_runs(past.records)))
+    found = asyncio.run(_with_signals(client, within))
+    more = [] if replay else _unmeasured(found.outcomes, revisions)
+    more += remembered.keep(work, found.outcomes)
+    found = redact.value(replace(found, notices=(*found.notices, *more)))
+    if history and keep:
+        found = keep_run(history, past, work, found, keep)
+    return redact.value(build_result(work, found, past_runs(past.records)))
 
 
 def _require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
@@ -138,13 +148,13 @@ def _require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[
     return faults.notices
 
 
-def _unmeasured(result: GateResult, revisions: tuple[Revision, ...]) -> list[str]:
+def _unmeasured(outcomes: Sequence[Outcome], revisions: tuple[Revision, ...]) -> list[str]:
     from gatekeeper.providers.unmeasured import unmeasured_notices
 
     if len(revisions) < 2:
         return []  # a run on the default branch: what it reads is merged
     base, head = revisions
-    return unmeasured_notices(result.outcomes, base, head)
+    return unmeasured_notices(outcomes, base, head)
 
 
 def sweep(

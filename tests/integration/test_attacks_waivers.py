@@ -18,9 +18,10 @@ from support.github_server import BOT, FakeGithub, Fault
 from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, FEW, PROMPT
 
-from gatekeeper.action.waivers import WAIVER_MARKER, Place, waiver_line
+from gatekeeper.action.waivers import Place, waiver_line
 from gatekeeper.gate.result import Waiver
 from gatekeeper.providers.keys import waiver_keys
+from gatekeeper.reports.markers import WAIVER_MARKER
 
 WAIVE = "/gatekeeper waive sentiment: it is meant"
 KEY = "OPENAI_API_KEY"

@@ -6,11 +6,13 @@ stays the same: a branch rule requires the job's own exit code.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gatekeeper.action.github.client import Comment, PullRequestApi
 from gatekeeper.action.github.cut import CUT_NOTE, cut
 from gatekeeper.action.inputs import CommentMode
+from gatekeeper.reports.markers import head_marker
 
 COMMENT_LIMIT = 65_536
 
@@ -45,40 +47,51 @@ def publish_comment(
     if existing is None and not _wanted(judged, mode):
         return None, f"no comment in mode {mode!r}"
     current = api.head_sha(judged.number)
-    if existing is not None and current != judged.head_sha and _sha_line(current) in existing.body:
+    if (
+        existing is not None
+        and current != judged.head_sha
+        and head_marker(current) in existing.body
+    ):
         return existing, "the comment is about a newer push and stays"
     body = comment_body(text, judged.head_sha, current, marker)
+    return _put(api, judged.number, marker, body, existing)
+
+
+def post_or_update(api: PullRequestApi, number: int, marker: str, body: str) -> Comment:
+    """Create or update the comment with the marker, which `body` holds too, and return it. Raises
+    PublishError."""
+    return _put(api, number, marker, body, api.find_comment(number, marker))[0]
+
+
+def _put(
+    api: PullRequestApi, number: int, marker: str, body: str, existing: Comment | None
+) -> tuple[Comment, str]:
+    """Create the comment or update the existing one; return it and a line for the log."""
     if existing is None:
-        return api.create_comment(judged.number, marker, body), "comment posted"
+        return api.create_comment(number, marker, body), "comment posted"
     if existing.body == body:
         return existing, "comment is up to date"
     return api.update_comment(existing, body), "comment updated"
 
 
-def post_or_update(api: PullRequestApi, number: int, marker: str, text: str) -> Comment:
-    """Create or update the comment with the marker, and return it. Raises PublishError."""
-    body = f"{marker}\n{cut(text.lstrip(), COMMENT_LIMIT - len(marker) - 1, CUT_NOTE)}"
-    existing = api.find_comment(number, marker)
-    if existing is None:
-        return api.create_comment(number, marker, body)
-    return existing if existing.body == body else api.update_comment(existing, body)
+def marked_body(lines: Sequence[str], text: str, note: str = CUT_NOTE) -> str:
+    """Return a comment's body: hidden lines, then the text within GitHub's limit. The note replaces
+    what is cut."""
+    head = "".join(f"{line}\n" for line in lines)
+    return head + cut(text, COMMENT_LIMIT - len(head), note)
 
 
 def comment_body(text: str, judged_sha: str, current_sha: str, marker: str) -> str:
     """Return the comment's body: marker, a warning if outdated, text within GitHub's limit."""
-    head = f"{marker}\n{_sha_line(judged_sha)}\n"
+    lines = [marker, head_marker(judged_sha)]
     if current_sha != judged_sha:
-        head += (
-            "> [!WARNING]\n"
+        lines += [
+            "> [!WARNING]",
             f"> This comment is about {judged_sha[:12]}, not about the newer push "
-            f"{current_sha[:12]}.\n\n"
-        )
-    content = text.removeprefix(marker).lstrip("\n")
-    return head + cut(content, COMMENT_LIMIT - len(head), CUT_NOTE)
-
-
-def _sha_line(sha: str) -> str:
-    return f"<!-- gatekeeper-head:{sha} -->"
+            f"{current_sha[:12]}.",
+            "",
+        ]
+    return marked_body(lines, text)
 
 
 def _wanted(judged: Judged, mode: CommentMode) -> bool:

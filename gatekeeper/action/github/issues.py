@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from gatekeeper.action.github.client import GithubApi
+from gatekeeper.reports.markers import changes_marker, read_changes
 
 if TYPE_CHECKING:
     from github.Issue import Issue as GithubIssue
@@ -96,8 +97,7 @@ def publish_drift(
         marker: The hidden text that identifies the issue.
         changes: The names of the changes that are certain.
     """
-    known = f"<!-- drift: {' '.join(sorted(changes))} -->"
-    text = f"{marker}\n{known}\n{body}"[:LIMIT]
+    text = f"{marker}\n{changes_marker(changes)}\n{body}"[:LIMIT]
     # A repository may have thousands of closed issues, so they are read only if there is a drift.
     found = api.find_issue(marker, closed=bool(changes))
     if not changes:
@@ -110,7 +110,7 @@ def publish_drift(
         if (found.title, found.body) == (title, text):
             return found, ""
         return api.update_issue(found, title, text, "open"), "updated the issue about drift"
-    if all(change in found.body for change in changes):
+    if read_changes(found.body).issuperset(changes):
         return found, "somebody closed the issue about this drift, so it stays closed"
     return api.create_issue(marker, title, text), "opened an issue about drift"
 

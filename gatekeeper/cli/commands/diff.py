@@ -81,8 +81,8 @@ def _revisions(arguments: argparse.Namespace) -> GateResult:
     with Repository.open(arguments.repo) as repository:
         change = repository.between(arguments.earlier, arguments.later)
         work = plan_check(change, _neutral(load_policy(change.head)), arguments.contract)
-        result = measure(work, (change.base, change.head), replay=arguments.replay)
-    return replace(result, kind="diff", uncovered=())
+        work = replace(work, kind="diff", affected=replace(work.affected, uncovered=()))
+        return measure(work, (change.base, change.head), replay=arguments.replay)
 
 
 def _neutral(policy: Policy) -> Policy:

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the full suite on one revision. With --history, adds the run to the history."""
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.run.kept_run import keep_run
+    from gatekeeper.run.kept_run import Keep
     from gatekeeper.run.session import measure
 
     require_formats(arguments.format)
@@ -33,9 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
         policy = load_policy(revision)
         work = plan_run(revision, policy, arguments.contract, order_seed=arguments.order_seed)
         history = history_of(arguments, repository)
-        result = measure(work, (revision,), history=history, replay=arguments.replay)
-        if history:
-            result = keep_run(history, work, result, "manual")
+        result = measure(
+            work, (revision,), history=history, keep=Keep("manual"), replay=arguments.replay
+        )
     return report(result, arguments.out, arguments.format)
 
 

@@ -40,8 +40,9 @@ def result_schema() -> dict[str, Any]:
     return schema
 
 
-def result_document(result: GateResult) -> dict[str, Any]:
-    """The result as JSON-ready values. What is not known is null; never NaN, never infinite."""
+def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str, Any]:
+    """The result as JSON-ready values; `notices` come from after it. What is not known is null;
+    never NaN, never infinite."""
     started = result.started if result.started.tzinfo else result.started.replace(tzinfo=UTC)
     document = {
         "schema": SCHEMA_VERSION,
@@ -68,15 +69,15 @@ def result_document(result: GateResult) -> dict[str, Any]:
         "uncovered": list(result.uncovered),
         "policy_loosened": [asdict(found) for found in result.policy_loosened],
         "unaffected": result.unaffected,
-        "notices": list(result.notices),
+        "notices": [*result.notices, *notices],
     }
     finite: dict[str, Any] = _finite(document)
     return finite
 
 
-def render_result(result: GateResult) -> str:
+def render_result(result: GateResult, notices: Sequence[str] = ()) -> str:
     """`result.json`: the document as text."""
-    return encode(result_document(result), indent=2) + "\n"
+    return encode(result_document(result, notices), indent=2) + "\n"
 
 
 def encode(value: Any, indent: int | None = None) -> str:

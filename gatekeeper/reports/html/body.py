@@ -49,7 +49,9 @@ _OPINIONS = (
 )
 
 
-def render_body(result: GateResult, judged: Sequence[Judging], detailed: int) -> str:
+def render_body(
+    result: GateResult, judged: Sequence[Judging], detailed: int, notices: Sequence[str] = ()
+) -> str:
     """Everything above the samples; the worst `detailed` contracts are shown in full."""
     ranked = by_severity(result.contracts)
     past = _by_contract(result.past)
@@ -59,7 +61,7 @@ def render_body(result: GateResult, judged: Sequence[Judging], detailed: int) ->
     ]
     reasons, notes = Page(_WORDS), Page(_WORDS)
     add_reasons(reasons, result)
-    add_notes(notes, result)
+    add_notes(notes, result, notices)
     return (
         _templates()
         .get_template("body.html.j2")

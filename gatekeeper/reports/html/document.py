@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
@@ -45,17 +45,19 @@ $script</body>
 
 def render_html(
     result: GateResult,
+    notices: Sequence[str] = (),
     *,
     limit: int = LIMIT,
     clean: Callable[[str], str] = str,
 ) -> str:
     """HTML of at most `limit` bytes of UTF-8; the limit must leave room for a page at all.
+    `notices` come from after the result.
 
     `clean` takes secrets out of the inputs of the samples, which no other report shows; the rest
     of `result` comes clean.
     """
     heading = f"{title(result)} · gatekeeper"
-    if not (result.contracts or result.uncovered or result.notices):
+    if not (result.contracts or result.uncovered or result.notices or notices):
         return page(heading, _quiet(result))
     # Heavy, and of no use where there is nothing to lay out.
     from gatekeeper.reports.html.body import render_body, render_samples
@@ -64,7 +66,7 @@ def render_html(
     judged = evaluations(result)
     body = ""
     for detailed in _DETAILED:
-        body = render_body(result, judged, detailed)
+        body = render_body(result, judged, detailed, notices)
         if byte_length(body) <= limit * _BODY_SHARE:
             break
     script = f"{_asset('jsdiff/diff.min.js')}\n{_asset('report.js')}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gatekeeper import __version__
 from gatekeeper.gate.result import GateResult
@@ -12,6 +11,7 @@ from gatekeeper.reports.markdown.details import Depth, add_details
 from gatekeeper.reports.markdown.glance import add_glance
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
+from gatekeeper.reports.markers import DEFAULT_ID, comment_marker
 
 COMMENT_LIMIT = 65_000
 """GitHub refuses a comment above 65,536 characters; some room is left for the sender."""
@@ -22,23 +22,33 @@ _CUT = (
 )
 
 
-def marker(marker_id: str = "gatekeeper") -> str:
-    """The hidden line by which the comment is found again. One repository may have several."""
-    # Two dashes would end the comment early.
-    safe = re.sub(r"[^A-Za-z0-9_.]+", "-", marker_id).strip("-") or "gatekeeper"
-    return f"<!-- gatekeeper:{safe} -->"
-
-
 def render_comment(
-    result: GateResult, *, limit: int = COMMENT_LIMIT, marker_id: str = "gatekeeper"
+    result: GateResult,
+    notices: Sequence[str] = (),
+    *,
+    limit: int = COMMENT_LIMIT,
+    marker_id: str = DEFAULT_ID,
 ) -> str:
-    """Markdown of at most `limit` characters, or a few hundred where the limit is below that."""
-    first = marker(marker_id)
-    return f"{first}\n{compose(result, limit=limit - len(first) - 1, depth=_DEPTH)}"
+    """Markdown of at most `limit` characters, or a few hundred if the limit is below that, with
+    the marker in the first line. `notices` come from after the result."""
+    first = comment_marker(marker_id)
+    return f"{first}\n{comment_text(result, notices, limit=limit - len(first) - 1)}"
+
+
+def comment_text(
+    result: GateResult, notices: Sequence[str] = (), *, limit: int = COMMENT_LIMIT
+) -> str:
+    """The comment without its marker."""
+    return compose(result, notices, limit=limit, depth=_DEPTH)
 
 
 def compose(
-    result: GateResult, *, limit: int, depth: Depth, size: Callable[[str], int] = len
+    result: GateResult,
+    notices: Sequence[str] = (),
+    *,
+    limit: int,
+    depth: Depth,
+    size: Callable[[str], int] = len,
 ) -> str:
     """The answer without the marker. The worst findings are added first, and survive."""
     ending = f"<sub>{footer(result, __version__)}</sub>"
@@ -50,6 +60,6 @@ def compose(
     if result.contracts:
         add_table(page, result)
         add_reasons(page, result)
-    add_notes(page, result)
+    add_notes(page, result, notices)
     add_details(page, result, depth)
     return page.text(f"{_CUT}\n\n{ending}" if page.cut else ending) + "\n"

@@ -60,8 +60,9 @@ def add_reasons(page: Page, result: GateResult) -> None:
     _add_list(page, "### Why", rows)
 
 
-def add_notes(page: Page, result: GateResult) -> None:
-    """What was loosened, what has no contract, and what else a reviewer should know."""
+def add_notes(page: Page, result: GateResult, more: Sequence[str] = ()) -> None:
+    """What was weakened, what has no contract, and what else a reviewer should know. `more` are
+    notices from after the result."""
     ranked = by_severity(result.contracts)
     _add_list(
         page,
@@ -73,7 +74,7 @@ def add_notes(page: Page, result: GateResult) -> None:
         "### Prompts without a contract",
         [f"- {code(path, 200)}" for path in result.uncovered],
     )
-    notes = [f"- {prose(notice, 600)}" for notice in result.notices]
+    notes = [f"- {prose(notice, 600)}" for notice in (*result.notices, *more)]
     notes += [f"- {code(c.name, 60)}: {prose(text, 400)}" for c in ranked for text in c.warnings]
     notes += [
         note for contract in ranked for note in (*_soft_failures(contract), *_twins(contract))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.markdown.comment import compose
 from gatekeeper.reports.markdown.details import Depth
@@ -13,6 +15,8 @@ SUMMARY_LIMIT = 1_000_000
 _DEPTH = Depth(broken=500, others=200, output=4_000, diff=40_000)
 
 
-def render_summary(result: GateResult, *, limit: int = SUMMARY_LIMIT) -> str:
-    """Markdown of at most `limit` bytes of UTF-8."""
-    return compose(result, limit=limit, depth=_DEPTH, size=byte_length)
+def render_summary(
+    result: GateResult, notices: Sequence[str] = (), *, limit: int = SUMMARY_LIMIT
+) -> str:
+    """Markdown of at most `limit` bytes of UTF-8. `notices` come from after the result."""
+    return compose(result, notices, limit=limit, depth=_DEPTH, size=byte_length)

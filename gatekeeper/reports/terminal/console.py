@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,14 +25,16 @@ def print_result(
     result: GateResult,
     files: Mapping[str, Path] | None = None,
     console: Console | None = None,
+    notices: Sequence[str] = (),
 ) -> None:
-    """The result in colour on a terminal, and without colour or frames elsewhere."""
-    if console is None and _is_quiet(result):
+    """The result in colour on a terminal, and without colour or frames elsewhere. `notices` come
+    from after the result."""
+    if console is None and _is_quiet(result) and not notices:
         sys.stdout.write(f"{ICONS['pass']} {title(result)}: no contract is affected\n")
         return
     from gatekeeper.reports.terminal.screen import show_result
 
-    show_result(result, files or {}, console or log_console())
+    show_result(result, files or {}, console or log_console(), notices)
 
 
 def print_forecast(forecast: Forecast, console: Console | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,9 @@ _MOST_BROKEN = 5
 _MOST_WEAKENED = 10
 
 
-def show_result(result: GateResult, files: Mapping[str, Path], console: Console) -> None:
+def show_result(
+    result: GateResult, files: Mapping[str, Path], console: Console, notices: Sequence[str] = ()
+) -> None:
     """The worst contract first; the verdict last, where the eye ends."""
     if result.contracts:
         console.print(_table(result, console))
@@ -44,7 +46,7 @@ def show_result(result: GateResult, files: Mapping[str, Path], console: Console)
             _print_contract(console, contract)
     for path in result.uncovered:
         console.print(_text(f"{path} has no contract.", "yellow"))
-    for notice in result.notices:
+    for notice in (*result.notices, *notices):
         console.print(_text(notice, "dim"))
     _print_spending(console, result)
     _print_files(console, files)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from gatekeeper.action.github.repository import Remark
 from gatekeeper.action.waivers import (
-    WAIVER_MARKER,
     Place,
     read_waivers,
     unknown_waivers,
@@ -21,6 +20,7 @@ from gatekeeper.action.waivers import (
 )
 from gatekeeper.gate.result import Waiver
 from gatekeeper.reports.escape import block, code, prose
+from gatekeeper.reports.markers import WAIVER_MARKER
 
 Found = tuple[tuple[Waiver, ...], tuple[str, ...]]
 

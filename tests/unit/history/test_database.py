@@ -88,7 +88,8 @@ def test_what_was_written_is_read_the_oldest_first(location: str) -> None:
 
 
 def test_nothing_is_made_by_reading(location: str) -> None:
-    records, (notice,), _ = history(location).read()
+    read = history(location).read()
+    records, (notice,) = read.records, read.notices
     assert records == ()
     assert "no history yet" in notice
     with pytest.raises(sqlalchemy.exc.SQLAlchemyError):
@@ -160,7 +161,8 @@ def test_damaged_rows_are_named_and_the_rest_counts(location: str) -> None:
     store.append([sound, cut, newer])
     change(location, "cut", "{")
     change(location, "newer", line(schema=2))
-    records, notices, _ = store.read()
+    read = store.read()
+    records, notices = read.records, read.notices
     assert records == (sound,)
     assert len(notices) == 2
     assert any("cut:1: not a JSON record" in notice for notice in notices)
@@ -173,7 +175,8 @@ def test_damaged_rows_are_named_and_the_rest_counts(location: str) -> None:
 def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
     path = tmp_path / "past.db"
     path.write_text("no database, but long enough to be looked at as one" * 100)
-    records, (notice,), _ = history(str(path)).read()
+    read = history(str(path)).read()
+    records, (notice,) = read.records, read.notices
     assert records == ()
     assert "cannot be read" in notice
     with pytest.raises(MeasurementError, match="not a database"):
@@ -186,7 +189,8 @@ def test_a_cell_of_another_type_is_named(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE gatekeeper_records SET line = x'00ff'")
     connection.close()
-    records, (notice,), _ = history(path).read()
+    read = history(path).read()
+    records, (notice,) = read.records, read.notices
     assert records == ()
     assert "not a JSON record" in notice
 
@@ -219,7 +223,8 @@ def test_a_writer_waits_for_another(tmp_path: Path) -> None:
 def test_a_server_that_is_not_there_is_said_without_the_password() -> None:
     pytest.importorskip("psycopg")
     store = history("postgresql://gate:hunter2@127.0.0.1:1/past")
-    records, (notice,), _ = store.read()
+    read = store.read()
+    records, (notice,) = read.records, read.notices
     assert records == ()
     assert "postgresql://gate:***@127.0.0.1:1/past: the history cannot be read" in notice
     with pytest.raises(MeasurementError) as caught:

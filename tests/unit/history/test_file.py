@@ -53,7 +53,8 @@ def test_a_last_line_without_end_is_closed_first(path: Path, before: bytes, lost
     added = record()
     FileHistory(path).append([added])
     assert path.read_bytes().startswith(before + b"\n{")
-    records, notices, _ = FileHistory(path).read()
+    read = FileHistory(path).read()
+    records, notices = read.records, read.notices
     assert records[-1] == added
     assert len(notices) == lost
 
@@ -79,7 +80,8 @@ def test_concurrent_runs_do_not_tear_lines_apart(path: Path) -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    records, notices, _ = FileHistory(path).read()
+    read = FileHistory(path).read()
+    records, notices = read.records, read.notices
     assert notices == ()
     assert len(records) == 160
 
@@ -101,19 +103,22 @@ def test_a_full_disk_is_not_the_authors_mistake(
         FileHistory(path).append([added])
     monkeypatch.undo()
     assert FileHistory(path).append([added]) == 1
-    records, notices, _ = FileHistory(path).read()
+    read = FileHistory(path).read()
+    records, notices = read.records, read.notices
     assert records == (added,)
     assert len(notices) == 1
 
 
 def test_no_history_yet_is_a_notice(path: Path) -> None:
-    records, notices, _ = FileHistory(path).read()
+    read = FileHistory(path).read()
+    records, notices = read.records, read.notices
     assert records == ()
     assert "no history yet" in notices[0]
 
 
 def test_a_folder_is_a_notice(tmp_path: Path) -> None:
-    records, notices, _ = FileHistory(tmp_path).read()
+    read = FileHistory(tmp_path).read()
+    records, notices = read.records, read.notices
     assert records == ()
     assert "cannot be read" in notices[0]
 
@@ -123,7 +128,8 @@ def test_a_file_that_has_outgrown_its_kind_is_a_notice(
 ) -> None:
     monkeypatch.setattr(history_file, "LARGEST_FILE", 100)
     path.write_text(line())
-    records, notices, _ = FileHistory(path).read()
+    read = FileHistory(path).read()
+    records, notices = read.records, read.notices
     assert records == ()
     assert "sqlite" in notices[0]
 
@@ -135,7 +141,8 @@ def test_an_empty_history_is_fine(path: Path) -> None:
 
 def test_a_bad_line_is_named_by_file_and_line(path: Path) -> None:
     path.write_text(f"{line()}\nnot json\n")
-    _, (notice,), _ = FileHistory(path).read()
+    read = FileHistory(path).read()
+    (notice,) = read.notices
     assert notice.startswith(f"{path}:2: ")
 
 

@@ -138,7 +138,8 @@ def test_a_bad_line_is_named_and_left_out(bad: str | bytes, said: str) -> None:
 
 
 def test_many_bad_lines_are_counted_rather_than_listed() -> None:
-    _, notices, _ = past(*(f"junk {i}" for i in range(50)))
+    read = past(*(f"junk {i}" for i in range(50)))
+    notices = read.notices
     assert len(notices) == lines.MOST_NOTICES + 1
     assert "40 more" in notices[-1]
 

@@ -46,9 +46,9 @@ def judged(verdict: str = "fail", sha: str = OLD, newsworthy: bool = True) -> Ju
 
 
 def test_one_comment_is_posted_and_then_updated(github: FakeGithub, api: GithubApi) -> None:
-    _, said = publish_comment(api, judged(), f"{MARK}\none", mode="always", marker=MARK)
+    _, said = publish_comment(api, judged(), "one", mode="always", marker=MARK)
     assert said == "comment posted"
-    _, said = publish_comment(api, judged(), f"{MARK}\ntwo", mode="always", marker=MARK)
+    _, said = publish_comment(api, judged(), "two", mode="always", marker=MARK)
     assert said == "comment updated"
     (comment,) = github.comments[7]
     assert comment.edits == 1

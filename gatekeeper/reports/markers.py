@@ -1,0 +1,58 @@
+"""The hidden lines by which the gate finds its own comments and issues again, all in one place.
+
+Anybody can write such a line: what carries it must also be by the gate's own account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+DEFAULT_ID = "gatekeeper"
+"""One repository may have several gates, each with an id of its own."""
+WAIVER_MARKER = "<!-- gatekeeper-waiver "
+"""The beginning of the line that records a waiver; the record follows as JSON."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
+_CHANGES = re.compile(r"^<!-- drift: ([0-9a-f ]*) -->$", re.MULTILINE)
+
+
+def comment_marker(marker_id: str = DEFAULT_ID) -> str:
+    """The line of the comment with the verdict."""
+    return f"<!-- gatekeeper:{_safe(marker_id)} -->"
+
+
+def run_marker(marker_id: str) -> str:
+    """The line of the comment with the result of a run that somebody started by hand."""
+    return f"<!-- gatekeeper-run:{_safe(marker_id)} -->"
+
+
+def drift_marker(marker_id: str) -> str:
+    """The line of the issue about drift."""
+    return f"<!-- gatekeeper-drift:{_safe(marker_id)} -->"
+
+
+def reply_marker(marker_id: str, comment_id: int) -> str:
+    """The line of the reply to the command in a comment."""
+    return f"<!-- gatekeeper-reply:{_safe(marker_id)}:{comment_id} -->"
+
+
+def head_marker(sha: str) -> str:
+    """The line that names the commit that a comment is about."""
+    return f"<!-- gatekeeper-head:{sha} -->"
+
+
+def changes_marker(changes: Collection[str]) -> str:
+    """The line that names the changes that an issue about drift tells of."""
+    return f"<!-- drift: {' '.join(sorted(changes))} -->"
+
+
+def read_changes(body: str) -> frozenset[str]:
+    """The changes that the text of an issue names."""
+    found = _CHANGES.search(body)
+    return frozenset(found[1].split()) if found else frozenset()
+
+
+def _safe(marker_id: str) -> str:
+    """The id without what would end the HTML comment, such as two dashes."""
+    return _UNSAFE.sub("-", marker_id).strip("-") or DEFAULT_ID
