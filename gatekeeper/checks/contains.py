@@ -41,7 +41,7 @@ CHECK = Check(
         match={
             "enum": ["all", "any"],
             "default": "all",
-            "description": "`all` where every text must be there, `any` where one is enough.",
+            "description": "`all` if every text must be in the output, `any` if one is enough.",
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,

@@ -66,7 +66,7 @@ CHECK = Check(
         required=("value",),
         value={
             "type": ["string", "number", "boolean", "object", "array"],
-            "description": "The value the output must be: text, or any JSON value but null.",
+            "description": "The value the output must be: text, or any JSON value except null.",
         },
         ignore_case=IGNORE_CASE,
         strip=STRIP,

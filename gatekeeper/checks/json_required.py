@@ -50,7 +50,7 @@ CHECK = Check(
         allow_null={
             "type": "boolean",
             "default": True,
-            "description": "True where a field may be null, false where it may not.",
+            "description": "True if a field may be null, or false.",
         },
     ),
     _prepare,

@@ -72,7 +72,7 @@ CHECK = Check(
         formats={
             "type": "boolean",
             "default": False,
-            "description": "True where `format` is verified too, or false.",
+            "description": "True if `format` is verified too, or false.",
         },
     ),
     _prepare,

@@ -14,17 +14,17 @@ from gatekeeper.checks.field_path import Missing, find, parse_path
 FIELD: Parameters = {
     "type": "string",
     "minLength": 1,
-    "description": "The path of the part of a JSON output to judge, like `customer.name`.",
+    "description": "The path of the part of a JSON output to evaluate, like `customer.name`.",
 }
 IGNORE_CASE: Parameters = {
     "type": "boolean",
     "default": False,
-    "description": "True where upper and lower case are the same, false where they differ.",
+    "description": "True if upper and lower case are the same, or false.",
 }
 STRIP: Parameters = {
     "type": "boolean",
     "default": True,
-    "description": "True where white space around the output does not matter, or false.",
+    "description": "True if white space around the output is ignored, or false.",
 }
 
 _SHOWN = 80

@@ -78,14 +78,14 @@ CHECK = Check(
         required=("value",),
         value={
             "type": ["string", "number", "boolean"],
-            "description": "The text that the output should be like.",
+            "description": "The text to compare the output with.",
         },
         min={
             "type": "number",
             "minimum": 0,
             "maximum": 1,
             "default": _MIN,
-            "description": "The least score that passes, from 0 to 1.",
+            "description": "The lowest score that passes, from 0 to 1.",
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,

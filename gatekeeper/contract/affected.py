@@ -102,7 +102,7 @@ def find_affected(change: Change, policy: Policy, shapes: Shapes) -> Affected:
 
 
 def named(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract, ...]:
-    """The affected contracts of those names; all where none is given.
+    """Return the affected contracts with those names, or all if no name is given.
 
     Raises UsageError for a name that no contract of the repository has.
     """
@@ -111,7 +111,7 @@ def named(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract, .
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = (
-                f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(known))}"
+                f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(sorted(known))}"
             )
             raise UsageError(f"{name}: no contract has that name; {hint}")
     return tuple(c for c in affected.contracts if not names or c.name in names)
@@ -131,7 +131,7 @@ def _load_all(
 
 
 def _shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
-    fix = "give each contract a name of its own"
+    fix = "give each contract its own name"
     return [
         Problem(path, f"the name `{name}` is taken by {paths[0]}", fix, field="name")
         for name, paths in names.items()
@@ -271,7 +271,7 @@ class _Comparison:
             if self._now(sketch.prompt) == head.target.prompt.path or sketch.name is None:
                 pairs[path] = sketch.path
                 if sketch.name is not None:
-                    self.notices.append(f"The contract {sketch.name} is called {head.name} now.")
+                    self.notices.append(f"The contract {sketch.name} is now called {head.name}.")
         return pairs
 
     def _now(self, path: str | None) -> str | None:
@@ -282,7 +282,7 @@ class _Comparison:
             return load_contract(self.change.base, sketch.path, self.shapes)
         except ContractError as error:
             self.notices.append(
-                f"The contract {name} is judged as new: at base it could not be loaded "
+                f"The contract {name} counts as new, because its base version could not be loaded "
                 f"({error.problems[0]})."
             )
             return None

@@ -217,7 +217,7 @@ def _named_twice(document: Document, key: KeyPath, written: Sequence[Any]) -> It
     for name, count in Counter(name for name in named if isinstance(name, str)).items():
         if count > 1:
             what = f"{count} checks are named `{name}`"
-            yield document.problem(key, what, "give each a name of its own")
+            yield document.problem(key, what, "give each its own name")
 
 
 def _distinct(specs: Sequence[CheckSpec], given: Sequence[bool]) -> tuple[CheckSpec, ...]:

@@ -107,14 +107,14 @@ def cluster_loosenings(
             parts = len({before.get(fixture, fixture) for fixture in members})
             if parts > 1 and joined.isdisjoint(members):
                 joined.update(members)
-                yield f"fixtures {_names(members)} count as one, before as {parts:,} (`cluster`)"
+                yield f"fixtures {_names(members)} count as one instead of {parts:,} (`cluster`)"
     if not base.slo:
         return
     before, now = own
     for members in members_of(before, both).values():
         parts = len({now.get(fixture, fixture) for fixture in members})
         if parts > 1:
-            yield f"fixtures {_names(members)} count as {parts:,}, before as one (`cluster`)"
+            yield f"fixtures {_names(members)} count as {parts:,} instead of one (`cluster`)"
 
 
 def may_count_otherwise(base: Contract, head: Contract) -> bool:

@@ -50,15 +50,17 @@ def find_contracts(references: References, policy: Policy) -> list[Sketch]:
 
 
 def near_miss_notices(revision: Revision, policy: Policy, among: Iterable[str]) -> tuple[str, ...]:
-    """Name each file that looks like a contract and that no pattern matches. `among` are the paths
-    of the revision to look at."""
+    """Return a notice for each file that looks like a contract and that no pattern matches.
+
+    `among` are the paths of the revision to look at.
+    """
     among = [path for path in among if path.lower().endswith(_SUFFIXES)]
     candidates = sorted(set(among) - set(matching_contracts(among, policy)))[:_MOST_LOOKED_AT]
     prefetch(revision, candidates)
     written = ", ".join(policy.contracts)
     return tuple(
-        f"`{path}` looks like a contract, but is not read: `contracts` in {POLICY_PATH} says "
-        f"{written}."
+        f"`{path}` looks like a contract but is not used, because it does not match `contracts` in "
+        f"{POLICY_PATH} ({written})."
         for path in candidates
         if _looks_like_one(revision, path)
     )

@@ -142,9 +142,7 @@ def _made_id(fixture: Fixture) -> str:
 def _twice(fixture: Fixture, first: Fixture) -> Problem:
     here, there = fixture.position or Position("?"), first.position or Position("?")
     what = f"the fixture id `{fixture.id}` is taken by {there.path}:{there.line}"
-    return Problem(
-        here.path, what, "give each fixture an id of its own", here.line, here.column, "id"
-    )
+    return Problem(here.path, what, "give each fixture its own id", here.line, here.column, "id")
 
 
 def _variables(row: Row, problems: list[Problem]) -> dict[str, Any]:
@@ -153,7 +151,7 @@ def _variables(row: Row, problems: list[Problem]) -> dict[str, Any]:
         return {name: value for name, value in data.items() if name not in _OWN_KEYS}
     for name in data:
         if name not in _OWN_KEYS:
-            what = "a column beside `vars` that is not one of a fixture's"
+            what = "not a column of a fixture with `vars`"
             fix = "move it into `vars` or `metadata`"
             problems.append(row.document.problem((*row.key, name), what, fix, at_key=True))
     if isinstance(data["vars"], dict):

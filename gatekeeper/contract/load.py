@@ -218,7 +218,9 @@ class _Loading:
                 if spec.name in taken:
                     at = spec.position or Position(self._document.path)
                     what = f"two checks of the fixture `{fixture.id}` are named `{spec.name}`"
-                    fix = "give each a name of its own, also apart from the contract's checks"
+                    fix = (
+                        "give each its own name, different from the names of the contract's checks"
+                    )
                     self._problems.append(Problem(at.path, what, fix, at.line, at.column, "name"))
                 taken.add(spec.name)
 
@@ -241,8 +243,8 @@ class _Loading:
             key = ("slo", CATEGORIES, name)
             members = tuple(fixture for fixture in fixtures if fixture.category == name)
             if "." in name:
-                what = f"the category `{name}` has a dot, which the names of objectives part at"
-                self._complain_of_key(key, what, "give it a name without one")
+                what = f"the category `{name}` has a dot, so its objectives have no clear name"
+                self._complain_of_key(key, what, "rename the category without a dot")
             elif not members:
                 what = f"no fixture has the category `{name}`"
                 self._complain_of_key(key, what, nearest(name, categories))
@@ -267,7 +269,7 @@ class _Loading:
             self._shapes[spec.type].scores for spec in specs
         ):
             what = "no check of this contract gives a score"
-            fix = "remove it, or add a check that does"
+            fix = "remove the objective, or add a check that gives one, such as `similarity`"
             self._complain_of_key((*key, "judge_score"), what, fix)
 
     def _complain_of_key(self, key: KeyPath, what: str, fix: str) -> None:

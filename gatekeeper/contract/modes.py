@@ -9,13 +9,13 @@ from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import Problem
 
 _PLANNED = ("assist", "auto")
-"""Accepted once, while they did what `repair` does and said otherwise."""
+"""Modes that are planned but not supported."""
 
 
 def mode_problems(document: Document, data: Mapping[str, Any]) -> list[Problem]:
-    """Find a mode that does not do yet what it says."""
+    """Return a problem if the contract has a mode that is planned but not supported."""
     mode = data.get("mode")
     if mode not in _PLANNED:
         return []
-    what = f"`{mode}` does not do yet what it says: it only applied the steps of `repair`"
-    return [document.problem(("mode",), what, "write `mode: repair`, or leave the line out")]
+    what = f"the mode `{mode}` is not supported yet"
+    return [document.problem(("mode",), what, "write `mode: repair`, or remove the line")]

@@ -98,10 +98,10 @@ def _low_promise(asked: NewContracts, contract: Contract) -> list[str]:
     own, rate = _own_rate(contract), asked.success_rate
     if own is None or rate is None or own.target >= rate:
         return []
-    held = f"; it is held to {rate:g}" if asked.floor else ""
+    held = f", so {rate:g} applies" if asked.floor else ""
     return [
-        f"The new contract {contract.name} asks for a success rate of {own.target:g}, less than "
-        f"the {rate:g} of `new_contracts.success_rate`{held}."
+        f"The success rate {own.target:g} of the new contract {contract.name} is lower than "
+        f"{rate:g}, the policy's `new_contracts.success_rate`{held}."
     ]
 
 

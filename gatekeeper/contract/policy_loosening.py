@@ -60,7 +60,7 @@ def _files(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
     left_out = _no_longer_covered(before.contracts, now.contracts)
     lost = _lost(contract_paths(change.head, before), contract_paths(change.head, now))
     if lost:
-        yield Loosening("contracts", f"no longer finds the contract {lost}")
+        yield Loosening("contracts", f"no longer matches the contract {lost}")
     elif left_out:
         yield _narrowed("contracts", left_out)
     left_out = _no_longer_covered(before.prompts, now.prompts)
@@ -69,7 +69,7 @@ def _files(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
         _matched(change.head, now.prompts),
     )
     if lost:
-        yield Loosening("prompts", f"no longer watches {lost}")
+        yield Loosening("prompts", f"no longer matches {lost}")
     elif left_out:
         yield _narrowed("prompts", left_out)
 
@@ -77,7 +77,7 @@ def _files(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
 def _narrowed(key: str, left_out: Sequence[str]) -> Loosening:
     patterns = ", ".join(left_out[:_MOST_PATHS])
     more = f" and {len(left_out) - _MOST_PATHS:,} more" if len(left_out) > _MOST_PATHS else ""
-    return Loosening(key, f"no longer includes {patterns}{more}: files added later may be missed")
+    return Loosening(key, f"no longer includes {patterns}{more}, so it may miss new files")
 
 
 def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:
@@ -148,7 +148,7 @@ def _new_contracts(before: Policy, now: Policy) -> Iterator[Loosening]:
     if (is_now.success_rate or 0) < (was.success_rate or 0):
         yield _changed(key, was.success_rate, is_now.success_rate)
     elif was.floor and was.success_rate and not is_now.floor:
-        yield Loosening(key, "removed: a new contract's own objective may now ask less")
+        yield Loosening(key, "removed, so a new contract may set a lower objective")
 
 
 def _models(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:

@@ -14,12 +14,12 @@ _COMMON: Mapping[str, Any] = {
     "name": {
         "type": "string",
         "minLength": 1,
-        "description": "What reports call it; made from its parameters where absent.",
+        "description": "The name in reports, by default made from the parameters.",
     },
     "severity": {
         "enum": ["error", "warn"],
         "default": "error",
-        "description": "error: it gates; warn: it is only reported.",
+        "description": "error: the check gates; warn: it is only reported.",
     },
     "must_pass": {
         "type": "boolean",

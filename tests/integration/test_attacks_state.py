@@ -231,7 +231,7 @@ def test_a_model_is_a_name_and_no_address(judged: Judged) -> None:
         answered = Proposal("model", "", writes, before={POLICY: ANY_PRICE}).judge(judged)
         assert answered.exit_code == 2
         assert answered.requests == ()
-        refusals = ("a model is named, not addressed", "how a model is reached")
+        refusals = ("an address, not a model's name", "cannot set the address or the key")
         assert any(refusal in answered.text for refusal in refusals)
 
 

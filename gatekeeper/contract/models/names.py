@@ -61,7 +61,7 @@ def read_model_name(model: str) -> ModelName:
         raise ValueError(wrong)
     if not provider:
         raise ValueError(
-            "no provider has a model of this name; write it as provider/model, for example "
+            "no provider has a model with this name; write it as provider/model, for example "
             "openai/gpt-4o-mini"
         )
     return ModelName(provider, name)
@@ -71,9 +71,9 @@ def _fault(model: str, provider: str, name: str) -> str | None:
     if len(model) > MAX_CHARACTERS:
         return f"a model's name has at most {MAX_CHARACTERS} characters"
     if "://" in model:
-        return "a model is named, not addressed; write it as provider/model"
+        return "this is an address, not a model's name; write the model as provider/model"
     if _ARN.search(model):
-        return "an ARN is an address, and no model's name; use the model's ID"
+        return "this is an ARN, not a model's name; use the model's ID"
     if provider and not _PROVIDER.fullmatch(provider):
         return "this is not a provider's name; write the model as provider/model"
     *parts, last = name.split("/")
@@ -81,8 +81,8 @@ def _fault(model: str, provider: str, name: str) -> str | None:
     if whole and ".." not in name:
         return None
     return (
-        "this is not a model's name: it has letters, digits and . _ + - in parts joined by /, and "
-        "only the last part may have : and @"
+        "this is not a model's name: use letters, digits and . _ + - in parts joined by /; only "
+        "the last part may have : and @"
     )
 
 

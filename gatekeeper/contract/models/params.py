@@ -107,17 +107,18 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
     """Say what is wrong with the name of a parameter and how to mend it; None if nothing is."""
     known = LOCAL_PARAMS if model.startswith("local/") else HOSTED_PARAMS
     if recording_path(model):
-        # A recording may come from anywhere; only a slip of the pen is told.
+        # A recording may come from any provider, so only likely misspellings are reported.
         known = HOSTED_PARAMS | LOCAL_PARAMS | TOOL_PARAMS
         if name in known or not difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.8):
             return None
     if name in known:
         return None
     if name in TOOL_PARAMS:
-        return "tool calls are not judged yet", "remove it; checks judge the answer's text alone"
+        return "tool calls are not supported yet", "remove it; checks evaluate only text"
     if _CONNECTION.match(name.lower()):
-        fix = "set the provider's key and address in the environment of whoever runs the gate"
-        return "how a model is reached is not a contract's to say", f"{fix}: see docs/models.md"
+        fix = "set the provider's key and address in the environment of the gate"
+        what = "a contract cannot set the address or the key of a model"
+        return what, f"{fix}; see docs/models.md"
     return "unknown parameter", nearest(name, known)
 
 

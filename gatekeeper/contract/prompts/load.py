@@ -112,10 +112,10 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
         return []
     rest = list(enumerate(prompt.text.split("\n"), start=1))[line:]
     number, role = next((n, text.strip()) for n, text in rest if role_of_line(text))
-    what = f"a block of the template, such as `{{% for %}}`, goes across the role line `{role}`"
+    what = f"a block of the template, such as `{{% for %}}`, crosses the role line `{role}`"
     fix = (
-        "close the block before that line: the file is parted into messages before it is rendered, "
-        "so write turns out, each under a role line of its own"
+        "close the block before that line, and write each turn under its own role line; the file "
+        "is split into messages before it is rendered"
     )
     return [Problem(prompt.path, what, fix, number)]
 

@@ -24,8 +24,8 @@ _LONGEST = 1_000
 _MARK = "\x02role line {}\x03"
 _ENDS = (("{%", "%}"), ("{#", "#}"))
 _FIX = (
-    "write the turns out, each under a role line of its own, because the messages are fixed before "
-    "the template is rendered; if the line is text to quote, put it otherwise, such as `- {}`"
+    "write each turn under its own role line, because the file is split into messages before it is "
+    "rendered; if the line is quoted text, change it, for example to `- {}`"
 )
 
 
@@ -38,8 +38,10 @@ class _Candidate:
 
 
 def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) -> list[Problem]:
-    """Find the lines of the template that become role lines with any of the values, in a prompt
-    file that has messages under role lines, or would have if it was parted after rendering."""
+    """Return a problem for each template line that renders to a role line with any of the values.
+
+    Only for a prompt file with role lines, or one that would have some after rendering.
+    """
     if prompt_kind(prompt.path) != "sectioned":
         return []
     dialogue = has_roles(prompt.text, prompt.path)
@@ -68,7 +70,7 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
 
 
 def _what(template: str, made: str) -> str:
-    return f"`{template}` becomes the role line `{made}`, which begins no message here"
+    return f"`{template}` renders to the role line `{made}`, which does not start a message"
 
 
 def _marked(source: str, path: str, first_line: int, candidates: list[_Candidate]) -> str:

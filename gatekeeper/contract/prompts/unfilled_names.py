@@ -29,7 +29,7 @@ def unfilled_names(contract: Contract) -> Iterator[Problem]:
         for number, line in enumerate(message.content.split("\n"), start=message.line):
             for name in dict.fromkeys(_IN_BRACES.findall(line)):
                 if name in unused:
-                    what = f"`{{{name}}}` is sent as it stands, although fixtures have `{name}`"
+                    what = f"`{{{name}}}` is sent unchanged, although fixtures have `{name}`"
                     yield Problem(prompt.path, what, f"write `{{{{ {name} }}}}`", number)
 
 

@@ -304,7 +304,7 @@ class _Walk:
         except (ValueError, KeyError):
             pass
         if kind in ("bool", "int", "float"):
-            self._report(key, self._place(node), f"not a usable {kind}", "write another value")
+            self._report(key, self._place(node), f"not a valid {kind}", "write another value")
             return None
         self._report(
             key, self._place(node), f"the tag {node.tag} is not known here", "leave the tag out"

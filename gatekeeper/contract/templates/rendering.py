@@ -173,7 +173,7 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         fix = "correct the template; text with `{{` or `{%` goes between {% raw %} and {% endraw %}"
         return f"not a template: {message}", fix
     if isinstance(error, SecurityError):
-        return f"the template may not do this: {message}", simpler
+        return f"not allowed in a template: {message}", simpler
     if isinstance(error, TooMuchError):
         return f"the template takes {message}", f"{simpler}, or keep fewer fixtures"
     if isinstance(error, TimeoutError):
@@ -184,4 +184,4 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         return f"the include `{message}` was not found", "name a file of this repository"
     if isinstance(error, RecursionError):
         return "the template calls itself without end", simpler
-    return f"the template cannot be rendered: {message}", "check the values it works on"
+    return f"the template cannot be rendered: {message}", "check the fixtures' values"

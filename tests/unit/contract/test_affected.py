@@ -140,7 +140,7 @@ def test_a_new_name_for_the_same_prompt_is_the_same_contract() -> None:
     affected = after({"contracts/a.yaml": text})
     (result,) = affected.contracts
     assert (result.name, result.base and result.base.name) == ("z", "a")
-    assert "is called z now" in affected.notices[0]
+    assert "is now called z" in affected.notices[0]
     other = contract("a", "../prompts/b.md").replace("name: a", "name: z")
     assert [(r.name, r.head is None) for r in after({"contracts/a.yaml": other}).contracts] == [
         ("a", True),

@@ -83,13 +83,13 @@ class TestWeakening:
     def test_joining_fixtures_is_named(self):
         (text,) = loosenings(clustered(a=None, b=None, c=None), clustered(a="x", b="x", c=None))
         assert "`a`, `b`" in text
-        assert "before as 2" in text
+        assert "instead of 2" in text
 
     def test_joining_clusters_is_named_whatever_they_are_called(self):
         base = clustered(a="x", b="x", c="y", d="y")
         assert loosenings(base, clustered(a="p", b="p", c="q", d="q")) == ()
         (text,) = loosenings(base, clustered(a="y", b="y", c="y", d="y"))
-        assert "before as 2" in text
+        assert "instead of 2" in text
 
     def test_a_new_fixture_cannot_join_others_unnoticed(self):
         """It repeats the input of one and shares the cluster of the other."""
