@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
+    from gatekeeper.run.unfinished import UnfinishedRun
 
 DEFAULT_OUT = Path(".gatekeeper/out")
 
@@ -90,7 +91,13 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         help="where past runs are kept: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
     )
     add_replay(parser)
-    parser.add_argument(
+    order = parser.add_mutually_exclusive_group()
+    order.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the unfinished run in the folder for the reports, and reuse its answers",
+    )
+    order.add_argument(
         "--order-seed",
         type=_order_seed,
         metavar="SEED",
@@ -104,6 +111,20 @@ def _order_seed(text: str) -> str:
             "an order seed has 32 digits 0-9a-f; copy order_seed from a result.json"
         )
     return text
+
+
+def unfinished_of(arguments: argparse.Namespace, repository: Repository) -> UnfinishedRun | None:
+    """Return the unfinished run to resume; None without `--resume`. Raises UsageError."""
+    if not arguments.resume:
+        return None
+    from gatekeeper.history.tampering import paths_in_repository
+    from gatekeeper.run.unfinished import FILE, read_unfinished
+
+    root = repository.root or Path()
+    return read_unfinished(
+        arguments.out / FILE,
+        lambda path: repository.tracks(paths_in_repository(str(path), root)),
+    )
 
 
 def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:

@@ -26,6 +26,7 @@ def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int
     from gatekeeper.reports.headline import title
     from gatekeeper.reports.terminal.console import print_result
     from gatekeeper.reports.write import write_reports
+    from gatekeeper.run.unfinished import forget_unfinished
 
     files: dict[str, Path] = {}
     unwritten: list[WriteError] = []
@@ -41,6 +42,8 @@ def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int
         print_error(f"gatekeeper: {result.verdict}: {title(result)}")
     for fault in unwritten:
         print_error(f"gatekeeper: {fault}")
+    if result.verdict != "error" and not unwritten:
+        forget_unfinished(out)
     return result.exit_code or (unwritten[0].exit_code if unwritten else 0)
 
 

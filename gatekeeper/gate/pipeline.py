@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.lowered_checks import GatingHistory
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.cache import Entry
     from gatekeeper.sampling.limits import Price
     from gatekeeper.sampling.retries import RetryPolicy
-    from gatekeeper.sampling.runner import Run
+    from gatekeeper.sampling.runner import OnAnswer, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,9 @@ class RunContext:
     history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
     that count for the commit judged. `unread` says that there is a history and that it could not
     be read. `gated` says which checks gated in earlier runs. `remembered` is what earlier runs
-    measured, by plan: what it answers is not asked again. `price` gives the most that a request can
-    cost; None if nothing is known of prices.
+    measured, by plan: what it answers is not asked again. `resumed` holds the answers of an
+    unfinished run by the trial's place, and `on_answer` gets each new one. `price` gives the most
+    that a request can cost; None if nothing is known of prices.
     """
 
     client: ModelClient
@@ -64,6 +65,8 @@ class RunContext:
     waivers: tuple[Waiver, ...] = ()
     unread: bool = False
     remembered: Mapping[str, Entry] = field(default_factory=dict)
+    resumed: Mapping[int, Completion] = field(default_factory=dict)
+    on_answer: OnAnswer | None = None
     price: Price | None = None
 
 
@@ -108,10 +111,11 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         around.client,
         watches,
         work.policy.limits,
-        known=recall(work.trials, around.remembered),
+        known={**around.resumed, **recall(work.trials, around.remembered)},
         retry=around.retry,
         stop=around.stop,
         price=around.price,
+        on_answer=around.on_answer,
     )
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")

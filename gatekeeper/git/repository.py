@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -126,6 +126,13 @@ class Repository:
     def _known_bases(self) -> list[str]:
         known = self._git.run("for-each-ref", "--format=%(refname)", *_BASES).decode().split()
         return [ref for ref in _BASES if ref in known]
+
+    def tracks(self, names: Iterable[str]) -> bool:
+        """Whether one of the paths from the root is in the index."""
+        return any(
+            not self._git.attempt("ls-files", "--error-unmatch", "--", f":(top,literal){name}")[0]
+            for name in names
+        )
 
     def is_shallow(self) -> bool:
         """Whether history was cut off when the repository was cloned."""

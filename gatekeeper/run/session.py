@@ -23,6 +23,7 @@ from gatekeeper.gate.pipeline import (
 )
 from gatekeeper.gate.result import GateResult, Waiver
 from gatekeeper.gate.work import Work
+from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from gatekeeper.gate.sweep.grid import Setting
     from gatekeeper.gate.sweep.measure import Measured
     from gatekeeper.history.store import HistoryStore
+    from gatekeeper.reports.redact import Redactor
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.run.kept_run import Keep
+    from gatekeeper.run.unfinished import AnswerLog, UnfinishedRun
     from gatekeeper.sampling.client import ModelClient
     from gatekeeper.sampling.limits import Price
 
@@ -55,6 +58,8 @@ def measure(
     keep: Keep | None = None,
     replay: Path | None = None,
     cache: Path | None = None,
+    answers: Path | None = None,
+    unfinished: UnfinishedRun | None = None,
     waivers: tuple[Waiver, ...] = (),
     notices: tuple[str, ...] = (),
     trusted: bool = True,
@@ -66,6 +71,8 @@ def measure(
     samples.jsonl of this machine instead.
     `keep` says that the run is added to the history, and how.
     `cache` is the file of what earlier checks measured: read before, added to after.
+    `answers` is the file that keeps each answer until the run has ended; `unfinished` is what a run
+    left there, to go on from.
     `waivers` are those that count for the commit judged, `notices` what else is to be said.
     A call that alone can cost more than the base policy allows is refused before any call, with
     a UsageError. `trusted` is False for a fork's head: what could spend more all in all, or has no
@@ -107,7 +114,11 @@ def measure(
         around,
         notices=(*around.notices, *remembered.notices),
         remembered=remembered.entries,
+        resumed=unfinished.known(work.trials) if unfinished else {},
     )
+    log = None if replay or answers is None else _answer_log(answers, work, unfinished, redact)
+    if log:
+        around = replace(around, on_answer=log.add)
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measurement:
         price: Price = _free
@@ -126,13 +137,50 @@ def measure(
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
-    found = asyncio.run(_with_signals(client, within))
+    try:
+        found = asyncio.run(_with_signals(client, within))
+    finally:
+        if log:
+            log.close()
     more = [] if replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, found.outcomes)
+    more += _about_unfinished(log, unfinished, found) if log else ()
     found = redact.value(replace(found, notices=(*found.notices, *more)))
     if history and keep:
         found = keep_run(history, past, work, found, keep)
     return redact.value(build_result(work, found, past_runs(past.records)))
+
+
+def _answer_log(
+    path: Path, work: Work, unfinished: UnfinishedRun | None, redact: Redactor
+) -> AnswerLog:
+    from gatekeeper.run.unfinished import AnswerLog
+
+    log = AnswerLog(path, lambda completion: redact.value(completion) == completion)
+    if unfinished:
+        log.resume()
+    else:
+        log.start(work.trials, work.order_seed)
+    return log
+
+
+def _about_unfinished(
+    log: AnswerLog, unfinished: UnfinishedRun | None, found: Measurement
+) -> list[str]:
+    """What to say of the answers that were kept."""
+    said = []
+    if unfinished:
+        said.append(f"Resumed with {count(len(unfinished.answers), 'answer')} of an earlier run.")
+        if unfinished.damaged:
+            said.append(
+                f"{log.path}: {count(unfinished.damaged, 'line')} could not be read; those "
+                "answers were asked for again."
+            )
+    if log.fault:
+        said.append(log.fault)
+    elif log.count and any(contract.verdict == "error" for contract in found.contracts):
+        said.append("The answers so far are kept: add --resume to go on without paying again.")
+    return said
 
 
 def _require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:

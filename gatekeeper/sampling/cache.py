@@ -33,16 +33,16 @@ from __future__ import annotations
 
 import hmac
 import json
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gatekeeper.contract.digests import canonical, digest, request_digest
 from gatekeeper.contract.trial import Arm, Completion, JudgedBy, Request, Sample, Trial
+from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
 VERSION = 3
 MOST_AGE = timedelta(days=7)
@@ -50,9 +50,6 @@ MOST_AGE = timedelta(days=7)
 _CLOCK_SKEW = timedelta(minutes=5)
 _SALT = b"gatekeeper"
 _CONTEXT = b"sample cache %d" % VERSION
-_REMEMBERED = tuple(
-    field.name for field in fields(Completion) if field.name not in ("replayed", "cut")
-)
 # The signature is over the bytes as they are, so that nothing is parsed that is not signed.
 _LINE = re.compile(rb'\{"version":%d,"entry":(.*),"hmac":"([0-9a-f]{64})"\}' % VERSION)
 
@@ -204,7 +201,11 @@ def written(entry: Entry, key: bytes) -> bytes:
         "order_seed": entry.order_seed,
         "measured": entry.measured.astimezone(UTC).isoformat(),
         "pairs": [
-            {"key": pair.key, "base": _record(pair.base), "head": _record(pair.head)}
+            {
+                "key": pair.key,
+                "base": completion_record(pair.base),
+                "head": completion_record(pair.head),
+            }
             for pair in entry.pairs
         ],
     }
@@ -224,9 +225,9 @@ def read(line: bytes, key: bytes, now: datetime) -> Entry:
     try:
         record = json.loads(content)
         entry = Entry(
-            plan=_text(record["plan"]),
-            contract=_text(record["contract"]),
-            order_seed=_text(record["order_seed"]),
+            plan=read_text(record["plan"]),
+            contract=read_text(record["contract"]),
+            order_seed=read_text(record["order_seed"]),
             measured=datetime.fromisoformat(record["measured"]),
             pairs=tuple(map(_pair, record["pairs"])),
         )
@@ -277,28 +278,5 @@ def _hmac(content: bytes, key: bytes) -> bytes:
 
 def _pair(record: Mapping[str, Any]) -> Pair:
     """Raises TypeError or KeyError for what no run wrote."""
-    base, head = _completion(record["base"]), _completion(record["head"])
-    return Pair(_text(record["key"]), base, head)
-
-
-def _record(completion: Completion) -> dict[str, Any]:
-    return {name: value for name, value in asdict(completion).items() if name in _REMEMBERED}
-
-
-def _completion(record: Mapping[str, Any]) -> Completion:
-    """Raises TypeError or KeyError for what no run wrote."""
-    found = Completion(**{name: record[name] for name in _REMEMBERED})
-    _text(found.text)
-    for text in (found.fingerprint, found.finish_reason):
-        if text is not None:
-            _text(text)
-    for amount in (found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd):
-        if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
-            raise TypeError("not an amount")
-    return found
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    return value
+    base, head = read_completion(record["base"]), read_completion(record["head"])
+    return Pair(read_text(record["key"]), base, head)

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -26,6 +26,8 @@ from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, w
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
+
+OnAnswer = Callable[[Trial, Completion], None]
 
 CALLS_AHEAD = 8
 """How many calls per concurrent one may be started beyond the first that has no answer yet.
@@ -93,6 +95,7 @@ async def run_trials(
     clock: Clock = time.monotonic,
     sleep: Sleep = asyncio.sleep,
     price: Price | None = None,
+    on_answer: OnAnswer | None = None,
 ) -> Run:
     """Run the trials, as many as are wanted and allowed.
 
@@ -100,12 +103,15 @@ async def run_trials(
     `stop` ends the run with what was gathered. Closing the client is left to its owner.
     `price` gives the most that a request can cost, so that the cost limit holds. Without it, and
     for what it knows no price of, the limit only sees what calls turned out to cost.
+    `on_answer` gets each answer as soon as a model has given it, with a trial that asked for it.
     """
     meter = Meter(limits, clock, sleep, price)
     width = max(1, limits.concurrency)
     retry = retry or RetryPolicy()
     pace = defaultdict[str, ModelPace](lambda: ModelPace(width, retry, clock, sleep))
-    runner = _Runner(trials, known or {}, client, watch, retry, meter, sleep, width, pace)
+    runner = _Runner(
+        trials, known or {}, client, watch, retry, meter, sleep, width, pace, on_answer
+    )
     return await runner.run(stop or asyncio.Event())
 
 
@@ -125,6 +131,7 @@ class _Runner:
         sleep: Sleep,
         width: int,
         pace: Mapping[str, ModelPace],
+        on_answer: OnAnswer | None,
     ) -> None:
         self._width = width
         self._trials = trials
@@ -134,6 +141,7 @@ class _Runner:
         self._meter = meter
         self._sleep = sleep
         self._pace = pace  # of each model
+        self._on_answer = on_answer
         self._calls, self._call_of = group_calls(trials, known)
         self._queue = iter([call for call in self._calls if not call.known])
         # Taken by each call before it starts, given back when its first sample is delivered.
@@ -227,6 +235,8 @@ class _Runner:
         else:
             self._successes += 1
             self._failures_in_a_row = 0
+            if self._on_answer and not call.free:
+                self._on_answer(self._trials[call.trials[0]], call.completion)
             self._settle(call, "answered")
 
     async def _attempt(self, call: Call) -> Completion:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gatekeeper.cli.arguments import add_arms, add_run, change_of, history_of
+from gatekeeper.cli.arguments import add_arms, add_run, change_of, history_of, unfinished_of
 from gatekeeper.cli.output import report
 from gatekeeper.cli.uncommitted import uncommitted
 from gatekeeper.contract.policy import judging_policy
@@ -29,6 +29,7 @@ def check(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.work import plan_check
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.session import measure
+    from gatekeeper.run.unfinished import FILE
 
     require_formats(arguments.format)
     forget_reports(arguments.out)
@@ -36,7 +37,9 @@ def check(arguments: argparse.Namespace) -> int:
         change = change_of(repository, arguments)
         policy, notices = judging_policy(change)
         notices = (*notices, *uncommitted(repository, arguments, policy))
-        work = plan_check(change, policy, arguments.contract, notices, arguments.order_seed)
+        unfinished = unfinished_of(arguments, repository)
+        order_seed = unfinished.order_seed if unfinished else arguments.order_seed
+        work = plan_check(change, policy, arguments.contract, notices, order_seed)
         if arguments.history and work.trials:
             for path in paths_in_repository(arguments.history, repository.root or Path()):
                 refuse_own_history(path, change)
@@ -48,5 +51,7 @@ def check(arguments: argparse.Namespace) -> int:
             history=history,
             replay=arguments.replay,
             cache=arguments.cache,
+            answers=arguments.out / FILE,
+            unfinished=unfinished,
         )
     return report(result, arguments.out, arguments.format)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gatekeeper.cli.arguments import add_contract, add_run, history_of
+from gatekeeper.cli.arguments import add_contract, add_run, history_of, unfinished_of
 from gatekeeper.cli.output import report
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
@@ -24,6 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.kept_run import Keep
     from gatekeeper.run.session import measure
+    from gatekeeper.run.unfinished import FILE
 
     require_formats(arguments.format)
     forget_reports(arguments.out)
@@ -31,10 +32,18 @@ def run(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
-        work = plan_run(revision, policy, arguments.contract, order_seed=arguments.order_seed)
+        unfinished = unfinished_of(arguments, repository)
+        order_seed = unfinished.order_seed if unfinished else arguments.order_seed
+        work = plan_run(revision, policy, arguments.contract, order_seed=order_seed)
         history = history_of(arguments, repository)
         result = measure(
-            work, (revision,), history=history, keep=Keep("manual"), replay=arguments.replay
+            work,
+            (revision,),
+            history=history,
+            keep=Keep("manual"),
+            replay=arguments.replay,
+            answers=arguments.out / FILE,
+            unfinished=unfinished,
         )
     return report(result, arguments.out, arguments.format)
 

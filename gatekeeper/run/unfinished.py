@@ -1,0 +1,196 @@
+"""The answers of a run that has not ended, so that `--resume` pays for none of them twice.
+
+While a run samples, it appends each answer to `unfinished.jsonl` in the folder for the reports. A
+run that ends with a verdict deletes the file. One that is interrupted, killed or stopped by a limit
+leaves it there.
+
+The first line names everything that the run asks, by a digest, and the seed of its order. A resumed
+run is planned with the same seed and refused if it asks anything else. So it asks for the same
+trials in the same order, and decides as the run would have decided without the interruption.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper.contract.digests import canonical, digest, request_digest
+from gatekeeper.errors import UsageError
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.trial import Completion, Trial
+
+FILE = "unfinished.jsonl"
+VERSION = 1
+MOST_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedRun:
+    """What a run left in `path`: the seed of its order, a digest of what it asks, and its answers
+    by what was asked. `damaged` counts the lines that cannot be read."""
+
+    path: Path
+    order_seed: str
+    plan: str
+    answers: Mapping[str, Completion] = field(repr=False)
+    damaged: int = 0
+
+    def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
+        """Return the answers of the trials, by their places.
+
+        Raises UsageError if the unfinished run asked anything else.
+        """
+        if plan_digest(trials) != self.plan:
+            raise UsageError(
+                f"{self.path}: the unfinished run asked something else: its commits, contracts or "
+                "options were others; run without --resume"
+            )
+        keys = enumerate(map(_asked, trials))
+        return {
+            place: replace(self.answers[key], replayed=True)
+            for place, key in keys
+            if key in self.answers
+        }
+
+
+def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRun:
+    """Read what an unfinished run left. Raises UsageError if there is nothing to resume.
+
+    `tracked` says whether git tracks a file: a pull request must not bring answers of its own.
+    """
+    try:
+        content = _content(path)
+    except FileNotFoundError:
+        raise UsageError(
+            f"--resume: {path} does not exist, so there is no unfinished run; run without --resume"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"--resume: {path} cannot be read: {error.strerror}") from error
+    if tracked(path):
+        raise UsageError(
+            f"--resume: {path} is under version control, so its answers may be anybody's; remove "
+            "it from the repository and run without --resume"
+        )
+    first, *rest = content.split(b"\n")
+    try:
+        header = json.loads(first)
+        if header["version"] != VERSION:
+            raise ValueError
+        order_seed, plan = str(header["order_seed"]), str(header["plan"])
+    except (KeyError, TypeError, ValueError):
+        raise UsageError(
+            f"--resume: {path} does not begin as this version writes it; run without --resume"
+        ) from None
+    answers, damaged = _answers(rest)
+    return UnfinishedRun(path, order_seed, plan, answers, damaged)
+
+
+def plan_digest(trials: Sequence[Trial]) -> str:
+    """Return a digest of everything that the trials ask, whatever their order."""
+    return digest(sorted(digest([_asked(t), t.judged_by, t.fixture, t.arm]) for t in trials))
+
+
+class AnswerLog:
+    """Appends answers to the file of an unfinished run.
+
+    If the file cannot be written, the run goes on without it; `fault` says why. An answer that
+    repeats a secret or that was cut is left out, so a resumed run asks for it again.
+    """
+
+    def __init__(self, path: Path, clean: Callable[[Completion], bool]) -> None:
+        self.path = path
+        self.count = 0
+        self.fault: str | None = None
+        self._clean = clean
+        self._file: int | None = None
+
+    def start(self, trials: Sequence[Trial], order_seed: str) -> None:
+        """Begin the file of a new run, in the place of an earlier one's."""
+        header = {"version": VERSION, "plan": plan_digest(trials), "order_seed": order_seed}
+        with self._noting_faults():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.unlink(missing_ok=True)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+            self._write(header)
+
+    def resume(self) -> None:
+        """Go on behind what is in the file."""
+        with self._noting_faults():
+            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+            os.write(self._file, b"\n")  # the last line may have been cut short
+
+    def add(self, trial: Trial, completion: Completion) -> None:
+        """Append the answer to what the trial asks."""
+        from gatekeeper.sampling.completion_record import completion_record
+
+        if self._file is None or completion.cut is not None or not self._clean(completion):
+            return
+        with self._noting_faults():
+            self._write({"asked": _asked(trial), "answer": completion_record(completion)})
+            self.count += 1
+
+    def close(self) -> None:
+        """Close the file and leave it where it is. Safe to call twice."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        assert self._file is not None  # noqa: S101
+        line = canonical(record).encode() + b"\n"
+        if os.write(self._file, line) != len(line):
+            raise OSError(None, "no space left for a whole line")
+
+    @contextlib.contextmanager
+    def _noting_faults(self) -> Any:
+        try:
+            yield
+        except OSError as error:
+            self.fault = f"{self.path}: answers are not kept for --resume: {error.strerror}"
+            self.close()
+
+
+def forget_unfinished(out: Path) -> None:
+    """Delete the file of a run that has ended. If it cannot be deleted, it is left."""
+    with contextlib.suppress(OSError):
+        (out / FILE).unlink(missing_ok=True)
+
+
+def _asked(trial: Trial) -> str:
+    """Name what is asked. Trials share a call if they ask the same for the same contract."""
+    request = trial.request
+    asked = request_digest(request.messages, request.params)
+    return digest([trial.contract, request.model, asked, request.seed, request.repetition])
+
+
+def _answers(lines: Sequence[bytes]) -> tuple[dict[str, Completion], int]:
+    from gatekeeper.sampling.completion_record import read_completion, read_text
+
+    answers: dict[str, Completion] = {}
+    damaged = 0
+    for line in filter(None, lines):
+        try:
+            record = json.loads(line)
+            # The first answer stands: nobody can draw until it comes out well.
+            answers.setdefault(read_text(record["asked"]), read_completion(record["answer"]))
+        except (KeyError, TypeError, ValueError, RecursionError):
+            damaged += 1
+    return answers, damaged
+
+
+def _content(path: Path) -> bytes:
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(file, "rb") as opened:
+        found = os.fstat(opened.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(None, "it is not a file")
+        if found.st_size > MOST_BYTES:
+            raise OSError(None, f"it is larger than {MOST_BYTES:,} bytes")
+        return opened.read()

@@ -1,0 +1,37 @@
+"""A completion as JSON and back, for what is kept between runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from gatekeeper.contract.trial import Completion
+
+_KEPT = tuple(field.name for field in fields(Completion) if field.name not in ("replayed", "cut"))
+
+
+def completion_record(completion: Completion) -> dict[str, Any]:
+    """Return the completion's fields by name, without what says how it came about."""
+    return {name: value for name, value in asdict(completion).items() if name in _KEPT}
+
+
+def read_completion(record: Mapping[str, Any]) -> Completion:
+    """Read what `completion_record` returned. Raises TypeError or KeyError for anything else."""
+    found = Completion(**{name: record[name] for name in _KEPT})
+    read_text(found.text)
+    for text in (found.fingerprint, found.finish_reason):
+        if text is not None:
+            read_text(text)
+    for amount in (found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd):
+        if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
+            raise TypeError("not an amount")
+    return found
+
+
+def read_text(value: object) -> str:
+    """Return a text. Raises TypeError for any other value."""
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value

@@ -1,0 +1,261 @@
+"""A run that was killed goes on where it stood, pays for nothing twice, and decides the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.git_repository import GitRepository
+from support.openai_server import Fault, OpenAIServer, hang
+from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answer
+
+from gatekeeper.cli.main import main
+from gatekeeper.run.unfinished import FILE, AnswerLog, read_unfinished
+
+KEY = "sk-0123456789abcdef"
+
+
+@pytest.fixture
+def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    """A prompt that gets worse. Adaptive sampling would stop early: the order decides when."""
+    made = git_repository("proposed")
+    adaptive = CONTRACT.replace("samples: 1, mode: fixed", "samples: 3, mode: adaptive")
+    made.commit("sound", {**FILES, "contracts/sentiment.yaml": adaptive})
+    made.branch("pr")
+    made.commit("reword", {PROMPT: BROKEN})
+    return made
+
+
+@pytest.fixture(autouse=True)
+def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def arguments(repository: GitRepository, out: Path, *more: str) -> list[str]:
+    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
+    return [*named, "--out", str(out), *more]
+
+
+def killed_after(answers: int, repository: GitRepository, out: Path, number: int) -> list[str]:
+    """Run the command in a process of its own and kill it once so many calls were answered and
+    the next ones hang. Returns what was asked."""
+    asked: list[str] = []
+    hung = threading.Event()
+
+    def slow(body: Mapping[str, Any]) -> str | Fault:
+        asked.append(json.dumps(body["messages"]))
+        if len(asked) > answers:
+            hung.set()
+            return hang()
+        return answer(body)
+
+    with OpenAIServer(slow) as server:
+        environment = os.environ | {"OPENAI_BASE_URL": server.url}
+        with subprocess.Popen(
+            [sys.executable, "-m", "gatekeeper", *arguments(repository, out)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            assert hung.wait(60)
+            while count_answers(out) < answers:
+                assert process.poll() is None
+            process.send_signal(number)
+            process.communicate(timeout=60)
+    return asked
+
+
+def leave_unfinished(answers: int, repository: GitRepository, out: Path) -> None:
+    """Leave what a run leaves that is killed after so many answers."""
+    with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setattr("gatekeeper.run.unfinished.forget_unfinished", lambda _: None)
+        main(arguments(repository, out))
+    kept = (out / FILE).read_bytes().splitlines(keepends=True)[: answers + 1]
+    (out / FILE).write_bytes(b"".join(kept))
+
+
+def count_answers(out: Path) -> int:
+    file = out / FILE
+    return max(0, len(file.read_bytes().splitlines()) - 1) if file.exists() else 0
+
+
+def decided(out: Path) -> dict[str, Any]:
+    """What the result says of the change, without what each run has of its own."""
+    result = json.loads((out / "result.json").read_text())
+    (contract,) = result["contracts"]
+    for arm in ("base", "head"):
+        contract[arm].pop("latency_ms", None)
+    for measured in ("latency_difference_ms", "resources"):
+        contract["paired"].pop(measured)
+    keep = ("verdict", "reasons", "paired", "fixtures")
+    return {"exit": result["exit_code"], **{name: contract[name] for name in keep}}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("number", "answers"), [(signal.SIGKILL, 9), (signal.SIGTERM, 1)])
+def test_a_killed_run_goes_on(
+    number: int,
+    answers: int,
+    proposed: GitRepository,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    killed_after(answers, proposed, out, number)
+    kept = read_unfinished(out / FILE, lambda _: False)
+    assert (len(kept.answers), kept.damaged) == (answers, 0)
+
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, out, "--resume")) == 1
+        resumed = len(server.requests)
+        assert main(arguments(proposed, whole, "--order-seed", kept.order_seed)) == 1
+        uninterrupted = len(server.requests) - resumed
+
+    assert decided(out) == decided(whole)
+    result = json.loads((out / "result.json").read_text())
+    assert result["calls"]["made"] >= resumed  # some are cancelled on their way
+    # Calls that were under way when the answer was sure may differ by timing, evidence may not.
+    surplus = json.loads((whole / "result.json").read_text())["calls"]["surplus"]
+    assert resumed + answers <= uninterrupted + result["calls"]["surplus"]
+    assert resumed + answers >= uninterrupted - surplus
+    assert any(f"{answers} answer" in notice for notice in result["notices"])
+    assert not (out / FILE).exists()
+
+
+def test_nothing_is_asked_twice(
+    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every sample drawn, both halves together ask each request once, as one run does."""
+    proposed.switch("main")
+    proposed.commit("draw all", {"contracts/sentiment.yaml": CONTRACT})
+    proposed.git("branch", "--force", "pr")
+    proposed.switch("pr")
+    proposed.commit("reword", {PROMPT: HARMLESS})
+    out = tmp_path / "out"
+    asked = killed_after(20, proposed, out, signal.SIGKILL)[:20]
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, out, "--resume")) == 0
+        again = [json.dumps(request["messages"]) for request in server.requests]
+    assert set(Counter([*asked, *again]).values()) == {1}
+    assert len(asked) + len(again) == 48
+
+
+def test_a_run_that_ends_leaves_nothing_to_resume(
+    proposed: GitRepository,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, tmp_path)) == 1
+        assert main(arguments(proposed, tmp_path, "--resume")) == 2
+    assert "there is no unfinished run; run without --resume" in capsys.readouterr().err
+
+
+def test_a_change_after_the_interruption_is_refused(
+    proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leave_unfinished(3, proposed, tmp_path)
+    proposed.commit("again", {PROMPT: BROKEN.replace("What", "So what")})
+    assert main(arguments(proposed, tmp_path, "--resume")) == 2
+    assert "the unfinished run asked something else" in capsys.readouterr().err
+    assert count_answers(tmp_path) == 3
+
+
+def test_answers_that_a_pull_request_brings_are_refused(
+    proposed: GitRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = proposed.path / "out"
+    leave_unfinished(3, proposed, out)
+    proposed.git("add", "--force", "out")
+    proposed.commit("bring answers")
+    assert main(arguments(proposed, out, "--resume")) == 2
+    assert "is under version control" in capsys.readouterr().err
+
+
+def test_answers_that_a_pull_request_brings_through_a_link_are_refused(
+    proposed: GitRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leave_unfinished(3, proposed, proposed.path / "kept")
+    proposed.symlink("out", "kept")
+    proposed.git("add", "--force", "kept", "out")
+    proposed.commit("bring answers")
+    assert main(arguments(proposed, proposed.path / "out", "--resume")) == 2
+    assert "is under version control" in capsys.readouterr().err
+
+
+def test_a_line_that_was_cut_short_is_asked_again(
+    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_unfinished(5, proposed, tmp_path)
+    file = tmp_path / FILE
+    file.write_bytes(file.read_bytes()[:-40])
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, tmp_path, "--resume")) == 1
+    notices = json.loads((tmp_path / "result.json").read_text())["notices"]
+    assert any("4 answers" in notice for notice in notices)
+    assert any("1 line could not be read" in notice for notice in notices)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}\n", b"[1]\n", b'{"version": 99}\n', b"\xff\n"])
+def test_a_file_that_no_run_wrote_is_refused(
+    content: bytes, proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    assert main(arguments(proposed, tmp_path, "--resume")) == 2
+    assert "does not begin as this version writes it" in capsys.readouterr().err
+    assert (tmp_path / FILE).read_bytes() == content
+
+
+def test_a_link_in_its_place_is_neither_read_nor_written(
+    proposed: GitRepository,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / FILE).symlink_to(elsewhere)
+    assert main(arguments(proposed, out, "--resume")) == 2
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, out)) == 1
+    assert elsewhere.read_text() == "mine"
+
+
+def test_a_full_disk_costs_the_answers_and_not_the_run(
+    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatekeeper.run.unfinished.os.write", lambda _file, data: len(data) // 2)
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, tmp_path)) == 1
+    notices = json.loads((tmp_path / "result.json").read_text())["notices"]
+    assert any("answers are not kept for --resume" in notice for notice in notices)
+
+
+def test_an_answer_with_a_secret_is_not_kept(
+    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+    monkeypatch.setattr(AnswerLog, "close", lambda log: written.append(log.count))
+    with OpenAIServer(lambda _: f"positive {KEY}") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        main(arguments(proposed, tmp_path))
+    assert written[-1] == 0
