@@ -8,7 +8,7 @@ import pytest
 from support.past_runs import line
 from support.proposed_change import Link
 from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
-from support.ways_in import Judged
+from support.ways_in import Judged, by_the_action
 
 BASE = {**FILES, "contracts/sentiment.yaml": CONTRACT + "slo: {success_rate: 0.9, window: 28d}\n"}
 
@@ -87,8 +87,8 @@ def test_what_a_link_of_base_leads_to_is_part_of_it(judged: Judged) -> None:
     assert (found.exit_code, found.result) == (2, None)
 
 
+@by_the_action
 def test_a_location_of_another_kind_is_no_file_of_the_repository(judged: Judged) -> None:
+    """`off` is a word of the action's input."""
     head = {PROMPT: HARMLESS, "off": "Not a history."}
-    if judged.__self__.way == "check":  # type: ignore[attr-defined]
-        pytest.skip("`off` is a word of the action's input")
     assert judged(BASE, head, answer=answer, history_path="off").exit_code == 0

@@ -13,7 +13,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from support.runner_log import COMMANDS, Command, commands, outputs
-from support.ways_in import WAYS, Told, WayIn
+from support.ways_in import Told, WayIn, long_but
 
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.prompts.load import parse_prompt
@@ -144,8 +144,6 @@ class Left:
             return self.log
         if which in self.files:
             return self.files[which].decode()
-        if self.told is None:
-            pytest.skip("the command gives GitHub nothing")
         return str(getattr(self.told, which))
 
 
@@ -164,13 +162,25 @@ class Recorded:
         return (text,)
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        "pull_request",
-        *(pytest.param(w, marks=pytest.mark.long) for w in WAYS if w != WAYS[1]),
-    ],
-)
+ACTION = ("pull_request", "fork_stage")
+TOLD = {field.name for field in fields(Told)}
+
+by_the_action = pytest.mark.parametrize("left", long_but(*ACTION), indirect=True, scope="module")
+
+
+def each_text(*names: str) -> pytest.MarkDecorator:
+    """Parametrize a test by texts and the ways in that leave them: the command gives GitHub
+    nothing."""
+    pairs = [
+        pytest.param(*way.values, name, marks=way.marks)
+        for way in long_but(*ACTION, "check")
+        for name in names
+        if name not in TOLD or way.values != ("check",)
+    ]
+    return pytest.mark.parametrize(("left", "which"), pairs, indirect=["left"], scope="module")
+
+
+@pytest.fixture(scope="module", params=long_but(*ACTION, "check"))
 def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Left:
     base = {
         PROMPT: BASE_PROMPT,
@@ -199,8 +209,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def told(left: Left) -> Told:
     """What GitHub was given."""
-    if left.told is None:
-        pytest.skip("the command gives GitHub nothing")
+    assert left.told is not None
     return left.told
 
 
@@ -243,6 +252,7 @@ def test_the_runner_would_have_found_the_attacks() -> None:
     assert commands("::error title=a%2Cb::c%0Ad") == [Command("error", {"title": "a,b"}, "c\nd")]
 
 
+@by_the_action
 def test_the_outputs_are_those_of_the_action(told: Told) -> None:
     declared = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())["outputs"]
     found = outputs(told.outputs)
@@ -251,6 +261,7 @@ def test_the_outputs_are_those_of_the_action(told: Told) -> None:
     assert not [value for value in found.values() if "\n" in value]
 
 
+@by_the_action
 def test_the_status_is_one_short_plain_line(told: Told) -> None:
     assert told.status
     assert told.status.isprintable()
@@ -285,7 +296,7 @@ class Elements(HTMLParser):
         self.comments.append(data.strip())
 
 
-@pytest.mark.parametrize("which", SHOWN)
+@each_text(*SHOWN)
 def test_markdown_holds_no_markup_of_others(left: Left, which: str) -> None:
     found = tokens(left.text(which))
     kinds = {token.type for token in found}
@@ -302,7 +313,7 @@ def test_markdown_holds_no_markup_of_others(left: Left, which: str) -> None:
     assert not [link for link in links if not link.startswith("https://github.com/octo/prompts/")]
 
 
-@pytest.mark.parametrize("which", SHOWN)
+@each_text(*SHOWN)
 def test_markdown_refers_to_nobody_and_nothing(left: Left, which: str) -> None:
     """GitHub links names, numbers and addresses in text, though not inside code."""
     found = tokens(left.text(which))
@@ -316,7 +327,7 @@ def test_markdown_refers_to_nobody_and_nothing(left: Left, which: str) -> None:
     assert "$" not in re.sub(r"(?s)(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", left.text(which))
 
 
-@pytest.mark.parametrize("which", SHOWN)
+@each_text(*SHOWN)
 def test_markdown_tables_and_folds_are_whole(left: Left, which: str) -> None:
     text = left.text(which)
     found = tokens(text)
@@ -333,7 +344,7 @@ def test_markdown_tables_and_folds_are_whole(left: Left, which: str) -> None:
     assert Elements("".join(t.content for t in found if t.type == "html_block")).depth == 0
 
 
-@pytest.mark.parametrize("which", ["comment", "comment.md"])
+@each_text("comment", "comment.md")
 def test_the_comment_carries_one_marker_and_one_commit(left: Left, which: str) -> None:
     text = left.text(which)
     assert re.findall("<!--(.*?)-->", text, re.DOTALL)[0] == " gatekeeper:gatekeeper "
@@ -343,14 +354,14 @@ def test_the_comment_carries_one_marker_and_one_commit(left: Left, which: str) -
     assert len(text) <= 65_536
 
 
-@pytest.mark.parametrize("which", ["summary", "summary.md"])
+@each_text("summary", "summary.md")
 def test_the_summary_carries_no_marker_and_fits(left: Left, which: str) -> None:
     text = left.text(which)
     assert len(text.encode()) <= 1024 * 1024
     assert "<!-- gatekeeper" not in text
 
 
-@pytest.mark.parametrize("which", [*SHOWN, "log", "junit.xml"])
+@each_text(*SHOWN, "log", "junit.xml")
 def test_nothing_hides_or_reorders_what_people_read(left: Left, which: str) -> None:
     text = left.text(which)
     assert not INVISIBLE.findall(text)

@@ -311,7 +311,7 @@ def test_the_full_suite_judges_one_revision(repository, tmp_path):
 
     result = result_of(tmp_path)
     assert code == 0
-    assert result["base"] is None or result["base"]["sha"] is None
+    assert result["base"] == {"sha": None}
     assert result["contracts"][0]["head"]["fixtures_passed"] == 40
 
 

@@ -175,7 +175,19 @@ class WayIn:
         return {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": KEY} | dict(env or {})
 
 
-@pytest.fixture(params=[WAYS[0], *(pytest.param(way, marks=pytest.mark.long) for way in WAYS[1:])])
+def long_but(first: Way, *others: Way) -> list[Any]:
+    """Parameters of which `make test` takes the first alone."""
+    return [
+        pytest.param(first),
+        *(pytest.param(way, marks=pytest.mark.long) for way in others),
+    ]
+
+
+by_the_action = pytest.mark.parametrize("judged", long_but(*WAYS[1:]), indirect=True)
+"""For a test of what the action alone has."""
+
+
+@pytest.fixture(params=long_but(*WAYS))
 def judged(
     request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Judged:

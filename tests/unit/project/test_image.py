@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -82,6 +81,7 @@ def test_what_the_gate_imports_is_locked_for_the_image_or_known_to_be_left_out()
 
 
 def test_each_removal_is_explained() -> None:
-    tree = ast.parse((ROOT / "docker" / "prune.py").read_text())
-    assert ast.get_docstring(tree)
-    assert all(removal.reason for removal in prune.REMOVED)
+    unexplained = [removal.pattern for removal in prune.REMOVED if not removal.reason.strip()]
+    assert unexplained == []
+    patterns = [removal.pattern for removal in prune.REMOVED]
+    assert len(patterns) == len(set(patterns)) > 10
