@@ -10,7 +10,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, FixtureResult
 from gatekeeper.reports.escape import clip, visible
-from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_severity, worst_reasons
 
 _MOST_SECTIONS = 4
@@ -66,7 +66,7 @@ def failing_check(contract: ContractResult) -> str | None:
 
 def _of(contract: ContractResult) -> tuple[Place, ...]:
     reasons = "\n".join(clip(reason.text, _REASON) for reason in worst_reasons(contract))
-    changes = _changes(contract)
+    changes = prompt_changes(contract)
     said = [reasons, _changed(changes), failing_check(contract)]
     message = visible("\n".join(part for part in said if part))
     if contract.head is None or not changes:
@@ -78,12 +78,6 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
         Place(contract, path, first.line, message),
         *(Place(contract, path, c.line, visible(f"{_section(c)}. {also}")) for c in more),
     )
-
-
-def _changes(contract: ContractResult) -> tuple[SectionChange, ...]:
-    if contract.base is None or contract.head is None:
-        return ()
-    return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
 
 
 def _file(contract: ContractResult) -> str:

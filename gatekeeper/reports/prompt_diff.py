@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
+from functools import lru_cache
 from typing import Literal
+
+from gatekeeper.gate.result import ContractResult
 
 ROLES = ("system", "user", "assistant", "developer", "tool")
 _ROLE = re.compile(
@@ -57,8 +60,16 @@ def split_sections(text: str) -> tuple[Section, ...]:
     )
 
 
+def prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
+    """The sections of a contract's prompt that differ; none if there is nothing to compare."""
+    if contract.base is None or contract.head is None:
+        return ()
+    return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+
+
+@lru_cache(maxsize=1_024)
 def diff_prompts(base: str, head: str) -> tuple[SectionChange, ...]:
-    """The sections that differ, in the order of the prompt."""
+    """The sections that differ, in the order of the prompt. All reports of a run share them."""
     if base == head:
         return ()
     if base.count("\n") + head.count("\n") > _MOST_LINES:

@@ -27,7 +27,7 @@ from gatekeeper.reports.markdown.decision import as_base_judges, decision_rows, 
 from gatekeeper.reports.markdown.glance import at_a_glance
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, footer
-from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_severity, worst_reasons
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _section(
     own = mine[0] if mine else None
     before = as_base_judges(contract)
     decided = [*decision_rows(contract), *(decision_rows(before) if before else [])]
-    changes = _prompt_changes(contract)
+    changes = prompt_changes(contract)
     budgets, told = _budgets(contract, past)
     return {
         "id": f"contract-{number}",
@@ -283,12 +283,6 @@ def _model_change(contract: ContractResult) -> str:
     if base is None or head is None or base.model == head.model:
         return ""
     return f"{clip(visible(base.model), 80)} → {clip(visible(head.model), 80)}"
-
-
-def _prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
-    if contract.base is None or contract.head is None:
-        return ()
-    return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
 
 
 def _change(change: SectionChange) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
 from gatekeeper.reports.markdown.decision import add_decision, as_base_judges
 from gatekeeper.reports.markdown.page import Page, fold
-from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_loss, by_severity, is_proven
 
 _CELL = 100
@@ -109,9 +109,7 @@ def _add_group(
 
 def _changed(contract: ContractResult) -> str:
     """Where in the prompt to look for what broke them."""
-    if contract.base is None or contract.head is None:
-        return ""
-    changes = diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+    changes = prompt_changes(contract)
     if not changes:
         return ""
     shown = ", ".join(code(change.title, 80) for change in changes[:_SECTIONS])
@@ -200,7 +198,7 @@ def _add_diff(
     if pair in shown:
         return
     shown.add(pair)
-    changes = diff_prompts(*pair)
+    changes = prompt_changes(contract)
     if not changes:
         return
     where = html_code(head.prompt_path, 120)

@@ -13,7 +13,7 @@ from gatekeeper.reports.headline import foremost
 from gatekeeper.reports.markdown.decision import as_base_judges
 from gatekeeper.reports.markdown.example_choice import Telling, most_telling
 from gatekeeper.reports.markdown.page import Page
-from gatekeeper.reports.prompt_diff import SectionChange, diff_prompts
+from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import worst_reasons
 
 _LINES = 12
@@ -102,9 +102,7 @@ def add_glance(page: Page, result: GateResult) -> None:
 
 
 def _edit(contract: ContractResult) -> Edit | None:
-    if contract.base is None or contract.head is None:
-        return None
-    changes = diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+    changes = prompt_changes(contract)
     if not changes:
         return None
     lines = [line for change in changes for line in _edited(change)]

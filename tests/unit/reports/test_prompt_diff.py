@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
+from support import results as examples
 from support.results import BASE_PROMPT, HEAD_PROMPT
 
 from gatekeeper.reports.prompt_diff import diff_prompts, split_sections
+from gatekeeper.reports.write import write_reports
 
 lines = st.lists(
     st.sampled_from(
@@ -109,3 +113,16 @@ def test_a_prompt_out_of_nothing() -> None:
 def test_changed_line_ends_are_a_difference() -> None:
     (change,) = diff_prompts("# A\r\nb\r\n", "# A\nb\n")
     assert change.diff.endswith("-# A\r\n-b\r\n+# A\n+b")
+
+
+def test_the_reports_of_a_run_compare_a_prompt_once(tmp_path: Path) -> None:
+    diff_prompts.cache_clear()
+    write_reports(examples.FAIL, tmp_path / "out", ("sarif",))
+    pairs = {
+        (c.base.prompt_text, c.head.prompt_text)
+        for c in examples.FAIL.contracts
+        if c.base and c.head
+    }
+    found = diff_prompts.cache_info()
+    assert found.misses == len(pairs)
+    assert found.hits > found.misses
