@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from gatekeeper.action.events import (
     RunFull,
     RunPush,
 )
+from gatekeeper.action.workspace import cache_file, give_to_owner
 from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
 from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.history.tampering import refuse_own_history
@@ -74,17 +74,19 @@ def judge(
         refuse_own_history(_location(settings, work.policy), change)
     waivers, notices = _waivers(settings, activity, work, api)
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
+    cache = cache_file(settings.workspace, settings.cache) if settings.cache else None
     result = measure(
         work,
         (change.base, change.head),
         # Most pull requests touch no prompt, and need not load what reads a history.
         history=history_of(settings, work.policy, checkout) if work.trials else None,
-        cache=cache_of(settings),
+        cache=cache,
         waivers=waivers,
         notices=notices,
         trusted=trusted,
     )
-    _give_to_owner(settings, cache_of(settings))
+    if cache is not None:
+        give_to_owner(settings.workspace, cache)
     return result
 
 
@@ -247,40 +249,13 @@ def _location(settings: ActionInputs, policy: Policy) -> str:
     return settings.history or policy.history
 
 
-def cache_of(settings: ActionInputs) -> Path | None:
-    """Return the cache file that the workflow names, or None.
-
-    Raises UsageError if the checkout has a link that leads out of the workspace in its path.
-    """
-    if settings.cache is None:
-        return None
-    workspace = settings.workspace.resolve()
-    path = workspace / settings.cache
-    if not path.parent.resolve().is_relative_to(workspace):
-        raise UsageError(
-            f"input cache: {settings.cache} is outside of the workspace; choose a path inside it"
-        )
-    return path
-
-
-def _give_to_owner(settings: ActionInputs, path: Path | None) -> None:
-    """Files of root's in the workspace break the next job on a runner that is kept."""
-    owner = settings.workspace.stat()
-    if path is None or os.geteuid() != 0 or owner.st_uid == 0:
-        return
-    folders = [f for f in path.parents if settings.workspace.resolve() in f.parents]
-    for made in (path, *folders):
-        with suppress(OSError):
-            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
-
-
 def _give_history_to_owner(
     settings: ActionInputs, policy: Policy, history: HistoryStore | None, result: GateResult
 ) -> None:
     """Give the history to the owner of the workspace, if it is a file in it."""
     location = _location(settings, policy)
     if history is not None and result.contracts and ":" not in location:
-        _give_to_owner(settings, settings.workspace / location)
+        give_to_owner(settings.workspace, Path(location))
 
 
 def _merged_waivers(

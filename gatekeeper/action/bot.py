@@ -26,9 +26,10 @@ from gatekeeper.action.github.repository import (
     enough,
 )
 from gatekeeper.action.inputs import ActionInputs
-from gatekeeper.action.publish import answer_to, clean, deliver, out_folder, say
+from gatekeeper.action.publish import answer_to, clean, deliver, say
 from gatekeeper.action.waiver_signature import checked_before, is_of_a_pull_request
 from gatekeeper.action.waivers import waiver_line
+from gatekeeper.action.workspace import out_folder
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy, load_policy
 from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
@@ -161,7 +162,8 @@ def _judged(desk: Desk, result: GateResult) -> Reply:
 
 def _deliver(desk: Desk, result: GateResult) -> str:
     """Write reports, outputs and summary as for any run, and return the comment's text."""
-    answer = answer_to(result, out_folder(desk.settings), desk.settings)
+    out = out_folder(desk.settings.workspace, desk.settings.out)
+    answer = answer_to(result, out, desk.settings)
     deliver(answer, desk.settings, desk.asked, desk.api)
     return answer.comment
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
+from gatekeeper.action.workspace import relative_path
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats import Format
 from gatekeeper.reports.secrets import secrets_in
@@ -75,7 +76,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         secrets=secrets_in(environ, token),
         contracts=_names(_input(environ, "contracts")),
         comment=_comment_mode(_input(environ, "comment")),
-        out=_inside_workspace("out", _input(environ, "out") or DEFAULT_OUT),
+        out=relative_path("out", _input(environ, "out") or DEFAULT_OUT),
         id=_id(_input(environ, "id")),
         status_context=_status_context(environ),
         history=_history(_input(environ, "history")),
@@ -119,16 +120,6 @@ def _comment_mode(text: str) -> CommentMode:
     return cast(CommentMode, mode)
 
 
-def _inside_workspace(name: str, text: str) -> Path:
-    """Return a path below the workspace, because later steps of the job can read only that."""
-    path = Path(text)
-    if path.is_absolute() or ".." in path.parts:
-        raise UsageError(
-            f"input {name}: {text!r} is outside of the workspace; give a path relative to it"
-        )
-    return path
-
-
 def _id(text: str) -> str:
     if text and not _ID.fullmatch(text):
         raise UsageError(
@@ -158,12 +149,12 @@ def _history(text: str) -> str:
     be inside the workspace."""
     if text.lower() in ("off", "false"):  # YAML 1.1 reads a bare `off` as false
         return "off"
-    return text if ":" in text or not text else str(_inside_workspace("history", text))
+    return text if ":" in text or not text else str(relative_path("history", text))
 
 
 def _file(environ: Mapping[str, str], name: str) -> Path | None:
     text = _input(environ, name)
-    return _inside_workspace(name, text) if text else None
+    return relative_path(name, text) if text else None
 
 
 def _formats(text: str) -> tuple[Format, ...]:

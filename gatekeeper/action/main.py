@@ -38,12 +38,12 @@ from gatekeeper.action.publish import (
     clean,
     deliver,
     notify,
-    out_folder,
     problems,
     say,
     say_annotations,
     tell_drift,
 )
+from gatekeeper.action.workspace import out_folder
 from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_of_the_machine
 from gatekeeper.reports.escape import code
 from gatekeeper.reports.markers import run_marker
@@ -139,7 +139,7 @@ def _read_event(path: Path) -> Mapping[str, Any]:
 
 
 def _judge(settings: ActionInputs, activity: Judged | Run, api: RepositoryApi) -> Answer:
-    out = out_folder(settings)
+    out = out_folder(settings.workspace, settings.out)
     require_formats(settings.formats)
     # A self-hosted runner may still have the reports of an earlier job.
     forget_reports(out, f"input out: {settings.out}")

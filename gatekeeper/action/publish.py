@@ -6,7 +6,6 @@ Every text is made harmless and free of secrets here; `github` only carries it.
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from gatekeeper.action.github.workflow_step import (
     write_summary,
 )
 from gatekeeper.action.inputs import ActionInputs
+from gatekeeper.action.workspace import give_reports_to_owner, out_folder
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.alert import News, news_of, wanted
@@ -83,9 +83,11 @@ def answer_to(
     # Remove secrets before any text is cut, because a part of a secret could not be found later.
     result = redactor(settings.secrets).value(result)
     notices = [clean(f"{found.contract}: {found.text}", settings) for found in news]
-    unwritten = _write(result, notices, out, settings)
+    comment = clean(comment_text(result, notices), settings)
+    unwritten = _write(result, notices, comment, out, settings)
     if unwritten:
         notices.append(clean(f"The reports could not be written: {unwritten}", settings))
+        comment = clean(comment_text(result, notices), settings)
     said = result.contracts or result.uncovered or result.notices or notices
     newsworthy = bool(said or result.verdict != "pass")
     say(clean(_log(result, notices, newsworthy), settings))
@@ -102,7 +104,7 @@ def answer_to(
         verdict=result.verdict,
         exit_code=exit_code,
         title=f"Reports missing. {title(result)}" if unwritten else title(result),
-        comment=clean(comment_text(result, notices), settings),
+        comment=comment,
         summary=clean(render_summary(result, notices), settings),
         newsworthy=newsworthy,
         annotations=(
@@ -122,17 +124,16 @@ def answer_to(
 
 
 def _write(
-    result: GateResult, notices: Sequence[str], out: Path, settings: ActionInputs
+    result: GateResult, notices: Sequence[str], comment: str, out: Path, settings: ActionInputs
 ) -> WriteError | None:
     """Write the reports, with the comment as it is posted; return the error if this failed."""
-    comment = clean(comment_text(result, notices), settings)
     sent = comment_body(comment, result.head_sha, result.head_sha, comment_marker(settings.id))
     redact = redactor(settings.secrets)
     try:
         write_reports(result, out, settings.formats, notices=notices, redact=redact, comment=sent)
     except WriteError as error:
         return error
-    _give_to_owner(settings)
+    give_reports_to_owner(settings.workspace, settings.out)
     return None
 
 
@@ -154,8 +155,10 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
     # A failure to write the file must not hide the error that is told here.
     with suppress(WriteError, UsageError):
         redact = redactor(settings.secrets)
-        write_files({"comment.md": comment}, out_folder(settings), redact=redact)
-        _give_to_owner(settings)
+        write_files(
+            {"comment.md": comment}, out_folder(settings.workspace, settings.out), redact=redact
+        )
+        give_reports_to_owner(settings.workspace, settings.out)
     found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(said),)
     return Answer(
         verdict="error",
@@ -317,37 +320,9 @@ def _print(line: str) -> None:
         print(line, flush=True)  # noqa: T201
 
 
-# Files and secrets
-
-
-def out_folder(settings: ActionInputs) -> Path:
-    """Return the folder for the reports. Raises UsageError if a link in the checkout leads it out
-    of the workspace."""
-    workspace = settings.workspace.resolve()
-    out = (workspace / settings.out).resolve()
-    if not out.is_relative_to(workspace) or out == workspace:
-        raise UsageError(
-            f"input out: {settings.out} is outside of the workspace; choose a folder inside it"
-        )
-    return out
+# Secrets
 
 
 def clean(text: str, settings: ActionInputs) -> str:
     """Remove known secrets: GitHub's log masking does not cover comments and files."""
     return redactor(settings.secrets).text(text)
-
-
-def _give_to_owner(settings: ActionInputs) -> None:
-    """Files of root's in the workspace break the next job on a runner that is kept."""
-    try:
-        owner = settings.workspace.stat()
-    except OSError:
-        return
-    if os.geteuid() != 0 or owner.st_uid == 0:
-        return
-    folders = [settings.workspace / part for part in settings.out.parents if part.parts]
-    ignored = [folder / ".gitignore" for folder in folders]
-    out = settings.workspace / settings.out
-    for path in (*folders, *ignored, out, *out.rglob("*")):
-        with suppress(OSError):
-            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)

@@ -1,0 +1,71 @@
+"""The workspace of the job: paths that stay inside it, and whose its files are."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from gatekeeper.errors import UsageError
+
+
+def relative_path(name: str, text: str) -> Path:
+    """Return a path below the workspace, because later steps of the job can read only that.
+
+    Raises UsageError for one that leads out as it is written; `name` is the input's.
+    """
+    path = Path(text)
+    if path.is_absolute() or ".." in path.parts:
+        raise UsageError(
+            f"input {name}: {text!r} is outside of the workspace; give a path relative to it"
+        )
+    return path
+
+
+def out_folder(workspace: Path, out: Path) -> Path:
+    """Return the folder for the reports. Raises UsageError if a link in the checkout leads it out
+    of the workspace."""
+    workspace = workspace.resolve()
+    folder = (workspace / out).resolve()
+    if not folder.is_relative_to(workspace) or folder == workspace:
+        raise UsageError(f"input out: {out} is outside of the workspace; choose a folder inside it")
+    return folder
+
+
+def cache_file(workspace: Path, cache: Path) -> Path:
+    """Return the cache file. Raises UsageError if a link in the checkout leads its folder out of
+    the workspace."""
+    workspace = workspace.resolve()
+    path = workspace / cache
+    if not path.parent.resolve().is_relative_to(workspace):
+        raise UsageError(
+            f"input cache: {cache} is outside of the workspace; choose a path inside it"
+        )
+    return path
+
+
+def give_to_owner(workspace: Path, *written: Path) -> None:
+    """Give files and folders, and the folders above them, to the owner of the workspace: files of
+    root's in it break the next job on a runner that is kept.
+
+    `written` are paths below the workspace. Those of other places change hands without the folders
+    above them.
+    """
+    try:
+        owner = workspace.stat()
+    except OSError:
+        return
+    if os.geteuid() != 0 or owner.st_uid == 0:
+        return
+    top = workspace.resolve()
+    for path in (top / each for each in written):
+        for made in (path, *(folder for folder in path.parents if top in folder.parents)):
+            with suppress(OSError):
+                os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def give_reports_to_owner(workspace: Path, out: Path) -> None:
+    """Give the folder of the reports, all that is in it, and what keeps it out of commits, to the
+    owner of the workspace."""
+    ignored = [folder / ".gitignore" for folder in out.parents if folder.parts]
+    give_to_owner(workspace, *ignored, out, *(workspace.resolve() / out).rglob("*"))
