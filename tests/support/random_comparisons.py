@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from support.evaluations import evaluation_of
 from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
@@ -16,15 +17,8 @@ Passes = Sequence[bool | None]
 
 def evaluation(fixtures: Sequence[str], sampling: SamplingPolicy, **fields) -> Evaluation:
     """A judging without trials or checks: enough to compare outcomes that are given."""
-    return Evaluation(
-        by="head",
-        contract=replace(contract(*fixtures), sampling=sampling, gate=GatePolicy(margin=0.05)),
-        base=target("old {{ word }}"),
-        head=target(),
-        trials=(),
-        judge=None,
-        **({"unpaired": (), "unanswerable": (), "same_input": {}} | fields),
-    )
+    made = replace(contract(*fixtures), sampling=sampling, gate=GatePolicy(margin=0.05))
+    return evaluation_of(made, target("old {{ word }}"), **fields)
 
 
 def compared(

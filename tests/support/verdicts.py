@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from support.outcomes import target
+from support.evaluations import evaluation_of, evidence_of
+from support.outcomes import contract
 
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.reasons import (
     Weighed,
     paired_reasons,
 )
-from gatekeeper.gate.result import ArmResult, FixtureResult, PairedResult, Reason
+from gatekeeper.gate.result import FixtureResult, PairedResult, Reason
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
@@ -46,15 +47,12 @@ def called_for(
     )
 
 
-def weighed(comparison: Comparison, level: float = 0.05) -> Weighed:
-    """Nothing but the comparison and the level it is judged at."""
-    return Weighed(None, None, comparison, paired(alpha=level), True)
-
-
-def arm(passed: int, settled: int) -> ArmResult:
-    prompt = target().prompt
-    counts = (passed, settled, 0, passed, settled)
-    return ArmResult("m", prompt.path, prompt.text, *counts, None, None, None, None)
+def weighed(comparison: Comparison | None, level: float = 0.05) -> Weighed:
+    """A comparison and the level it is judged at; None if there is nothing to compare."""
+    made = contract("f1")
+    found = paired(alpha=level) if comparison else None
+    base = made.target if comparison else None
+    return Weighed(evaluation_of(made, base), evidence_of(made), comparison, found, True)
 
 
 def fixtures(n: int) -> list[FixtureResult]:

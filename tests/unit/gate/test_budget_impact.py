@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.evaluations import evaluation_of
 from support.outcomes import contract, outcome
 
 from gatekeeper.contract.events import is_good
@@ -23,7 +24,7 @@ SLO = read_objectives(
 def evaluation(*, paired: bool = True, names=NAMES, **fields) -> Evaluation:
     made = contract(*names, slo=SLO)
     base = made.target if paired else None
-    return Evaluation("head", made, base, made.target, (), (), (), {}, None, **fields)
+    return evaluation_of(made, base, **fields)
 
 
 def drawn(arm, latency, names=NAMES, repetition=0):

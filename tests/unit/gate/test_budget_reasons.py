@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from support.evaluations import arm, evidence_of
 from support.random_comparisons import compared, once
-from support.verdicts import arm, called_for, paired, weighed
+from support.verdicts import called_for, paired, weighed
 
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.budget_impact import Burn
@@ -15,7 +16,6 @@ from gatekeeper.gate.reasons import (
     Weighed,
     budget_reasons,
 )
-from gatekeeper.gate.summarise import Evidence
 from gatekeeper.stats.error_budget import ErrorBudget
 
 SPENT = ErrorBudget("28d", 100, 5.0, 14, -9.0, freezes_at=13)
@@ -60,9 +60,7 @@ def test_unknown_fixtures_may_all_have_broken():
 
 
 def test_nothing_compared_is_not_better():
-    alone = Weighed(None, None, None, None, True)
-
-    assert [r.code for r in budget_reasons([SPENT], [alone], Policy())] == ["budget"]
+    assert [r.code for r in budget_reasons([SPENT], [weighed(None)], Policy())] == ["budget"]
 
 
 class TestABudgetOfAnotherObjective:
@@ -71,7 +69,7 @@ class TestABudgetOfAnotherObjective:
     def judged(self, p_better: float | None, **fields) -> Weighed:
         """Fixtures pass as they did; the latency objective is better with that p-value."""
         burning = {"latency_p95_ms": Burn(None, p_better)}
-        evidence = Evidence(None, None, arm(9, 9), None, (), (), burning)
+        evidence = evidence_of(head=arm(9, 9), burns=burning)
         return replace(weighed(compared(once(same=9))), evidence=evidence, **fields)
 
     @pytest.mark.parametrize(("p_better", "fails"), [(0.05, False), (0.06, True), (None, True)])

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.evaluations import evaluation_of
 from support.outcomes import contract
 from support.plain_spaces import spaced
 
@@ -16,7 +17,6 @@ from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.power import Foresight, limit_notes, objective_notes
 from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.gate.validate import validate_contracts
@@ -131,7 +131,7 @@ def test_objectives_that_the_suite_cannot_prove_are_told_before_the_run(samples,
     )[:2]
     made = contract(*names, slo=slo, sampling=SamplingPolicy(samples=samples, mode=mode))
     same = dict.fromkeys(names[40:], names[0])
-    evaluation = Evaluation("head", made, None, made.target, (), (), (), same, None)
+    evaluation = evaluation_of(made, same_input=same)
     (note,) = objective_notes(evaluation)
     assert f"success rate needs {needed} distinct inputs" in note
     assert "has 40;" in note
@@ -142,11 +142,11 @@ def test_a_limit_that_the_suite_cannot_find_exceeded_is_told_before_the_run(few:
     limits = read_limits({"cost": "+20%"})
     names = [f"f{i}" for i in range(fewest_inputs(limits[0]) - few)]
     made = contract(*names, gate=GatePolicy(limits=limits))
-    found = limit_notes(Evaluation("head", made, None, made.target, (), (), (), {}, None))
+    found = limit_notes(evaluation_of(made))
     assert len(found) == few
     assert all(f"and the contract has {len(names)};" in note for note in found)
 
 
 def test_a_contract_without_objectives_has_nothing_to_prove():
     made = contract("f1", slo=())
-    assert objective_notes(Evaluation("head", made, None, made.target, (), (), (), {}, None)) == ()
+    assert objective_notes(evaluation_of(made)) == ()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.evaluations import arm
 from support.plain_spaces import spaced
-from support.verdicts import arm, called_for, fixtures, paired
+from support.verdicts import called_for, fixtures, paired
 
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.objectives import Objective
