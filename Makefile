@@ -45,6 +45,7 @@ lint: setup
 bench: setup
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.ahead
 	$(BIN)/python benchmarks/image.py
 	$(BIN)/python benchmarks/affected.py
@@ -68,6 +69,7 @@ $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 bench-smoke: setup
 	$(BIN)/python benchmarks/startup.py --files 50 --repeat 1 --limit 60
 	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
+	$(BIN)/python -m benchmarks.engine --calls 8 --concurrency 4 --delay-ms 20
 	$(BIN)/python -m benchmarks.ahead --runs 1 --calls 100
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1

@@ -23,7 +23,9 @@ from gatekeeper.contract.trial import Request
 from gatekeeper.providers.hosted import HostedClient
 
 
-def _serve(delay: float, ready: Connection) -> None:
+def serve(delay: float, ready: Connection) -> None:
+    """Answers every request after `delay` seconds with the time that it took; sends its port."""
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
@@ -37,12 +39,12 @@ def _serve(delay: float, ready: Connection) -> None:
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    async def serve() -> None:
+    async def listen() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=512)
         ready.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
-    asyncio.run(serve())
+    asyncio.run(listen())
 
 
 def _response(text: str) -> bytes:
@@ -109,7 +111,7 @@ def main() -> None:
 
     receiving, sending = multiprocessing.Pipe(duplex=False)
     server = multiprocessing.get_context("spawn").Process(
-        target=_serve, args=(arguments.delay_ms / 1000, sending), daemon=True
+        target=serve, args=(arguments.delay_ms / 1000, sending), daemon=True
     )
     server.start()
     os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{receiving.recv()}/v1"

@@ -77,6 +77,8 @@ class Policy:
     new_contracts: NewContracts = NewContracts()
     models: tuple[str, ...] | None = None
     """Patterns of the hosted models that may be called; None: the providers in use at base."""
+    through_litellm: tuple[str, ...] = ()
+    """Providers that are called through litellm although they could be called natively."""
     limits: Limits = Limits()
     freeze: bool = True
     freeze_exempt: tuple[str, ...] = ()
@@ -132,6 +134,9 @@ def _policy(data: Mapping[str, Any]) -> Policy:
             floor="success_rate" in data.get("new_contracts", {}),
         ),
         models=tuple(data["models"]) if "models" in data else None,
+        through_litellm=tuple(
+            name for name, way in data.get("providers", {}).items() if way == "litellm"
+        ),
         limits=Limits(**whole(data.get("limits", {}), "calls", "concurrency")),
         freeze=budget.get("freeze", defaults.freeze),
         freeze_exempt=tuple(budget.get("exempt", defaults.freeze_exempt)),

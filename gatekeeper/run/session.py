@@ -97,7 +97,8 @@ def measure(
     from gatekeeper.run.sample_cache import SampleCache
 
     past = history.read() if history else Past()
-    client = ModelRouter(_reader(revisions), replay=replay)
+    through_litellm = work.policy.through_litellm
+    client = ModelRouter(_reader(revisions), replay=replay, through_litellm=through_litellm)
     # A history without a single event says nothing yet.
     around = RunContext(
         client,
@@ -223,7 +224,8 @@ def sweep(
     from gatekeeper.reports.redact import environment_redactor
 
     _require_recording(replay)
-    client = ModelRouter(_reader((revision,)), replay=replay)
+    through_litellm = policy.through_litellm
+    client = ModelRouter(_reader((revision,)), replay=replay, through_litellm=through_litellm)
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measured:
         await client.require_keys(dict.fromkeys(setting.target.model for setting in settings))

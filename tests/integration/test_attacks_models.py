@@ -141,20 +141,32 @@ def elsewhere() -> Iterator[OpenAIServer]:
         yield server
 
 
+@pytest.mark.parametrize("policy", [None, "providers: {openai: litellm}\n"])
 @pytest.mark.parametrize(("status", "always"), [(302, True), (307, False)])
 def test_a_redirect_is_a_failure(
-    judged: Judged, elsewhere: OpenAIServer, status: int, always: bool
+    judged: Judged, elsewhere: OpenAIServer, status: int, always: bool, policy: str | None
 ) -> None:
     moved = Fault("status", status, {"Location": f"{elsewhere.url}/chat/completions"})
 
     def model(body: Mapping[str, Any]) -> Any:
         return moved if always or BROKEN[:20] in json.dumps(body) else answer(body)
 
-    answered = judged(FILES, {PROMPT: BROKEN}, answer=model)
+    answered = judged(FILES, {PROMPT: BROKEN}, answer=model, policy=policy)
     assert answered.exit_code != 0
     assert answered.verdict != "pass"
     assert elsewhere.requests == []
     assert KEY not in answered.text + answered.log
+
+
+def test_a_pull_request_does_not_choose_how_models_are_called(judged: Judged) -> None:
+    """The base policy does."""
+    at_head = {POLICY: "providers: {openai: litellm}\n", PROMPT: HARMLESS}
+    answered = judged(FILES, at_head, answer=answer)
+    assert {headers["user-agent"] for headers in answered.headers} == {"gatekeeper"}
+    forced = judged(FILES, {PROMPT: HARMLESS}, answer=answer, policy=at_head[POLICY])
+    assert forced.verdict == answered.verdict == "pass"
+    assert forced.headers
+    assert not any(headers["user-agent"] == "gatekeeper" for headers in forced.headers)
 
 
 def test_models_of_the_command_line_need_no_leave(

@@ -127,6 +127,25 @@ def test_a_command_that_only_looks_loads_no_heavy_package(command, git_repositor
     assert ran.stdout.splitlines()[-1] == "0 []"
 
 
+def test_a_check_with_an_openai_compatible_server_loads_no_litellm(hosted, tmp_path):
+    program = (
+        "import sys; from gatekeeper.cli.main import main; code = main(sys.argv[1:]);"
+        "print(code, [n for n in ('litellm', 'openai', 'httpx', 'aiohttp') if n in sys.modules])"
+    )
+    arguments = ["check", "--repo", str(hosted.path), "--base", "main", "--head", "pr"]
+    with OpenAIServer(lambda _: "ok") as server:
+        ran = subprocess.run(
+            [sys.executable, "-c", program, *arguments, "--out", str(tmp_path / "out")],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test-key"},
+            check=True,
+        )
+
+    assert ran.stdout.splitlines()[-1] == "0 ['aiohttp']"
+    assert server.requests
+
+
 def test_the_module_is_the_command(tmp_path):
     ran = subprocess.run(
         [sys.executable, "-m", "gatekeeper", "--version"], capture_output=True, text=True

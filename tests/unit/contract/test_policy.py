@@ -32,6 +32,7 @@ def test_every_key_is_read() -> None:
         "allow: {contract_removal: true, weakening: true}\n"
         "new_contracts: {fixtures: 20.0, success_rate: 0.9}\n"
         "limits: {cost_usd: null, calls: 5.0, minutes: 1, concurrency: 2, requests_per_minute: 9}\n"
+        "providers: {openai: litellm, anthropic: native}\n"
         "error_budget: {freeze: false, exempt: [a-*], burn_rate: {7d: 2}}\n"
         "waivers: {permission: admin}\nhistory: branch:h\n"
     )
@@ -42,6 +43,7 @@ def test_every_key_is_read() -> None:
         on_inconclusive="fail",
         allow=Allow(contract_removal=True, weakening=True),
         new_contracts=NewContracts(20, 0.9, floor=True),
+        through_litellm=("openai",),
         limits=Limits(None, 5, 1, 2, 9),
         freeze=False,
         freeze_exempt=("a-*",),
@@ -68,6 +70,9 @@ def test_the_history_can_be_turned_off(text: str) -> None:
         ("new_contracts: {fixtures: -1}", "1:27: new_contracts.fixtures", "not at least 0"),
         ("limits: {minutes: 0}", "1:19: limits.minutes", "not more than 0"),
         ("limits: {concurrency: 1.5}", "1:23: limits.concurrency", "whole number"),
+        ("providers: {opena: litellm}", "1:13: providers.opena", "did you mean `openai`?"),
+        ("providers: {openai: http}", "1:21: providers.openai", "not one of native, litellm"),
+        ("providers: [openai]", "1:12: providers", "is not a mapping"),
         ("prompts: a", "1:10: prompts", "is not a list"),
         ("contracts: ''", "1:12: contracts", "is empty"),
         ("waivers: {permission: root}", "1:23: waivers.permission", "not one of read"),

@@ -21,11 +21,12 @@ from support.openai_server import (
 )
 
 from gatekeeper.contract.definition import Message
+from gatekeeper.contract.schemas import policy_schema
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import litellm as litellm_client
 from gatekeeper.providers.endpoint import endpoint_of
-from gatekeeper.providers.hosted import HostedClient
+from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
 from gatekeeper.providers.httpx_transport import HttpxTransport
 from gatekeeper.providers.prices import expected_cost
 
@@ -315,6 +316,11 @@ def test_expected_costs() -> None:
     assert expected_cost(request("openai/llama3.2:1b")) is None
     # "Be short." and "Hello" are 14 characters, 4 tokens.
     assert expected_cost(request(max_tokens=10)) == pytest.approx(4 * 0.15e-6 + 10 * 0.6e-6)
+
+
+def test_the_policy_knows_which_providers_are_asked_natively() -> None:
+    schema = policy_schema()["properties"]["providers"]
+    assert set(schema["properties"]) == set(NATIVE_APIS)
 
 
 def test_importing_the_providers_loads_no_litellm() -> None:
