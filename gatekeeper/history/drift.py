@@ -20,10 +20,17 @@ from gatekeeper.history.record import Record
 from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
 from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
 from gatekeeper.stats.estimate import Estimate
+from gatekeeper.stats.homogeneity import homogeneity_p
 
 DriftStatus = Literal["drifted", "watch", "steady", "learning"]
+WatchReason = Literal["tonight", "evidence", "first_nights"]
 NIGHTS_NEEDED = LEARNED_NIGHTS + 1
 """Before that many nights the usual range is being learned, and no night can be outside of it."""
+WATCHED_E_VALUE = 20.0
+"""If nothing changes, the evidence ever grows so large with probability 5 % at most."""
+_FIRST_NIGHTS_LEVEL = 0.01
+_FIRST_NIGHTS_WATCHED = 4 * NIGHTS_NEEDED
+"""After so many nights the usual range rests on more than the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +49,9 @@ class SureChange:
 class ContractDrift:
     """How the current stretch of one contract stands.
 
-    `status` is `drifted` if a change is sure, `watch` if tonight is outside of the control
-    chart's limits, `steady` if neither is, `learning` if there are too few nights to say:
-    `measured` of `NIGHTS_NEEDED`. `outside` are all nights outside of the limits.
+    `status` is `drifted` if a change is sure, `watch` if something may have changed, for the
+    `watch_reason`, `steady` if neither is, `learning` if there are too few nights to say:
+    `measured` of `NIGHTS_NEEDED`. `outside` are all nights outside of the control chart's limits.
     `rate` is tonight's pass rate, `e_value` what the bet against "nothing changed" has made of 1:
     `1 / alpha` is sure. `new_models` are the nights on which another fingerprint answered first.
     """
@@ -62,6 +69,7 @@ class ContractDrift:
     series: Drift
     measured: int
     outside: tuple[datetime, ...] = ()
+    watch_reason: WatchReason | None = None
 
 
 def drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[ContractDrift, ...]:
@@ -93,13 +101,14 @@ def _of_contract(nights: Sequence[Record]) -> ContractDrift:
     found = find_drift([_night(record, fixtures) for record in nights])
     change = _change(found, nights)
     measured = sum(rate is not None for rate in found.rates)
+    watch_reason = _watch_reason(found, nights, measured)
     return ContractDrift(
         contract=last.contract,
         model=last.model,
         nights=len(nights),
         first=first.time,
         last=last.time,
-        status=_status(found, measured),
+        status=_status(found, measured, watch_reason),
         rate=found.rates[-1],
         e_value=found.e_values[-1],
         change=change,
@@ -111,6 +120,7 @@ def _of_contract(nights: Sequence[Record]) -> ContractDrift:
             for night, point in zip(nights, found.chart, strict=True)
             if point is not None and point.signal
         ),
+        watch_reason=watch_reason,
     )
 
 
@@ -123,13 +133,33 @@ def _night(record: Record, fixtures: Sequence[str]) -> Night:
     )
 
 
-def _status(found: Drift, measured: int) -> DriftStatus:
+def _status(found: Drift, measured: int, watch_reason: WatchReason | None) -> DriftStatus:
     if found.change is not None:
         return "drifted"
     if measured < NIGHTS_NEEDED:
         return "learning"
+    return "watch" if watch_reason else "steady"
+
+
+def _watch_reason(found: Drift, nights: Sequence[Record], measured: int) -> WatchReason | None:
+    """Why something may have changed, although it is not sure."""
+    if found.change is not None or measured < NIGHTS_NEEDED:
+        return None
     point = found.chart[-1]
-    return "watch" if point is not None and point.signal else "steady"
+    if point is not None and point.signal:
+        return "tonight"
+    if found.e_values[-1] >= WATCHED_E_VALUE:
+        return "evidence"
+    if measured >= _FIRST_NIGHTS_WATCHED:
+        return None
+    # A change while the usual range was learned has become a part of that range.
+    sampled = [
+        (min(1.0, max(0.0, rate)), sum(events for events, _ in record.fixtures.values()))
+        for rate, record in zip(found.rates, nights, strict=True)
+        if rate is not None
+    ]
+    rates, samples = zip(*sampled[:NIGHTS_NEEDED], strict=True)
+    return "first_nights" if homogeneity_p(rates, samples) < _FIRST_NIGHTS_LEVEL else None
 
 
 def _change(found: Drift, nights: Sequence[Record]) -> SureChange | None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper import numbers
-from gatekeeper.history.drift import FALSE_ALARMS, NIGHTS_NEEDED, ContractDrift, SureChange
+from gatekeeper.history.drift import (
+    FALSE_ALARMS,
+    NIGHTS_NEEDED,
+    ContractDrift,
+    SureChange,
+    WatchReason,
+)
 from gatekeeper.reports.alert import News
 from gatekeeper.reports.escape import code_cell, plain
 
@@ -15,6 +21,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
+_WATCHED: Mapping[WatchReason, str] = {
+    "tonight": "outside of its usual range",
+    "evidence": "likely changed, but not certain yet",
+    "first_nights": f"the first {NIGHTS_NEEDED} nights differ by more than chance explains",
+}
 _STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "learning": "dim"}
 
 
@@ -69,8 +80,8 @@ def status_text(contract: ContractDrift) -> str:
     """How a contract stands, with the nights on which it was outside of its usual range."""
     if contract.status == "learning":
         return f"learning, {contract.measured} of {NIGHTS_NEEDED} nights"
-    if contract.status == "watch":
-        return "watch: outside of its usual range"
+    if contract.watch_reason:
+        return f"watch: {_WATCHED[contract.watch_reason]}"
     if not contract.outside:
         return contract.status
     nights = numbers.count(len(contract.outside), "night")
@@ -151,6 +162,7 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
         "name": contract.contract,
         "model": contract.model,
         "status": contract.status,
+        "watch_reason": contract.watch_reason,
         "runs": contract.nights,
         "measured": contract.measured,
         "nights_needed": NIGHTS_NEEDED,

@@ -15,8 +15,9 @@ MAX_CHARACTERS = 200
 _NOT_HOSTED = ("local/", "recorded/")
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-# A tag after a colon (`llama3.2:1b`, `ft:gpt-4o-mini:org::id`), a version after an at sign.
-_LAST_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(?::[A-Za-z0-9._+-]*)*(?:@[A-Za-z0-9._-]+)?")
+# A tag after a colon (`llama3.2:1b`, `ft:gpt-4o-mini:org::id`), a version after an at sign. The
+# version has no dot (`claude-3-5-sonnet@20240620`), so it is no name of a host.
+_LAST_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(?::[A-Za-z0-9._+-]*)*(?:@[A-Za-z0-9_-]+)?")
 _ARN = re.compile(r"(?:^|[/:])arn:", re.IGNORECASE)
 
 # Whose a name without a provider is. litellm has lists of thousands; these are their rules.

@@ -71,6 +71,25 @@ def test_a_sudden_night_is_one_to_watch():
     assert (found.status, found.change) == ("watch", None)
 
 
+@pytest.mark.parametrize("after", [3, 10, 20, 26])
+def test_a_fall_while_the_usual_range_was_learned_is_never_called_steady(after):
+    records = nights(5, rate=0.95) + nights(after, rate=0.65, start=5)
+    (found,) = drifts(records)
+    assert found.status in ("watch", "drifted")
+    if found.status == "watch":
+        assert found.watch_reason in ("first_nights", "evidence", "tonight")
+        assert status_text(found).startswith("watch: ")
+        (contract,) = drift_document([found], [])["contracts"]
+        assert contract["watch_reason"] == found.watch_reason
+
+
+def test_evidence_that_is_not_sure_is_watched():
+    records = nights(5, rate=0.95) + nights(30, rate=0.65, start=5)
+    (found,) = drifts(records)
+    assert 20 <= found.e_value < 100
+    assert (found.status, found.watch_reason) == ("watch", "evidence")
+
+
 @pytest.mark.parametrize(
     "changed", [{"prompt_digest": "p2"}, {"contract_digest": "c2"}, {"model": "openai/gpt-4o"}]
 )

@@ -76,6 +76,7 @@ def test_bare_names(model: str, read: str) -> None:
         "openai/gpt%2e%2e",
         "openai/a\\b",
         "openai/@evil.example",
+        "openai/gpt-4o-mini@evil.example",
         "openai/user@evil.example/x",
         "openai/evil.example:80/x",
         "openai/:8080",
