@@ -65,7 +65,8 @@ def judge(
     api: RepositoryApi,
     names: Sequence[str] = (),
 ) -> GateResult:
-    """Head against base, or of it the contracts of those names, with the waivers that count."""
+    """Compare head with base, for all affected contracts or those with the given names, with the
+    waivers that count."""
     # Heavy: reached only once the event is known to be usable.
     from gatekeeper.run.session import measure
 
@@ -96,7 +97,7 @@ def suite_of_head(
     checkout: Checkout,
     names: Sequence[str] = (),
 ) -> GateResult:
-    """The full suite on a pull request's head, under the policy of its base."""
+    """Run the full suite on a pull request's head, under the policy of its base."""
     from gatekeeper.gate.work import plan_run
     from gatekeeper.run.session import measure
 
@@ -116,7 +117,7 @@ def suite_of_head(
 def plan(
     settings: ActionInputs, activity: Judged, checkout: Checkout, names: Sequence[str] = ()
 ) -> tuple[Change, Work]:
-    """What judging would take; no model is called."""
+    """Plan the check of a pull request without calling a model."""
     from gatekeeper.gate.work import plan_check
 
     change = checkout.change(activity)
@@ -235,8 +236,10 @@ def _commit(activity: RunFull, api: RepositoryApi) -> str:
 
 
 def history_of(settings: ActionInputs, policy: Policy, checkout: Checkout) -> HistoryStore | None:
-    """Past runs, where the workflow says they are, or else the policy; None where it says `off`.
-    Nothing is read yet. Raises UsageError for what is no location."""
+    """Return the history that the workflow names, or else the policy; None for `off`.
+
+    Nothing is read yet. Raises UsageError for an invalid location.
+    """
     location = _location(settings, policy)
     if location == NO_HISTORY:
         return None

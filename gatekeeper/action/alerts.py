@@ -37,7 +37,10 @@ class Aftermath:
 def look_back(
     settings: ActionInputs, activity: Judged | Run, checkout: Checkout, result: GateResult
 ) -> Aftermath:
-    """What the history says, now that it holds this run. Raises GatekeeperError."""
+    """Return alerts and drift from the history, which already holds this run.
+
+    Raises GatekeeperError.
+    """
     nightly = isinstance(activity, RunFull) and activity.keep == "schedule"
     if not (nightly or isinstance(activity, RunPush)) or not result.contracts:
         return Aftermath()
@@ -68,8 +71,9 @@ def look_back(
 def newly_frozen(
     contracts: Sequence[Contract], records: Sequence[Record], result: GateResult, policy: Policy
 ) -> tuple[News, ...]:
-    """The contracts that are frozen since this run or since the last one that looked back: good
-    samples that left the window in between freeze, too. A freeze that goes on is no news."""
+    """Return the contracts that became frozen in this run or since the last run that checked: a
+    freeze can also begin because good samples left the window. A freeze that continues is not an
+    alert."""
     from gatekeeper.gate.error_budgets import contract_budgets
     from gatekeeper.history.record import events_of
 

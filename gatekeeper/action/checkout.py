@@ -57,13 +57,13 @@ class Checkout:
         self._open.close()
 
     def change(self, activity: CheckPullRequest | CheckMergeGroup) -> Change:
-        """What the pull request or merge group brings."""
+        """Return the change of the pull request or merge group."""
         if isinstance(activity, CheckMergeGroup):
             return self._found(lambda repository: _between(repository, activity))
         return self._found(lambda repository: _pull_request_change(repository, activity))
 
     def revision(self, sha: str) -> Revision:
-        """One commit."""
+        """Return one commit."""
 
         def find(repository: Repository) -> Revision:
             repository.fetch_commit(sha, refs=_DEFAULT_BRANCH)
@@ -72,8 +72,11 @@ class Checkout:
         return self._found(find)
 
     def pushed(self, before: str, after: str) -> Change | None:
-        """What a push brings; None where nothing tells what was there before: the branch is new
-        (`before` is all zeros), or what it pointed to was pushed away and is gone."""
+        """Return the change of a push.
+
+        None if the commit before it is not known: the branch is new (`before` is all zeros), or the
+        commit was removed by a force push.
+        """
         head = self.revision(after)
         if not before.strip("0"):
             return None
@@ -89,7 +92,7 @@ class Checkout:
             return None
 
     def data_branch(self, name: str) -> DataBranch:
-        """The branch of the remote that keeps data; nothing is fetched before it is opened."""
+        """Return the remote's branch that keeps data; nothing is fetched before it is opened."""
         return self._found(lambda repository: repository.data_branch(name))
 
     def _found(self, find: Callable[[Repository], T]) -> T:

@@ -63,7 +63,10 @@ class ActionInputs:
 
 
 def read_settings(environ: Mapping[str, str]) -> ActionInputs:
-    """Settings from the variables of a workflow step. Raises UsageError naming what is wrong."""
+    """Read the inputs from the variables of a workflow step.
+
+    Raises UsageError that names the invalid one.
+    """
     token = _input(environ, "token") or environ.get("GITHUB_TOKEN", "")
     server_url = environ.get("GITHUB_SERVER_URL") or "https://github.com"
     repository = _needed(environ, "GITHUB_REPOSITORY")

@@ -34,12 +34,12 @@ PASSED = Finding(passed=True)
 
 
 def failed(message: str) -> Finding:
-    """The output is not what the check wants."""
+    """Return the finding of a check that failed."""
     return Finding(passed=False, message=message)
 
 
 def undetermined(message: str) -> Finding:
-    """The check could not be applied, through no fault of the output."""
+    """Return the finding of a check that could not be applied, through no fault of the output."""
     return Finding(passed=None, message=message)
 
 
@@ -92,7 +92,7 @@ class Check:
 
 
 def parameters(*, required: tuple[str, ...] = (), **properties: Parameters) -> Parameters:
-    """The JSON Schema of an object with these properties and no other."""
+    """Return the JSON Schema of an object with these properties and no other."""
     return {
         "type": "object",
         "properties": properties,

@@ -46,7 +46,7 @@ class Evaluator:
     checks: Mapping[str, tuple[PreparedCheck, ...]]
 
     def judge(self, sample: Sample) -> tuple[Judgement, ...]:
-        """What each check says of a sample; nothing at all where its call failed.
+        """Return the outcome of each check for a sample; none if its call failed.
 
         Raises KeyError for a fixture that the contract does not have: no judgement must
         never be taken for a pass.
@@ -61,7 +61,7 @@ class Evaluator:
 
 
 def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Evaluator:
-    """Ready every check for every fixture. Raises ContractError with every problem found."""
+    """Prepare every check for every fixture. Raises ContractError with every problem found."""
     bench = _Bench(contract.path, checks)
     by_fixture = {
         fixture.id: bench.ready((*contract.checks, *fixture.checks), fixture)

@@ -52,7 +52,10 @@ def parse_path(text: str) -> FieldPath:
 
 
 def find(value: Any, path: FieldPath) -> Any | Missing:
-    """The part of a parsed JSON value at a path. A part may be null; Missing is no part."""
+    """Return the part of a parsed JSON value at a path.
+
+    The part may be null; Missing means that there is none.
+    """
     for depth, step in enumerate(path.steps):
         if not _has(value, step):
             return Missing(_written(path.steps[:depth]))

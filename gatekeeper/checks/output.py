@@ -54,7 +54,8 @@ def parse_json(text: str) -> Any | NotJson:
 
 
 def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEvaluator:
-    """Inspect the output's text, or what its JSON holds at the parameter `field`."""
+    """Return an evaluator that inspects the output's text, or the part of its JSON at the parameter
+    `field`."""
     if "field" not in params:
         return lambda sample: inspect(sample.output)
     path = parse_path(params["field"])
@@ -72,7 +73,7 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
 
 
 def on_json(inspect: Callable[[Any], Finding]) -> SampleEvaluator:
-    """Inspect the output read as JSON; an output that is not JSON fails."""
+    """Return an evaluator that inspects the output as JSON; an output that is not JSON fails."""
 
     def judge(sample: Any) -> Finding:
         value = parse_json(sample.output)
@@ -82,12 +83,13 @@ def on_json(inspect: Callable[[Any], Finding]) -> SampleEvaluator:
 
 
 def as_text(value: Any) -> str:
-    """A text as it is; any other JSON value as a model would write it."""
+    """Return a text as it is, and any other JSON value as a model would write it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def normaliser(params: Parameters, *, strip: bool) -> Callable[[Any], str]:
-    """Text ready for comparison, by the parameters `ignore_case` and `strip`."""
+    """Return a function that prepares text for comparison, by the parameters `ignore_case` and
+    `strip`."""
     strip = params.get("strip", strip)
     fold = params.get("ignore_case", False)
 
@@ -100,7 +102,8 @@ def normaliser(params: Parameters, *, strip: bool) -> Callable[[Any], str]:
 
 
 def same_json(left: Any, right: Any) -> bool:
-    """Equality of JSON values: 1 is 1.0 and not true, the order of keys does not matter."""
+    """Return whether two JSON values are equal: 1 is 1.0 and not true, and the order of keys does
+    not matter."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, Mapping) and isinstance(right, Mapping):
@@ -111,7 +114,7 @@ def same_json(left: Any, right: Any) -> bool:
 
 
 def quote(value: Any, shown: int = _SHOWN) -> str:
-    """A value for a message: on one line, quoted when it is text, cut when it is long."""
+    """Return a value for a message: on one line, in quotes if it is text, cut if it is long."""
     if not isinstance(value, str):
         return _encodable(shorten(as_text(value), shown))
     cut = value if len(value) <= shown else value[:shown] + "…"
@@ -119,7 +122,8 @@ def quote(value: Any, shown: int = _SHOWN) -> str:
 
 
 def shorten(text: str, shown: int = _SHOWN) -> str:
-    """The beginning and the end of a text that is too long: messages say what matters there."""
+    """Return the beginning and the end of a text that is too long, because messages have the
+    important part there."""
     if len(text) <= shown:
         return text
     head = shown // 2

@@ -81,7 +81,7 @@ class TimedPattern:
         self._timeouts = 0
 
     def search(self, text: str) -> bool:
-        """Whether the pattern matches anywhere in the text."""
+        """Return whether the pattern matches anywhere in the text."""
         if self._timeouts >= TIMEOUTS_ALLOWED:
             raise TimeoutError(
                 f"{self._name()} ran out of time {self._timeouts} times and is not tried again"

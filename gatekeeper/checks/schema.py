@@ -38,7 +38,7 @@ _LOCAL_ONLY = (
 
 
 def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Validator:
-    """A validator of a schema found at `path`, where its relative references start.
+    """Return a validator of a schema found at `path`, to which its references are relative.
 
     Raises ParameterError for a schema that is not one. The validator raises TimeoutError
     where a pattern takes too long, or the schema too many steps.
@@ -65,7 +65,7 @@ def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Va
 
 
 def load_schema(path: str, files: Files) -> Any:
-    """The schema in a file. Raises ParameterError where it is missing or not JSON or YAML."""
+    """Return the schema in a file. Raises ParameterError if it is missing or not JSON or YAML."""
     if path not in files.texts:
         raise ParameterError(f"the schema {path} is not there", "correct the path, or add the file")
     return _parse(path, files.texts[path])

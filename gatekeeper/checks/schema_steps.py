@@ -33,7 +33,7 @@ class Steps:
         self._exhausted = 0
 
     def counted(self, keyword: str, function: Keyword) -> Keyword:
-        """The function of a keyword, counted."""
+        """Return the function of a keyword with its steps counted."""
         cost = _REFERENCE_STEPS if keyword in REFERENCES else 1
 
         def apply(validator: Any, given: Any, instance: Any, schema: Any) -> Any:

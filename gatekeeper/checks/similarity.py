@@ -49,7 +49,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     judge = on_output(params, inspect)
 
     def scored(sample: Sample) -> Finding:
-        """An output that is not JSON, or lacks the field, has nothing in common with any text."""
+        """Return an evaluator that gives the score 0 to an output that is not JSON or lacks the
+        field."""
         finding = judge(sample)
         if finding.score is None and finding.passed is False:
             return replace(finding, score=0.0)
@@ -59,7 +60,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
 
 
 def similarity(one: str, other: str) -> float:
-    """How like two texts are, from 0 to 1; 1 where both are empty."""
+    """Return how similar two texts are, from 0 to 1; 1 if both are empty."""
     from rapidfuzz.distance import Indel
 
     length = len(one) + len(other)

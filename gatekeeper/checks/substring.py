@@ -17,7 +17,7 @@ VALUES: Parameters = {
 
 
 def wanted_texts(params: Parameters) -> tuple[str, ...]:
-    """The texts of `value` or `values`."""
+    """Return the texts of `value` or `values`."""
     if ("value" in params) == ("values" in params):
         raise ParameterError(
             "`value` and `values` are both set"

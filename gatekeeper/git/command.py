@@ -71,7 +71,7 @@ class GitCommand:
         )
 
     def run(self, command: str, *arguments: str, lines: Iterable[str] | None = None) -> bytes:
-        """The output of a git command that has no reason to fail."""
+        """Run a git command that should not fail, and return its output."""
         status, output, error = self.attempt(command, *arguments, lines=lines)
         if status:
             raise MeasurementError(f"git {command} ended with {status}: {error}")
@@ -84,8 +84,10 @@ class GitCommand:
         lines: Iterable[str] | None = None,
         option: str | None = None,
     ) -> tuple[int, bytes, str]:
-        """Exit status, output and error text of a git command that may well fail. It is given
-        `lines` to read, and `option`, one `name=value` more of configuration."""
+        """Run a git command that may fail; return its exit status, output and error text.
+
+        `lines` is its input, and `option` one more `name=value` of configuration.
+        """
         if lines is None:
             return self._call(command, arguments, None, option)
         with temporary_lines(map(os.fsencode, lines)) as listing:
@@ -114,12 +116,12 @@ class GitCommand:
         return status, output, error.strip()
 
     def object_format(self) -> str:
-        """The hash that names this repository's objects: sha1 or sha256."""
+        """Return the hash that names this repository's objects: sha1 or sha256."""
         return self.run("rev-parse", "--show-object-format").decode().strip()
 
     def blob(self, name: str, most: int) -> bytes | int | None:
-        """The content of a blob, by the same git processes for all of them; its size in bytes if
-        that is more than `most`, None where it is missing."""
+        """Return the content of a blob, or its size in bytes if that is more than `most`, or None
+        if it is missing. All blobs are read by the same git processes."""
         if len(name) == 64:  # GitPython's reader knows only SHA-1.
             status, output, _ = self.attempt("cat-file", "-s", name)
             if status or int(output) > most:
@@ -137,13 +139,13 @@ class GitCommand:
             return None
 
     def sizes(self, names: Sequence[str]) -> dict[str, int]:
-        """The sizes in bytes of those blobs that are here."""
+        """Return the sizes in bytes of those blobs that the clone has."""
         _, output, _ = self.attempt("cat-file", "--batch-check", "--buffer", lines=names)
         found = (line.split(" ") for line in output.decode().splitlines())
         return {parts[0]: int(parts[2]) for parts in found if len(parts) == 3}
 
     def blobs(self, names: Sequence[str]) -> dict[str, bytes]:
-        """The contents of those blobs that can be read, by one git process of its own."""
+        """Return the contents of those blobs that can be read, by a separate git process."""
         _, output, _ = self.attempt("cat-file", "--batch", "--buffer", lines=names)
         found: dict[str, bytes] = {}
         start = 0
@@ -158,7 +160,7 @@ class GitCommand:
         return found
 
     def close(self) -> None:
-        """Ends the process that blobs are read from. Reading again starts another."""
+        """End the process that reads blobs. Reading again starts another."""
         self._git.clear_cache()
 
 

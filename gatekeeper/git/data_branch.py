@@ -84,8 +84,8 @@ class DataBranch:
         self._open.close()
 
     def fetch(self) -> str | None:
-        """The commit that the branch is at, brought here with its files; None where the remote
-        has no such branch. Raises MeasurementError."""
+        """Fetch the branch's commit with its files and return its name; None if the remote has no
+        such branch. Raises MeasurementError."""
         quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
         refs = f"+{self._ref}:{_TIP}"
         status, _, error = self._git.attempt(
@@ -98,7 +98,7 @@ class DataBranch:
         return text(self._git.run("rev-parse", "--verify", _TIP)).strip()
 
     def files(self, commit: str) -> dict[str, StoredFile]:
-        """What the commit holds, by path."""
+        """Return the commit's files, by path."""
         # `mode kind object size TAB path`; a size that there is none of is a dash.
         listing = records(self._git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit))
         found = {}
@@ -110,7 +110,7 @@ class DataBranch:
         return found
 
     def contents(self, objects: Sequence[str]) -> Mapping[str, bytes]:
-        """The content of each file, by its object."""
+        """Return the content of each file, by its object."""
         return self._git.blobs(objects) if objects else {}
 
     def push(
@@ -158,7 +158,8 @@ class DataBranch:
 
 
 def remote_of(git: GitCommand, root: Path | None) -> Remote:
-    """Where `origin` is and what opens it, as the repository's own configuration has it."""
+    """Return the address of `origin` and its credentials, from the repository's own
+    configuration."""
     status, output, _ = git.attempt("remote", "get-url", "origin")
     if status:
         own = text(git.run("rev-parse", "--absolute-git-dir")).removesuffix("\n")

@@ -32,18 +32,18 @@ class MissingCommits:
         self._thin = thin
 
     def is_shallow(self) -> bool:
-        """Whether history was cut off when the repository was cloned."""
+        """Return whether the clone is shallow."""
         return self._git.run("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def has(self, sha: str) -> bool:
-        """Whether the commit itself is here, not only its name in a child of it."""
+        """Return whether the clone has the commit itself, not only its name in a child of it."""
         # In a partial clone `cat-file -e` would fetch it, and all of its history with it.
         options = ("--missing=allow-any", "--no-walk", "--ignore-missing")
         status, output, _ = self._git.attempt("rev-list", *options, sha)
         return not status and text(output).strip() == sha
 
     def fetch(self, sha: str, remote: str, depth: int, refs: Sequence[str]) -> None:
-        """Brings one commit and `depth - 1` generations before it.
+        """Fetch one commit and `depth - 1` generations before it.
 
         A server may refuse to give a commit by its name. Then the history of those of `refs`
         that the remote has is fetched until the commit is in it.
@@ -59,7 +59,7 @@ class MissingCommits:
             raise _failed(sha, remote, error)
 
     def deepen(self, sha: str, remote: str, by: int, refs: Sequence[str]) -> None:
-        """Brings `by` more generations of the history that ends in `sha`."""
+        """Fetch `by` more generations of the history that ends in `sha`."""
         if not self.is_shallow():
             return
         error = self._attempt(remote, _full_name(sha), f"--deepen={by}")
@@ -100,12 +100,12 @@ def _failed(sha: str, remote: str, error: str) -> MeasurementError:
 
 
 def without_credentials(words: str) -> str:
-    """git's words without the user and password that an address may have in it."""
+    """Return git's message without the user and password of an address."""
     return _CREDENTIALS.sub("://***@", words)
 
 
 def is_full_name(name: str) -> bool:
-    """Whether this is all of a commit's name, and no branch, range or option."""
+    """Return whether this is a commit's full name, and no branch, range or option."""
     return _FULL_NAME.fullmatch(name) is not None
 
 

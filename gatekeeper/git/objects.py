@@ -21,24 +21,24 @@ MOST_BYTES_HELD = 500_000_000
 
 
 def text(raw: bytes) -> str:
-    """git's paths are bytes; those that are not UTF-8 come back the same when encoded."""
+    """Decode git's paths, which are bytes; those that are not UTF-8 are restored when encoded."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def records(output: bytes) -> list[str]:
-    """What git writes with -z: no path needs quoting, whatever is in it."""
+    """Split git's output with -z, in which no path needs quoting."""
     return [text(record) for record in output.split(b"\0") if record]
 
 
 def kind(mode: str) -> EntryKind:
-    """What git's octal file mode stands for."""
+    """Return what git's octal file mode stands for."""
     if mode == "120000":
         return "symlink"
     return "submodule" if mode == "160000" else "file"
 
 
 def blob_id(content: bytes, algorithm: str) -> str:
-    """The name git gives to a blob."""
+    """Return the name that git gives to a blob."""
     # git's name for a blob, not a signature: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
     digest = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
     digest.update(content)
@@ -54,7 +54,7 @@ class Difference:
     renames: Mapping[str, str] = field(default_factory=dict)
 
     def apply(self, entries: Mapping[str, Entry]) -> Mapping[str, Entry]:
-        """The entries of the other revision."""
+        """Return the entries of the other revision."""
         if not self.removed and not self.put:
             return entries
         gone = set(self.removed)
@@ -63,7 +63,10 @@ class Difference:
 
     @classmethod
     def parse(cls, output: bytes) -> Difference:
-        """Reads `git diff-tree --raw -z`: `:mode mode id id status NUL path NUL [path NUL]`."""
+        """Parse the output of `git diff-tree --raw -z`:
+
+        `:mode mode id id status NUL path NUL [path NUL]`.
+        """
         listing = iter(records(output))
         removed: list[str] = []
         put: dict[str, Entry] = {}
@@ -98,17 +101,17 @@ class CommitRevision:
         return self.objects.tree(self.sha)
 
     def read(self, path: str) -> bytes:
-        """The content of a regular file as it was committed."""
+        """Return the content of a regular file as it was committed."""
         return self.objects.blob(path, regular_file(self.entries, path).id)
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Reads the regular files among the paths at once."""
+        """Read the regular files among the paths at once."""
         found = (self.entries.get(path) for path in paths)
         self.objects.prefetch(entry.id for entry in found if entry and entry.kind == "file")
 
 
 def regular_file(entries: Mapping[str, Entry], path: str) -> Entry:
-    """The entry of a file that has content. Raises FileNotFoundError for anything else."""
+    """Return the entry of a file that has content. Raises FileNotFoundError for anything else."""
     entry = entries.get(path)
     if entry is None or entry.kind != "file":
         raise FileNotFoundError(path)
@@ -124,7 +127,7 @@ class Objects:
         self._held = 0
 
     def between(self, base: str, head: str) -> Change:
-        """Two commits; the second is listed by its differences from the first."""
+        """Return two commits; the second is listed by its differences from the first."""
         # -l bounds the time spent on inexact renames; exact ones are always found.
         options = ("-r", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=none")
         output = self._git.run("diff-tree", "--raw", *options, "--no-ext-diff", base, head)
@@ -133,7 +136,7 @@ class Objects:
         return Change(origin, CommitRevision(head, self, origin, difference), difference.renames)
 
     def tree(self, sha: str) -> Mapping[str, Entry]:
-        """Every path of a commit."""
+        """Return every path of a commit."""
         entries: dict[str, Entry] = {}
         for record in records(self._git.run("ls-tree", "-r", "-z", "--full-tree", sha)):
             about, path = record.split("\t", 1)
@@ -142,7 +145,7 @@ class Objects:
         return entries
 
     def blob(self, path: str, name: str) -> bytes:
-        """The content of the blob `name`; `path` is for messages."""
+        """Return the content of the blob `name`; `path` is for messages."""
         if name not in self._blobs:
             self._keep({name: self._read(path, name)})
         return self._blobs[name]
@@ -158,8 +161,10 @@ class Objects:
         self._blobs |= blobs
 
     def prefetch(self, names: Iterable[str]) -> None:
-        """Reads the blobs that are not yet known, all by one process. What cannot be read now
-        is left to `blob`, which can say of which path it is the content."""
+        """Read the blobs that are not known yet, by one process.
+
+        For a blob that cannot be read, `blob` raises an error with its path.
+        """
         wanted = [name for name in dict.fromkeys(names) if name not in self._blobs]
         if len(wanted) < 2:
             return

@@ -14,7 +14,7 @@ _PROMISOR = re.compile(rb"remote\.(.*)\.promisor true")
 
 
 def fetch_left_out(git: GitCommand, names: Sequence[str]) -> None:
-    """Fetches those of the blobs that a partial clone left out; nothing in any other clone.
+    """Fetch those of the blobs that a partial clone left out; do nothing in any other clone.
 
     What cannot be fetched is told when it is read.
     """

@@ -46,8 +46,11 @@ class Repository:
 
     @classmethod
     def open(cls, path: Path, secret: Sequence[Option] = ()) -> Repository:
-        """The repository that `path` lies in. `secret` are options of git, such as a token, that
-        are written nowhere. Raises NoRepositoryError, and UsageError for one git cannot use."""
+        """Open the repository that contains `path`.
+
+        `secret` are options of git, such as a token, that are never written to a file. Raises
+        NoRepositoryError, or UsageError if git cannot use it.
+        """
         folder = path.resolve()
         if not folder.is_dir():
             raise NoRepositoryError(f"{path} is not a folder; name a folder of a git repository")
@@ -63,8 +66,8 @@ class Repository:
 
     @classmethod
     def create(cls, folder: Path, address: str, secret: Sequence[Option] = ()) -> Repository:
-        """A new repository without a work tree in the empty `folder`, for what is fetched from
-        `address`: of each commit the files, and of its history no more than is asked for."""
+        """Create a repository without a work tree in the empty `folder`, for what is fetched from
+        `address`: the files of each commit, and only the requested history."""
         git = GitCommand(folder, trusted=folder, secret=secret)
         # Without a template there is no hook, and no option beyond those set here.
         git.run("init", "--quiet", "--bare", "--template=")
@@ -85,13 +88,14 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """Ends the git process that files are read from. Reading again starts another."""
+        """End the git process that reads files. Reading again starts another."""
         self._git.close()
 
     # Names of commits
 
     def resolve(self, ref: str) -> str:
-        """The full name of the commit that a branch, tag, remote branch or sha stands for."""
+        """Return the full name of the commit that a branch, tag, remote branch or SHA stands
+        for."""
         for candidate in _candidates(ref):
             status, output, _ = self._git.attempt(
                 "rev-parse", "--verify", f"{candidate}^{{commit}}"
@@ -101,7 +105,7 @@ class Repository:
         raise UsageError(self._why_unknown(ref))
 
     def default_base(self) -> str:
-        """The branch that pull requests are merged into, as far as the clone tells."""
+        """Return the branch that pull requests merge into, as far as the clone knows it."""
         known = self._known_bases()
         if known:
             return known[0]
@@ -135,21 +139,21 @@ class Repository:
         )
 
     def is_shallow(self) -> bool:
-        """Whether history was cut off when the repository was cloned."""
+        """Return whether the clone is shallow."""
         return self._missing.is_shallow()
 
     def has_commit(self, sha: str) -> bool:
-        """Whether the commit itself is here, not only its name in a child of it."""
+        """Return whether the clone has the commit itself, not only its name in a child of it."""
         return self._missing.has(sha)
 
     def parents(self, sha: str) -> tuple[str, ...]:
-        """The commit's parents as it names them, whether they are here or not."""
+        """Return the names of the commit's parents, whether the clone has them or not."""
         header = self._git.run("cat-file", "commit", sha).split(b"\n\n", 1)[0]
         lines = text(header).split("\n")
         return tuple(line.split(" ")[1] for line in lines if line.startswith("parent "))
 
     def merge_base(self, base: str, head: str) -> str | None:
-        """The commit both have grown from; None where what is here shows none."""
+        """Return the common ancestor of both commits; None if the clone does not contain one."""
         status, output, error = self._git.attempt("merge-base", base, head)
         if status > 1:
             raise MeasurementError(f"git merge-base {base} {head}: {error}")
@@ -160,18 +164,21 @@ class Repository:
     def fetch_commit(
         self, sha: str, remote: str = "origin", depth: int = 1, refs: Sequence[str] = ()
     ) -> None:
-        """Brings one commit from the remote; no ref and no branch changes. `refs` of the remote
-        lead to it where the remote gives no commit by its name. Raises MeasurementError."""
+        """Fetch one commit from the remote without changing a ref or branch.
+
+        `refs` are the remote's refs that contain it, for a remote that serves no commit by its
+        name. Raises MeasurementError.
+        """
         self._missing.fetch(sha, remote, depth, refs)
 
     def deepen(
         self, sha: str, remote: str = "origin", by: int = 50, refs: Sequence[str] = ()
     ) -> None:
-        """Brings `by` more generations of the history that ends in `sha`."""
+        """Fetch `by` more generations of the history that ends in `sha`."""
         self._missing.deepen(sha, remote, by, refs)
 
     def grow(self, tips: Sequence[str], refs: Sequence[str] = ()) -> None:
-        """Brings as much history as it takes to see where the two tips part."""
+        """Fetch as much history as is needed to find the common ancestor of the two tips."""
         for by in DEEPEN_BY:
             if not self.is_shallow() or self.merge_base(*tips) is not None:
                 return
@@ -181,8 +188,8 @@ class Repository:
     # Data
 
     def data_branch(self, name: str) -> DataBranch:
-        """The branch of that name at the remote `origin`, or of this repository where it has no
-        remote; to be opened. Raises UsageError for what cannot be a branch's name."""
+        """Return the branch of that name at the remote `origin`, or in this repository if it has no
+        remote. Raises UsageError for a name that no branch can have."""
         if self._git.attempt("check-ref-format", f"refs/heads/{name}")[0]:
             raise UsageError(f"{name!r} cannot be the name of a branch")
         return DataBranch(name, remote_of(self._git, self.root))
@@ -190,27 +197,27 @@ class Repository:
     # Changes
 
     def revision(self, ref: str) -> CommitRevision:
-        """One commit as a value."""
+        """Return one commit as a value."""
         return CommitRevision(self.resolve(ref), self._objects)
 
     def worktree(self) -> WorktreeRevision:
-        """The files as they stand, committed or not; there need not be any commit."""
+        """Return the files of the work tree, committed or not; there need not be any commit."""
         return read_worktree(self._git, self._objects, self._work_tree_root())
 
     def change(self, base_ref: str | None = None, head_ref: str | None = None) -> Change:
-        """What merging head into base brings: head against the merge base of the two. The tip
-        is base itself."""
+        """Return the change that merging head into base makes: head against the merge base of the
+        two. The tip is base itself."""
         head = self.resolve(head_ref or "HEAD")
         base = self.resolve(base_ref or self.default_base())
         change = self._objects.between(self._grown_from(base, head), head)
         return self._with_tip(change, base)
 
     def between(self, base_ref: str, head_ref: str) -> Change:
-        """Head against base as they are, wherever the two have parted."""
+        """Return head against base themselves, not against their merge base."""
         return self._objects.between(self.resolve(base_ref), self.resolve(head_ref))
 
     def pull_request_change(self, merge: str) -> Change:
-        """The change of the merge commit that GitHub makes of a pull request.
+        """Return the change of the merge commit that GitHub makes of a pull request.
 
         Its first parent is the base branch, so no merge base and no history is needed.
         """
@@ -225,8 +232,10 @@ class Repository:
         return self._objects.between(parents[0], sha)
 
     def worktree_change(self, base_ref: str | None = None) -> Change:
-        """What the files as they stand, committed or not, bring against the merge base. The
-        tip is base itself."""
+        """Return the change of the work tree's files, committed or not, against the merge base.
+
+        The tip is base itself.
+        """
         root = self._work_tree_root()
         base = self.resolve(base_ref or self.default_base())
         origin = self._grown_from(base, self.resolve("HEAD"))

@@ -33,7 +33,7 @@ class WorktreeRevision:
     sha: str = "worktree"
 
     def read(self, path: str) -> bytes:
-        """The content that committing the file now would store."""
+        """Return the content that a commit of the file would store now."""
         entry = regular_file(self.entries, path)
         if path not in self.on_disk:
             return self.objects.blob(path, entry.id)
@@ -47,13 +47,13 @@ class WorktreeRevision:
         return unix if blob_id(unix, algorithm) == entry.id else content
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Reads the regular files among the paths that are as they were committed at once."""
+        """Read at once the regular files among the paths that are unchanged since the commit."""
         found = (self.entries.get(path) for path in paths if path not in self.on_disk)
         self.objects.prefetch(entry.id for entry in found if entry and entry.kind == "file")
 
 
 def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) -> Change:
-    """The work tree below `root` against the commit `base`."""
+    """Return the change of the work tree below `root` against the commit `base`."""
     origin = CommitRevision(base, objects)
     head = read_worktree(git, objects, root)
     options = ("--raw", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=all")
@@ -63,7 +63,7 @@ def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) ->
 
 
 def read_worktree(git: GitCommand, objects: Objects, root: Path) -> WorktreeRevision:
-    """The files below `root` as they are now, ignored ones left out."""
+    """Return the files below `root` as they are now, without ignored ones."""
     entries: dict[str, Entry] = {}
     for record in records(git.run("ls-files", "-s", "-z")):
         about, path = record.split("\t", 1)

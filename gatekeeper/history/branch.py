@@ -80,7 +80,7 @@ class BranchHistory:
         self._wait = wait
 
     def read(self) -> Past:
-        """A branch that is not there yet is an empty history."""
+        """Return the branch's history; a branch that does not exist yet is an empty history."""
         try:
             with self._open() as branch:
                 tip = branch.fetch()
@@ -89,7 +89,7 @@ class BranchHistory:
             return Past(faults=(f"The history cannot be read: {error}",), unread=True)
 
     def append(self, records: Sequence[Record]) -> int:
-        """Tried again on the new tip for as long as others win the race."""
+        """Add the records, and try again on the new tip if another run pushed first."""
         if not records:
             return 0
         from tenacity import RetryError, Retrying, retry_if_result

@@ -71,7 +71,7 @@ class DatabaseHistory:
         return read_past((f"{self._name}:{row.id}", _bytes(row.line)) for row in rows)
 
     def append(self, records: Sequence[Record]) -> int:
-        """All of them or none, in one transaction."""
+        """Add all records or none, in one transaction."""
         if not records:
             return 0
         rows = [

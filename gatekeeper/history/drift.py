@@ -73,7 +73,7 @@ class ContractDrift:
 
 
 def drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[ContractDrift, ...]:
-    """Each contract of the records, by name; those of `names` alone where any is given."""
+    """Return each contract of the records, by name; only those of `names` if any is given."""
     by_contract: dict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record.time):
         by_contract[record.contract].append(record)
@@ -85,7 +85,8 @@ def drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[Contra
 
 
 def stretch(records: Sequence[Record]) -> tuple[Record, ...]:
-    """The latest of a contract's runs, in order, for as long as all of it was the same."""
+    """Return the latest of a contract's runs, in order, as long as prompt, contract, fixtures and
+    model were the same."""
     tonight = _same(records[-1])
     latest = takewhile(lambda record: _same(record) == tonight, reversed(records))
     return tuple(reversed(tuple(latest)))

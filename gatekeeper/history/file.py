@@ -35,9 +35,8 @@ class FileHistory:
         return read_past([(str(self._path), content)])
 
     def append(self, records: Sequence[Record]) -> int:
-        """The lines go to the end of the file in one write, which concurrent writers do not tear
-        apart, and are on disk when this returns. A last line cut short by an earlier crash is
-        closed first."""
+        """Append the lines in one write, which concurrent writers do not split; they are on disk
+        when this returns. A last line that an earlier crash cut short is closed first."""
         known = {record.id for record in self.read().records}
         new = [record for record in records if record.id not in known]
         if not new:

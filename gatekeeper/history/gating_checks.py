@@ -9,8 +9,10 @@ from gatekeeper.history.record import Record
 
 
 def gating_history(records: Iterable[Record]) -> GatingHistory:
-    """What gated in each run. Records that were written before severities were kept say nothing of
-    them."""
+    """Return the checks that gated in each run.
+
+    Records from before severities were kept have none.
+    """
     found: dict[str, tuple[GatingChecks, ...]] = {}
     for record in records:
         if record.error_checks is not None:

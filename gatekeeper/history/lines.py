@@ -44,7 +44,7 @@ def _versioned() -> TypeAdapter[_Versioned]:
 
 
 def record_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a line."""
+    """Return the JSON Schema (draft 2020-12) of a line."""
     schema = _record().json_schema()
     properties = {"schema": {"const": SCHEMA, "title": "Schema"}, **schema["properties"]}
     return {
@@ -56,18 +56,18 @@ def record_schema() -> dict[str, Any]:
 
 
 def to_document(record: Record) -> dict[str, Any]:
-    """The record as JSON-ready values; what is not known is left out."""
+    """Return the record as JSON-ready values, without unknown ones."""
     known: dict[str, Any] = _record().dump_python(record, mode="json", exclude_defaults=True)
     return {"schema": SCHEMA, **known}
 
 
 def to_lines(records: Iterable[Record]) -> bytes:
-    """A line for each."""
+    """Return one line for each record."""
     return b"".join(_line(to_document(record)) for record in records)
 
 
 def to_record(line: bytes) -> Record:
-    """Raises ValueError that says what is wrong with the line."""
+    """Return the record of a line. Raises ValueError that says what is wrong with it."""
     if len(line) > LARGEST_LINE:
         raise ValueError(f"{len(line):,} bytes are too long for a record")
     try:
@@ -82,9 +82,9 @@ def to_record(line: bytes) -> Record:
 
 
 def read_past(files: Iterable[tuple[str, bytes]], faults: Iterable[str] = ()) -> Past:
-    """The records of all files, each with the name it goes by in notices; `faults` are those of
-    the store itself. A record that is there twice, as after a merge of two copies, counts once;
-    one further ahead than a fast clock explains is left out."""
+    """Return the records of all files, each with its name for notices; `faults` are those of the
+    store itself. A record that exists twice, as after a merge of two copies, counts once. One that
+    is further in the future than a fast clock explains is left out."""
     latest = datetime.now(UTC) + CLOCK_SKEW
     found: dict[str, Record] = {}
     wrong = list(faults)

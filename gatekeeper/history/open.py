@@ -30,12 +30,12 @@ class HasBranches(Protocol):
     """A repository whose remote can keep data."""
 
     def data_branch(self, name: str) -> AbstractContextManager[Branch]:
-        """Raises UsageError where it cannot be the name of a branch."""
+        """Return the store on a branch. Raises UsageError for a name that no branch can have."""
         ...
 
 
 def open_history(location: str, repository: HasBranches, folder: Path = Path()) -> HistoryStore:
-    """The store at `location`; a path is relative to `folder`.
+    """Return the store at `location`; a path is relative to `folder`.
 
     Nothing is read, made or reached yet. Raises UsageError for what is no location.
     """

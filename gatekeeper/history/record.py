@@ -136,7 +136,7 @@ class MeasuredRun(Protocol):
 
 
 def records_of(result: MeasuredRun, trigger: Trigger) -> tuple[Record, ...]:
-    """One record for each contract of a `run` that was measured to the end.
+    """Return one record for each contract of a `run` that was measured completely.
 
     A contract without a judged sample adds nothing: no data is not zero failures. Neither
     does one whose verdict is `error`: the part of a run that came before it was interrupted
@@ -157,7 +157,8 @@ def records_of(result: MeasuredRun, trigger: Trigger) -> tuple[Record, ...]:
 
 
 def events_of(records: Iterable[Record]) -> Spending:
-    """What spends each error budget, by contract and objective, in the order of the records."""
+    """Return the events of each error budget, by contract and objective, in the order of the
+    records."""
     found: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         for name, event in _spending(record).items():
@@ -166,7 +167,7 @@ def events_of(records: Iterable[Record]) -> Spending:
 
 
 def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
-    """What reports tell of earlier runs, in the order of the records."""
+    """Return what reports show of earlier runs, in the order of the records."""
     return tuple(
         PastRun(
             contract=record.contract,
@@ -182,7 +183,7 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
 
 
 def fixture_key(id: str) -> str:  # noqa: A002
-    """What a record calls a fixture: 12 hexadecimal digits of its id's SHA-256."""
+    """Return the key of a fixture in a record: 12 hexadecimal digits of its id's SHA-256."""
     return hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 

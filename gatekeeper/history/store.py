@@ -40,10 +40,12 @@ class HistoryStore(Protocol):
     because a damaged history must not block a pull request, nor go unseen."""
 
     def read(self) -> Past:
-        """Everything that can be read."""
+        """Return everything that can be read."""
         ...
 
     def append(self, records: Sequence[Record]) -> int:
-        """How many were added: one that is there already, by its id, is not. Raises UsageError
-        and MeasurementError where nothing was."""
+        """Add the records and return how many were new, by their ids.
+
+        Raises UsageError and MeasurementError if nothing was added.
+        """
         ...

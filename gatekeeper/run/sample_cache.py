@@ -37,8 +37,10 @@ class SampleCache:
 
     @classmethod
     def open(cls, path: Path | None, work: Work) -> Self:
-        """The cache at the path. A run on one revision has no use for it: what is measured for
-        the health of the default branch is always measured now."""
+        """Open the cache at the path.
+
+        A run on one revision does not use it, because the default branch is always measured now.
+        """
         if path is None or work.kind != "check":
             return cls()
         from gatekeeper.providers.cache_file import read_cache
@@ -52,7 +54,7 @@ class SampleCache:
         return cls(*read_cache(path, key, datetime.now(UTC)), path, key)
 
     def in_order(self, work: Work) -> Work:
-        """The work with each contract that has an entry in the order in which it was drawn."""
+        """Return the work with each contract that has an entry in the order of that entry."""
         from gatekeeper.sampling.cache import earlier_order_seeds
 
         seeds = earlier_order_seeds(work.trials, self.entries)

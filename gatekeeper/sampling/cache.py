@@ -97,7 +97,7 @@ class _Plan:
 
 
 def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, Completion]:
-    """What is known of the trials, by their place in the sequence. `entries` are by their plan."""
+    """Return the known samples of the trials, by their index. `entries` are by their plan."""
     if not entries:
         return {}
     plans = _plans(trials)
@@ -117,7 +117,7 @@ def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, C
 
 
 def earlier_order_seeds(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[str, str]:
-    """What the order of each contract with an entry was drawn from, by the contract's name."""
+    """Return the order seed of each contract with an entry, by the contract's name."""
     if not entries:
         return {}
     plans = _plans(trials).values()
@@ -130,7 +130,8 @@ def measured(
     now: datetime,
     order_seeds: Mapping[str, str],
 ) -> list[Entry]:
-    """Each contract's pairs of which this run has both answers from a model and as evidence.
+    """Return each contract's pairs for which this run has both answers from a model and as
+    evidence.
 
     `order_seeds` are what each contract's order was drawn from, by its name.
     There is none of a contract with an answer that was cut: what is left of it cannot be judged
@@ -155,7 +156,7 @@ def measured(
 
 
 def contracts_with_cut_answers(samples: Sequence[Sample]) -> frozenset[str]:
-    """The contracts of which an answer was too long to be kept whole."""
+    """Return the contracts with an answer that was too long to be kept whole."""
     return frozenset(
         sample.trial.contract
         for sample in samples
@@ -164,12 +165,12 @@ def contracts_with_cut_answers(samples: Sequence[Sample]) -> frozenset[str]:
 
 
 def continued(earlier: Entry | None, new: Entry) -> Entry:
-    """What a run drew behind what it recalled of the same plan."""
+    """Return the pairs that a run added to those that it recalled of the same plan."""
     return new if earlier is None else replace(earlier, pairs=(*earlier.pairs, *new.pairs))
 
 
 def standing(entries: Iterable[Entry]) -> dict[str, Entry]:
-    """The entry that stands for each plan: the oldest, or one that goes on behind its pairs.
+    """Return the entry that counts for each plan: the oldest, or one that continues its pairs.
 
     Of two that are as old, or go on in two ways, it is the one that comes first.
     """
@@ -187,14 +188,14 @@ def _goes_on_behind(first: Entry, entry: Entry) -> bool:
 
 
 def signing_key(secrets: Sequence[tuple[str, str]], context: bytes | None = None) -> bytes:
-    """32 bytes from named secrets by HKDF-SHA256 (RFC 5869), from which none can be told.
-    Each `context`, which says what is signed, has a key of its own; the cache's by default."""
+    """Return 32 bytes derived from named secrets by HKDF-SHA256 (RFC 5869), which reveal none of
+    them. Each `context`, which says what is signed, has its own key; the default is the cache's."""
     extracted = hmac.digest(_SALT, canonical(sorted(secrets)).encode(), "sha256")
     return hmac.digest(extracted, (context or _CONTEXT) + b"\x01", "sha256")
 
 
 def written(entry: Entry, key: bytes) -> bytes:
-    """The entry as a signed line, without its end."""
+    """Return the entry as a signed line, without its line end."""
     record = {
         "plan": entry.plan,
         "contract": entry.contract,
@@ -215,7 +216,10 @@ def written(entry: Entry, key: bytes) -> bytes:
 
 
 def read(line: bytes, key: bytes, now: datetime) -> Entry:
-    """The entry of a line. Raises ValueError that says in a few words what is wrong with it."""
+    """Return the entry of a line.
+
+    Raises ValueError that says in a few words what is wrong with it.
+    """
     found = _LINE.fullmatch(line)
     if not found:
         raise ValueError("not a line of this cache's version, or cut short")

@@ -49,7 +49,7 @@ class Call:
 
 
 def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
-    """The requests that the trials need when nothing stops early: shared ones once."""
+    """Return the requests that the trials need if nothing stops early; shared ones once."""
     calls, _ = group_calls(trials)
     return tuple(trials[call.trials[0]].request for call in calls)
 
@@ -57,7 +57,7 @@ def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
 def group_calls(
     trials: Sequence[Trial], known: Mapping[int, Completion] = MappingProxyType({})
 ) -> tuple[list[Call], list[Call]]:
-    """The calls to make in plan order, and the call of each trial.
+    """Return the calls to make in plan order, and the call of each trial.
 
     Trials of one contract and repetition share a call where their requests are identical:
     asking twice would let chance alone tell arms, repeated fixtures or judges apart.

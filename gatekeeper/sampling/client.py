@@ -27,7 +27,7 @@ class LimitedClient(Protocol):
     """
 
     def slots(self, model: str) -> int | None:
-        """How many requests to the model at once; None where the client sets no limit."""
+        """Return how many requests the model takes at once; None if the client sets no limit."""
         ...
 
 

@@ -86,7 +86,7 @@ class Meter:
         self._ended_one = asyncio.Event()
 
     def seconds_left(self) -> float | None:
-        """Until the time limit; None without one."""
+        """Return the seconds until the time limit; None without one."""
         if self._limits.minutes is None:
             return None
         return self._limits.minutes * 60 - (self._clock() - self._started)
@@ -175,7 +175,7 @@ class Meter:
             self._tokens.correct(used - reserve.tokens)
 
     def out_of_time(self) -> str:
-        """What the time limit says when it is reached."""
+        """Return the message of the reached time limit."""
         return f"the time limit of {self._limits.minutes or 0:g} minutes is reached"
 
     def _require_calls_and_time(self) -> None:

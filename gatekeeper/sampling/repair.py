@@ -14,7 +14,7 @@ from gatekeeper.contract.definition import RepairMode, RepairPolicy
 
 
 def repair(text: str, policy: RepairPolicy, mode: RepairMode) -> tuple[str, tuple[str, ...]]:
-    """The repaired text, and the names of the steps that changed it, in order.
+    """Return the repaired text, and the names of the steps that changed it, in order.
 
     At most `policy.max_steps` steps change the text. In mode `observe` none does.
     Raises KeyError for a step that is not in STEPS; the contract's schema lets none through.
@@ -33,17 +33,17 @@ def repair(text: str, policy: RepairPolicy, mode: RepairMode) -> tuple[str, tupl
 
 
 def strip_whitespace(text: str) -> str:
-    """Without the white space around it."""
+    """Remove the white space around the text."""
     return text.strip()
 
 
 def lowercase(text: str) -> str:
-    """In lower case."""
+    """Make the text lower case."""
     return text.lower()
 
 
 def strip_markdown_fences(text: str) -> str:
-    """What stands in a fenced code block (CommonMark 4.5), where the block is the whole text.
+    """Unwrap a fenced code block (CommonMark 4.5) that is the whole text.
 
     Blocks in blocks are unwrapped too. A block that is never closed, and text before or after
     a block, leave the text as it is: `extract_json` finds JSON among prose.
@@ -54,7 +54,7 @@ def strip_markdown_fences(text: str) -> str:
 
 
 def extract_json(text: str) -> str:
-    """The first JSON object or array in the text, without the prose around it.
+    """Extract the first JSON object or array in the text, without the prose around it.
 
     A text that is JSON as a whole stays as it is. Brackets that hold something else are passed
     over whole, and JSON that is cut off leaves the text as it is: a piece from inside them would

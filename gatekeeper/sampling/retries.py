@@ -38,7 +38,7 @@ class RetryPolicy:
 async def call_with_retries(
     attempt: Callable[[], Awaitable[Completion]], policy: RetryPolicy, sleep: Sleep
 ) -> Completion:
-    """The attempt's answer. Raises the CallFailed of the last attempt."""
+    """Return the attempt's answer. Raises the CallFailed of the last attempt."""
     backoff = wait_exponential_jitter(
         multiplier=policy.first_wait_seconds,
         max=policy.longest_wait_seconds,
@@ -80,7 +80,7 @@ async def call_with_retries(
 
 
 async def within(seconds: float, call: Awaitable[Completion]) -> Completion:
-    """The call's answer. Raises CallFailed where it takes longer than `seconds`."""
+    """Return the call's answer. Raises CallFailed if it takes longer than `seconds`."""
     # asyncio.timeout rather than catching TimeoutError around the call: a TimeoutError of
     # the client's own must not be mistaken for ours.
     try:

@@ -43,7 +43,10 @@ class Watch(Protocol):
     """Who sees the evidence as it comes in, and knows when there is enough of it."""
 
     def wants(self, trial: Trial) -> bool:
-        """Whether the trial can still change anything. Once False for a trial, always False."""
+        """Return whether the trial can still change anything.
+
+        Once False for a trial, always False.
+        """
         ...
 
     def judge(self, sample: Sample) -> Outcome:

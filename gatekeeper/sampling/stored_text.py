@@ -20,7 +20,7 @@ MOST_OF_FINGERPRINT = 200
 
 
 def shorten(text: str, most: int) -> str:
-    """The text; of one that is longer than `most` characters the beginning, and a mark."""
+    """Return the text, or for one longer than `most` characters its beginning and a mark."""
     if len(text) <= most:
         return text
     # The dots come first: they are how half a secret is found. A character beyond ASCII would
@@ -29,12 +29,12 @@ def shorten(text: str, most: int) -> str:
 
 
 def is_long(completion: Completion) -> bool:
-    """Whether the answer is too long to be kept as it is."""
+    """Return whether the answer is too long to be kept as it is."""
     return len(completion.text) > MOST_CHARACTERS
 
 
 def stored_completion(completion: Completion) -> Completion:
-    """The completion as it is kept: itself, unless a text of it is too long."""
+    """Return the completion to keep: itself, unless a text of it is too long."""
     fingerprint = completion.fingerprint
     if fingerprint is not None and len(fingerprint) > MOST_OF_FINGERPRINT:
         completion = replace(completion, fingerprint=shorten(fingerprint, MOST_OF_FINGERPRINT))
@@ -47,7 +47,7 @@ def stored_completion(completion: Completion) -> Completion:
 
 
 def stored_outcome(outcome: Outcome) -> Outcome:
-    """The outcome as it is kept: judged whole, and without what is too long."""
+    """Return the outcome to keep: evaluated as a whole, and without texts that are too long."""
     sample = outcome.sample
     error = None if sample.error is None else shorten(sample.error, MOST_OF_MESSAGE)
     completion, output = sample.completion, sample.output

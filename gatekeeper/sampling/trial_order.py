@@ -32,12 +32,12 @@ from gatekeeper.contract.trial import Arm, Trial
 
 
 def new_order_seed() -> str:
-    """128 random bits in hexadecimal, which nobody can know before the run."""
+    """Return 128 random bits in hexadecimal, which nobody can know before the run."""
     return secrets.token_hex(16)
 
 
 def in_order(trials: Sequence[Trial], seed: str) -> tuple[Trial, ...]:
-    """The trials of one judging in the order that the seed draws for them.
+    """Return the trials of one evaluation in the order that the seed gives them.
 
     The result is the same for the same trials in any order. Fixtures with equal requests on
     every arm are neighbours, sorted by their ids.

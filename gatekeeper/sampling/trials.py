@@ -33,7 +33,8 @@ class Plan:
 
 
 def as_sent(contract: Contract) -> Target:
-    """The contract's target as its requests go out: mode `enforce` adds the output's schema.
+    """Return the contract's target with the requests that are sent: mode `enforce` adds the
+    output's schema.
 
     Raises ContractError for a schema that cannot be sent.
     """
@@ -52,7 +53,7 @@ def plan_trials(
     judged_by: JudgedBy = "head",
     order_seed: str = "",
 ) -> Plan:
-    """Every trial that a contract asks for. Without `base` the head arm runs alone.
+    """Return every trial that a contract needs. Without `base` the head arm runs alone.
 
     Both arms get the contract's fixtures. If a prompt needs variables that a fixture does not
     have, the fixture of the same id in `lent`, of the other revision, lends its names: the

@@ -49,11 +49,11 @@ class PullRequestApi(Protocol):
     """What publishing needs of GitHub. Every method raises PublishError with advice."""
 
     def head_sha(self, number: int) -> str:
-        """The pull request's head commit as of now."""
+        """Return the pull request's present head commit."""
         ...
 
     def find_comment(self, number: int, marker: str) -> Comment | None:
-        """The oldest comment of the gate's own account that carries the marker."""
+        """Return the oldest comment of the gate's own account that has the marker."""
         ...
 
     def create_comment(self, number: int, marker: str, body: str) -> Comment:

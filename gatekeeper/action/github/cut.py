@@ -6,5 +6,5 @@ CUT_NOTE = "\n\n… cut here. For the whole text, see the job's summary and arti
 
 
 def cut(text: str, limit: int, end: str) -> str:
-    """The text, or as much of it as fits with `end` after it."""
+    """Return the text, or as much of it as fits with `end` after it."""
     return text if len(text) <= limit else text[: max(0, limit - len(end))] + end

@@ -45,7 +45,7 @@ class IssueApi(Protocol):
         ...
 
     def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:
-        """Change an issue."""
+        """Change the title, the body and the state of an issue."""
         ...
 
 

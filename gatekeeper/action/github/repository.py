@@ -77,31 +77,33 @@ class RepositoryApi(PullRequestApi, Protocol):
     """What events and commands need of GitHub. Every method raises PublishError with advice."""
 
     def pull_request(self, number: int) -> PullRequestState:
-        """The pull request as of now."""
+        """Return the pull request's present state."""
         ...
 
     def open_pull_requests(self, repository: str, branch: str) -> tuple[PullRequestState, ...]:
-        """The open ones from that branch of that repository, which may be a fork."""
+        """Return the open pull requests from that branch of that repository, which may be a
+        fork."""
         ...
 
     def merged_as(self, sha: str) -> tuple[PullRequestState, ...]:
-        """The pull requests whose merging made the commit."""
+        """Return the pull requests whose merge made the commit."""
         ...
 
     def commit_sha(self, ref: str) -> str:
-        """The full name of the commit that a branch, tag or commit name stands for."""
+        """Return the full SHA of the commit that a branch, tag or commit name stands for."""
         ...
 
     def role(self, login: str) -> str:
-        """What a person may do here: one of ROLES."""
+        """Return a person's role in the repository: one of ROLES."""
         ...
 
     def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
-        """All comments. Whether one is the gate's own is looked into where it has the marker."""
+        """Return all comments. Whether the gate wrote a comment is only checked if it has the
+        marker."""
         ...
 
     def is_edited(self, remark: Remark) -> bool:
-        """Whether anybody edited the comment's text since it was posted."""
+        """Return whether anybody edited the comment's text since it was posted."""
         ...
 
     def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
@@ -109,15 +111,15 @@ class RepositoryApi(PullRequestApi, Protocol):
         ...
 
     def workflow_runs(self, sha: str) -> tuple[WorkflowRun, ...]:
-        """The runs whose head is the commit, the latest first."""
+        """Return the runs whose head is the commit, the latest first."""
         ...
 
     def run_of_status(self, sha: str, context: str) -> int | None:
-        """The workflow run that the gate's own latest status of that name points to."""
+        """Return the workflow run that the gate's latest status with that name links to."""
         ...
 
     def workflow_run(self, run: int) -> WorkflowRun:
-        """One run as of now."""
+        """Return the present state of one workflow run."""
         ...
 
     def rerun(self, run: WorkflowRun) -> None:
@@ -292,5 +294,5 @@ def _run(run: Any) -> WorkflowRun:
 
 
 def enough(role: str, wanted: str) -> bool:
-    """Whether a role may do what another one may."""
+    """Return whether a role is at least another one."""
     return role in ROLES and ROLES.index(role) >= ROLES.index(wanted)

@@ -26,6 +26,7 @@ def publish_status(
 
 
 def status_description(text: str) -> str:
-    """One line that GitHub takes as a status: 140 characters, none of them of four bytes."""
+    """Return one line that GitHub accepts as a status: 140 characters, none of them of four
+    bytes."""
     plain = "".join(c if ord(c) <= 0xFFFF else "?" for c in " ".join(text.split()))
     return plain if len(plain) <= STATUS_LIMIT else plain[: STATUS_LIMIT - 1] + "…"

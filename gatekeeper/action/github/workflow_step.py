@@ -84,7 +84,7 @@ def _append(path: Path, content: bytes) -> None:
 
 
 def annotation_commands(annotations: Sequence[Annotation]) -> tuple[str, ...]:
-    """Workflow commands, the worst first and no more of a level than the runner shows.
+    """Return workflow commands, the worst first and at most as many of a level as the runner shows.
 
     Ranked by level and, within a level, in the order given.
     """
@@ -96,7 +96,7 @@ def annotation_commands(annotations: Sequence[Annotation]) -> tuple[str, ...]:
 
 
 def warning_command(message: str) -> str:
-    """A warning about the delivery itself."""
+    """Return the workflow command of a warning."""
     return _command(Annotation("warning", "Gatekeeper", message))
 
 
