@@ -49,8 +49,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     judge = on_output(params, inspect)
 
     def scored(sample: Sample) -> Finding:
-        """Return an evaluator that gives the score 0 to an output that is not JSON or lacks the
-        field."""
+        """Give the score 0 to an output that is not JSON or lacks the field."""
         finding = judge(sample)
         if finding.score is None and finding.passed is False:
             return replace(finding, score=0.0)

@@ -78,7 +78,7 @@ class Affected:
 
 
 def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affected:
-    """Every contract of one revision, for the full suite. Raises ContractError."""
+    """Return every contract of one revision, for the full suite. Raises ContractError."""
     sketches = find_contracts(References(revision, shapes), policy)
     loaded, problems = _load_all(revision, [sketch.path for sketch in sketches], shapes)
     names: dict[str, list[str]] = defaultdict(list)
@@ -97,7 +97,10 @@ def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affect
 
 
 def find_affected(change: Change, policy: Policy, shapes: Shapes) -> Affected:
-    """The contracts that the change affects. Raises ContractError where one is broken at head."""
+    """Return the contracts that the change affects.
+
+    Raises ContractError if one cannot be loaded at head.
+    """
     return _Comparison(change, policy, shapes).affected()
 
 

@@ -42,8 +42,10 @@ class Revision(Protocol):
         ...
 
     def read(self, path: str) -> bytes:
-        """The content of a regular file. Raises FileNotFoundError for anything else, and
-        FileTooLargeError."""
+        """Return the content of a regular file.
+
+        Raises FileNotFoundError for anything else, and FileTooLargeError.
+        """
         ...
 
 
@@ -52,12 +54,12 @@ class Prefetching(Protocol):
     """A revision that reads many files in less time than one after the other."""
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        """Reads the regular files among the paths, so that `read` has them at hand."""
+        """Read the regular files among the paths, so that `read` returns them at once."""
         ...
 
 
 def prefetch(revision: Revision, paths: Iterable[str]) -> None:
-    """Tells the revision what will be read next."""
+    """Prefetch the files that will be read next."""
     if isinstance(revision, Prefetching):
         revision.prefetch(paths)
 

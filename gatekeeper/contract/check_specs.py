@@ -38,7 +38,7 @@ class CheckReader:
     def read(
         self, document: Document, key: KeyPath, written: Any, problems: list[Problem]
     ) -> tuple[CheckSpec, ...]:
-        """The checks of a list at `key`; whatever is wrong is added to `problems`."""
+        """Read the checks of a list at `key`; every mistake is added to `problems`."""
         if not isinstance(written, list):
             problems.append(document.problem(key, "not a list", "write `- type: …` items"))
             return ()
@@ -149,7 +149,7 @@ def place_unreadable(document: Document, key: KeyPath, error: UnreadableError) -
 
 
 def schema_references(schema: Any) -> Iterator[str]:
-    """Every `$ref` and `$dynamicRef` of a JSON Schema."""
+    """Return every `$ref` and `$dynamicRef` of a JSON Schema."""
     for mapping in _mappings(schema):
         for keyword in ("$ref", "$dynamicRef"):
             if isinstance(mapping.get(keyword), str):
@@ -157,7 +157,7 @@ def schema_references(schema: Any) -> Iterator[str]:
 
 
 def schema_ids(schema: Any) -> Iterator[str]:
-    """Every `$id` that a JSON Schema gives itself or one of its parts."""
+    """Return every `$id` that a JSON Schema gives itself or one of its parts."""
     for mapping in _mappings(schema):
         if isinstance(mapping.get("$id"), str):
             yield mapping["$id"].split("#", 1)[0]
@@ -175,7 +175,7 @@ def _mappings(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def default_name(kind: str, item: Mapping[str, Any], shape: CheckShape) -> str:
-    """The type and its main parameter: the first required one, else the first as written."""
+    """Return the type and its main parameter: the first required one, else the first as written."""
     names = [*shape.schema.get("required", ()), *(key for key in item if key not in COMMON_KEYS)]
     value = next((item[name] for name in names if name in item), None)
     if isinstance(value, list):

@@ -67,14 +67,14 @@ def near_miss_notices(revision: Revision, policy: Policy, among: Iterable[str]) 
 
 
 def in_contract_folders(paths: Iterable[str], policy: Policy) -> Iterator[str]:
-    """The paths in the folders that the patterns name without a wildcard."""
+    """Return the paths in the folders that the patterns name without a wildcard."""
     starts = (_WILDCARD.split(pattern.removeprefix("/"))[0] for pattern in policy.contracts)
     folders = tuple({start.rpartition("/")[0] + "/" for start in starts} - {"/"})
     return (path for path in paths if path.startswith(folders))
 
 
 def matching_contracts(paths: Iterable[str], policy: Policy) -> set[str]:
-    """The paths that a pattern of contracts matches."""
+    """Return the paths that match a pattern of contracts."""
     known = list(paths)
     return {path for pattern in policy.contracts for path in matching(known, pattern)}
 

@@ -84,7 +84,7 @@ class CheckShape:
     scores: bool = False
 
     def default(self, name: str) -> Any:
-        """What a parameter is where it is not written; None where the schema does not say."""
+        """Return the default of a parameter; None if the schema has none."""
         schema = self.schema.get("properties", {}).get(name, {})
         return schema.get("default") if isinstance(schema, Mapping) else None
 

@@ -27,17 +27,18 @@ _ORDERED_PARAMS = frozenset({"response_format", "tools"})
 
 
 def canonical(value: Any) -> str:
-    """JSON that is the same for equal data, whatever the order of its keys."""
+    """Return JSON that is the same for equal data, whatever the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of the canonical JSON, in hexadecimal."""
+    """Return the SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def request_digest(messages: Sequence[Message], params: Mapping[str, Any]) -> str:
-    """What is asked, whoever is asked: the same for equal messages and parameters."""
+    """Return the digest of a request, which is the same for equal messages and parameters of any
+    model."""
     asked = [{"role": message.role, "content": message.content} for message in messages]
     return digest({"messages": asked, "params": params_meaning(params)})
 
@@ -52,8 +53,11 @@ def params_meaning(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prompt_meaning(prompt: Prompt) -> Any:
-    """Its messages and its includes. These are named as seen from the prompt, so that moving
-    both together changes nothing, while swapping two of them does."""
+    """Return the prompt's messages and includes.
+
+    Includes are named relative to the prompt, so that moving both together changes nothing, while
+    swapping two includes does.
+    """
     folder = posixpath.dirname(prompt.path) or "."
     return {
         "messages": [[message.role, message.content] for message in prompt.messages],
@@ -72,12 +76,13 @@ def target_meaning(target: Target) -> Any:
 
 
 def target_digest(target: Target) -> str:
-    """The same exactly when both would send the same requests for every fixture."""
+    """Return a digest that is the same exactly if two targets would send the same requests for
+    every fixture."""
     return digest(target_meaning(target))
 
 
 def file_meaning(path: str, text: str) -> Any:
-    """Its data where it can be read as such, its text otherwise."""
+    """Return a file's data if it can be read as such, else its text."""
     if not path.lower().endswith((".json", ".yaml", ".yml")):
         return text
     try:
@@ -87,7 +92,8 @@ def file_meaning(path: str, text: str) -> Any:
 
 
 def check_meaning(spec: CheckSpec) -> Any:
-    """Type, severity and parameters; a file counts by its content and not by its path."""
+    """Return a check's type, severity and parameters; a file counts by its content and not by its
+    path."""
     files = {path: digest(file_meaning(path, text)) for path, text in spec.files.items()}
     params = {
         key: files.get(value, value) if isinstance(value, str) else value
@@ -104,8 +110,10 @@ def check_meaning(spec: CheckSpec) -> Any:
 
 
 def fixture_meaning(fixture: Fixture) -> Any:
-    """Its input and what is expected; category and metadata only label reports, and which
-    fixtures share a cluster is a matter of all of them."""
+    """Return a fixture's input and what is expected.
+
+    Category and metadata only label reports, and clusters depend on all fixtures.
+    """
     meaning = {
         "id": fixture.id,
         "vars": dict(fixture.vars),
@@ -116,8 +124,11 @@ def fixture_meaning(fixture: Fixture) -> Any:
 
 
 def judging_meaning(contract: Contract) -> Any:
-    """Everything of a contract but its target and its fixtures. Which fixtures make up a category
-    that has an objective decides too; any other category only labels reports."""
+    """Return everything of a contract except its target and its fixtures.
+
+    The members of a category that has an objective belong to it; any other category only labels
+    reports.
+    """
     judged = {objective.category for objective in contract.slo} - {None}
     return {
         "checks": [check_meaning(spec) for spec in contract.checks],
@@ -170,7 +181,8 @@ def _schema_order(contract: Contract) -> list[str]:
 
 
 def contract_digest(contract: Contract) -> str:
-    """The same exactly when the contract would run and judge in the same way."""
+    """Return a digest that is the same exactly if two contracts would run and evaluate in the same
+    way."""
     fixtures = sorted(contract.fixtures, key=lambda fixture: fixture.id)
     clusters = cluster_meaning(fixtures)
     return digest(

@@ -12,8 +12,8 @@ from gatekeeper.contract.trial import Outcome
 
 
 def is_good(objective: Objective, outcome: Outcome) -> bool | None:
-    """Whether the outcome spends nothing of the objective's error budget; None where it is not
-    known, and where the objective has none."""
+    """Return whether the outcome spends nothing of the objective's error budget; None if this is
+    not known, or if the objective has no budget."""
     completion = outcome.sample.completion
     if objective.good_share is None or completion is None:
         return None
@@ -25,7 +25,7 @@ def is_good(objective: Objective, outcome: Outcome) -> bool | None:
 
 
 def flag_of(objective: Objective) -> Callable[[Outcome], bool | None]:
-    """What a rate counts of an outcome; None where it is not known."""
+    """Return the property of an outcome that a rate counts; None if it is not known."""
     if objective.check is not None:
         return lambda outcome: _check_passed(outcome, objective.check)
     return _repaired if objective.measure.better == "lower" else _passed

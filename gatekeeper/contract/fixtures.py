@@ -38,7 +38,7 @@ MOST_PROBLEMS = 100
 
 
 def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:
-    """The rows of a fixture file; no more than one beyond `most`, if that is given.
+    """Return the rows of a fixture file; at most one more than `most`, if that is given.
 
     Raises ContractError; a file without rows is an error.
     """
@@ -63,13 +63,13 @@ def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:
 
 
 def own_checks(row: Row) -> int:
-    """How many checks the row lists for itself."""
+    """Return the number of checks that the row itself has."""
     checks = row.data.get("checks") if isinstance(row.data, dict) else None
     return len(checks) if isinstance(checks, list) else 0
 
 
 def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> Fixture | None:
-    """The row as a fixture; whatever is wrong is added to `problems`.
+    """Return the row as a fixture; every mistake is added to `problems`.
 
     The id is empty where the row has none: `identified` makes one from the content.
     """
@@ -109,8 +109,11 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
 
 
 def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixture, ...]:
-    """Every fixture with an id of its own. An id written twice is an error that names both
-    places; rows without an id and with equal values are numbered."""
+    """Give every fixture its own id.
+
+    If an id is written twice, the error names both places; rows without an id and with equal values
+    are numbered.
+    """
     seen: dict[str, Fixture] = {}
     for fixture in fixtures:
         first = seen.setdefault(fixture.id, fixture) if fixture.id else fixture

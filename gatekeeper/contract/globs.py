@@ -15,7 +15,7 @@ from typing import Literal
 
 
 def matching(paths: Iterable[str], pattern: str) -> Iterator[str]:
-    """The paths, from the repository root, that the whole pattern matches."""
+    """Return the paths, from the repository root, that the whole pattern matches."""
     fits = _compiled(pattern.removeprefix("/")).fits
     return (path for path in paths if fits(path))
 
@@ -56,7 +56,7 @@ class _Matcher:
     _moves: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def fits(self, path: str) -> bool:
-        """Whether the whole pattern matches the path."""
+        """Return whether the whole pattern matches the path."""
         if len(path) < self.shortest or not path.startswith(self.prefix):
             return False
         places = self._with_skipped(1)

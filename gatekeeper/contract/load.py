@@ -46,18 +46,21 @@ LONGEST_MODEL = 500
 
 
 def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape]) -> Contract:
-    """The contract at the path. Raises ContractError with every problem found."""
+    """Load the contract at the path. Raises ContractError with every problem found."""
     document = load_document(revision, path)
     return _Loading(revision, document, shapes).contract()
 
 
 def load_document(revision: Revision, path: str) -> Document:
-    """A YAML or JSON file of the revision as data with places. Raises ContractError."""
+    """Load a YAML or JSON file of the revision, with the positions of its values.
+
+    Raises ContractError.
+    """
     return parse_once(load_text(revision, path), path)
 
 
 def load_text(revision: Revision, path: str) -> str:
-    """The text of a file named from outside the revision. Raises ContractError."""
+    """Return the text of a file named from outside the revision. Raises ContractError."""
     try:
         return read_text(revision, path)
     except UnreadableError as error:
@@ -315,7 +318,7 @@ class _Loading:
 
 
 def all_checks(contract: Contract) -> list[CheckSpec]:
-    """The contract's checks, and those of its fixtures."""
+    """Return the contract's checks, and those of its fixtures."""
     return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
 
 

@@ -44,9 +44,9 @@ def hold_new_contracts(affected: Affected, change: Change, policy: Policy) -> Af
 
 
 def held_to(asked: NewContracts, contract: Contract) -> Contract:
-    """The contract with the success rate that is asked of new contracts: the policy's own as a
-    floor under what the contract promises, the default only if it has no success rate of its own.
-    What it promises of a category, a check or a tolerance is no promise of all its fixtures."""
+    """Return the contract with the success rate that the policy requires of new contracts: the
+    policy's own rate as a minimum, or the default if the contract has no success rate of its own.
+    An objective on a category or a check, or a tolerance, is not a success rate of all fixtures."""
     rate = asked.success_rate
     if rate is None:
         return contract

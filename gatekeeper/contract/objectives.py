@@ -98,12 +98,12 @@ class Objective:
 
 
 def measure_of(name: str) -> Measure:
-    """What the objective of that name measures. Raises KeyError for a name that is none."""
+    """Return what the objective of that name measures. Raises KeyError for an unknown name."""
     return MEASURES[_own_part(name).split(".", 1)[0]]
 
 
 def label_of(name: str) -> str:
-    """What people call the objective, as plain text: what it names is not escaped."""
+    """Return the name of the objective for people, as plain text that is not escaped."""
     objective = Objective(name, 0)
     label = f"{objective.check} {objective.measure.label}" if objective.check else ""
     where = f"{objective.category}: " if objective.category else ""
@@ -111,8 +111,8 @@ def label_of(name: str) -> str:
 
 
 def read_objectives(written: Mapping[str, Any]) -> tuple[Objective, ...]:
-    """The `slo` of a contract that conforms to the schema, in the order of `MEASURES`, those of
-    categories last; the order in which they are written says nothing."""
+    """Return the objectives in the `slo` of a contract that conforms to the schema, in the order of
+    `MEASURES`, those of categories last; the order in the file does not matter."""
     window = written.get("window") or DEFAULT_WINDOW
     found = list(_objectives("", written, window))
     for category, own in sorted((written.get(CATEGORIES) or {}).items()):

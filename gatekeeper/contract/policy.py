@@ -88,7 +88,7 @@ class Policy:
 
 
 def judging_policy(change: Change) -> tuple[Policy, tuple[str, ...]]:
-    """The policy that judges a change, and what to say of it.
+    """Return the policy that applies to a change, and notices about it.
 
     The base's own. Where that cannot be read, head's must be sound, so that a pull request can
     repair it; then it is judged by the defaults. Raises ContractError for head's: a policy
@@ -102,7 +102,7 @@ def judging_policy(change: Change) -> tuple[Policy, tuple[str, ...]]:
 
 
 def load_policy(revision: Revision) -> Policy:
-    """The revision's policy; the defaults where it has none. Raises ContractError."""
+    """Load the revision's policy, or the defaults if it has none. Raises ContractError."""
     if POLICY_PATH not in revision.entries:
         return Policy()
     try:

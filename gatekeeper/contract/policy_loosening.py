@@ -28,7 +28,7 @@ class Loosening:
 
 
 def policy_loosenings(change: Change) -> tuple[Loosening, ...]:
-    """Each way in which the change loosens the policy; nothing for what it tightens.
+    """Return each way in which the change weakens the policy; nothing for what it makes stricter.
 
     It is compared with the commit that the change started from: what the base branch has changed
     since is not the change's. A policy at base that cannot be read counts as the defaults, by which

@@ -24,8 +24,11 @@ class UnreadableError(Exception):
 
 
 def locate(reference: str, from_file: str) -> str:
-    """The path from the repository root. Relative to the file that refers to it; a leading
-    `/` means the repository root. Raises UnreadableError where it leads out of the repository."""
+    """Return the path from the repository root.
+
+    A reference is relative to the file that contains it; a leading `/` means the repository root.
+    Raises UnreadableError if it leads out of the repository.
+    """
     if not reference.strip():
         raise UnreadableError("the path is empty", "name a file")
     if _SCHEME.match(reference):
@@ -42,7 +45,10 @@ def locate(reference: str, from_file: str) -> str:
 
 
 def read_text(revision: Revision, path: str) -> str:
-    """UTF-8 text with line feeds alone, without a byte order mark. Raises UnreadableError."""
+    """Return UTF-8 text with line feeds alone, without a byte order mark.
+
+    Raises UnreadableError.
+    """
     entry = revision.entries.get(path)
     if entry is None:
         raise _missing(revision, path)
@@ -69,7 +75,7 @@ def _too_large(path: str) -> UnreadableError:
 
 
 def refuse_lfs_pointer(content: bytes, path: str) -> None:
-    """Raises UnreadableError where the content lies elsewhere and only its address is here."""
+    """Raise UnreadableError if the file is a pointer to content that is stored elsewhere."""
     if content.startswith(_LFS_POINTER):
         fix = (
             f"keep it in git itself: `git lfs untrack '{path}'`, then "

@@ -44,7 +44,7 @@ _Closure = set[tuple[str, _Kind]]
 
 
 def recording_path(model: str) -> str | None:
-    """The path from the repository root that a model `recorded/PATH` answers from."""
+    """Return the path from the repository root that a model `recorded/PATH` answers from."""
     return model.removeprefix(_RECORDING) if model.startswith(_RECORDING) else None
 
 
@@ -77,7 +77,8 @@ class References:
     _recordings: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def sketches(self, paths: Sequence[str]) -> list[Sketch]:
-        """The contract files at a glance, after reading them and what they name at once."""
+        """Return a short description of each contract file, after reading the files and those that
+        they name at once."""
         prefetch(self.revision, paths)
         prefetch(self.revision, [named for path in paths for named in self._named(path)])
         return [self.sketch(path) for path in paths]

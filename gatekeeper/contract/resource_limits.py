@@ -23,7 +23,7 @@ class ResourceLimit:
 
 
 def read_limits(gate: Mapping[str, Any]) -> tuple[ResourceLimit, ...]:
-    """The limits in the `gate` of a contract that conforms to the schema."""
+    """Return the limits in the `gate` of a contract that conforms to the schema."""
     names: tuple[LimitName, ...] = get_args(LimitName)
     written = ((name, gate.get(name)) for name in names)
     return tuple(ResourceLimit(name, _share(text)) for name, text in written if text is not None)

@@ -32,7 +32,10 @@ _COMMON: Mapping[str, Any] = {
 
 @cache
 def contract_schema() -> Mapping[str, Any]:
-    """The contract's schema. What a check may hold is left open: that is up to its shape."""
+    """Return the contract's schema.
+
+    The parameters of a check are left open, because each check has its own schema.
+    """
     return _load("schema.v1.json")
 
 
@@ -42,7 +45,7 @@ def policy_schema() -> Mapping[str, Any]:
 
 
 def published_schema(shapes: Mapping[str, CheckShape]) -> dict[str, Any]:
-    """The contract's schema with every check type, whole, as editors want it."""
+    """Return the contract's schema with every check type, complete, for editors."""
     schema = _load("schema.v1.json")
     schema["$defs"]["check"] = {
         "type": "object",

@@ -30,7 +30,7 @@ MOST_TRIALS = 1_000_000
 
 
 def require_few_contracts(paths: Sequence[str], patterns: Sequence[str], policy_path: str) -> None:
-    """Raises ContractError for more files than can be looked at."""
+    """Raise ContractError if there are more contract files than allowed."""
     if len(paths) > MOST_CONTRACTS:
         what = f"{', '.join(patterns)}: {len(paths):,} files match, more than {MOST_CONTRACTS:,}"
         fix = "narrow the patterns, or keep fewer contracts"
@@ -56,7 +56,7 @@ class Tally:
         return MOST_FIXTURES - self.fixtures
 
     def add_text(self, characters: int, key: KeyPath) -> None:
-        """Raises ContractError where the fixture files are too many, or too long together."""
+        """Raise ContractError if the fixture files are too many, or too long together."""
         self._text += characters
         self.files += 1
         if self.files > MOST_FIXTURE_FILES:
@@ -67,7 +67,7 @@ class Tally:
             raise self._refused(what, "split the contract, or keep fewer fixtures", key)
 
     def add(self, fixtures: int, own_checks: int, key: KeyPath) -> None:
-        """Raises ContractError where fixtures, or fixtures x checks, are too many."""
+        """Raise ContractError if fixtures, or fixtures x checks, are too many."""
         self.fixtures += fixtures
         self._applied += fixtures * self._checks + own_checks
         if self.fixtures > MOST_FIXTURES:

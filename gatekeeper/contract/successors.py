@@ -47,8 +47,9 @@ class Words:
         return cls(tuple(_WORD.findall(seen)))
 
     def likeness(self, other: Words) -> float:
-        """How much the other is like this one, from 0 to 1: the share of the words that both have
-        in the same order, or the share of this text that the other contains, whichever is more.
+        """Return how similar the other text is to this one, from 0 to 1: the share of the words
+        that both have in the same order, or the share of this text that the other contains,
+        whichever is higher.
 
         Words and not letters: any two English texts have half of their letters in common.
         """
@@ -88,8 +89,8 @@ class Successors:
         self._after: Mapping[str, Entry] = self.change.head.entries
 
     def of(self, watched: str | None, head: Contract | None = None) -> tuple[str, ...]:
-        """The paths that may take the place of a prompt of base which is gone, apart from the one
-        that its contract at head watches (None if the contract is gone as well).
+        """Return the paths that may replace a removed prompt of base, without the one that its
+        contract at head names (None if the contract was removed as well).
 
         A file counts if it resembles the prompt, or has its name while the watched one has not,
         or is a prompt without a contract. If what the contract watches now does not resemble the

@@ -46,7 +46,7 @@ class WatchedPaths:
 
     @staticmethod
     def is_same_name(path: str, other: str) -> bool:
-        """Whether the paths differ at most in letter case and in the form of accents."""
+        """Return whether the paths differ at most in letter case and in the form of accents."""
         return _folded(path) == _folded(other)
 
     @cached_property

@@ -21,10 +21,9 @@ _MISSING = object()
 
 
 def loosenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) -> tuple[str, ...]:
-    """A sentence for each way in which `head` asks less than `base`, or asks something of which
-    it cannot be told whether it is less: answers from a recording, other outputs by `enforce`,
-    repairs in another order. Nothing for what it asks more. `rendered` is what the prompts make of
-    head's fixtures, if that is known."""
+    """Return a sentence for each way in which `head` is weaker than `base`, or may be: answers from
+    a recording, other outputs by `enforce`, repairs in another order. Nothing for what is stricter.
+    `rendered` is what the prompts make of head's fixtures, if that is known."""
     return (
         *_model(base, head),
         *_fixtures(base, head),

@@ -165,7 +165,7 @@ def contracts_with_cut_answers(samples: Sequence[Sample]) -> frozenset[str]:
 
 
 def continued(earlier: Entry | None, new: Entry) -> Entry:
-    """Return the pairs that a run added to those that it recalled of the same plan."""
+    """Return the earlier entry with the pairs of the new one added, for the same plan."""
     return new if earlier is None else replace(earlier, pairs=(*earlier.pairs, *new.pairs))
 
 

@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 def cohen_kappa(
     a: Sequence[Hashable], b: Sequence[Hashable], confidence: float = 0.95
 ) -> Estimate | None:
-    """How far two raters agree beyond chance: 1 always, 0 as often as chance, below 0 less.
+    """Return how far two raters agree beyond chance: 1 always, 0 as often as chance, below 0 less.
 
     `a[i]` and `b[i]` are the labels of item i. None without an item, and where both gave one
     and the same label to all: chance alone would agree. Cohen, J. (1960), A coefficient of
@@ -57,7 +57,8 @@ def cohen_kappa(
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]], confidence: float = 0.95) -> Estimate | None:
-    """How far several raters agree beyond chance; they need not be the same for each subject.
+    """Return how far several raters agree beyond chance; they need not be the same for each
+    subject.
 
     `counts[i][k]` is how many raters put subject i into category k. Every row has the same
     categories and the same number of raters, at least 2. None without a subject, and where one
@@ -97,7 +98,8 @@ def fleiss_kappa(counts: Sequence[Sequence[int]], confidence: float = 0.95) -> E
 
 
 def pearson(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Estimate | None:
-    """The linear correlation of two scores of the same items, `x[i]` and `y[i]`, from -1 to 1.
+    """Return the linear correlation of two scores of the same items, `x[i]` and `y[i]`, from -1 to
+    1.
 
     None below two items, and where a score never varies. The interval is Fisher's: z = atanh(r)
     has standard error 1 / sqrt(n - 3) where the scores are jointly normal; it needs four items.
@@ -109,7 +111,7 @@ def pearson(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) ->
 
 
 def spearman(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Estimate | None:
-    """The correlation of the ranks of two scores of the same items, ties sharing their rank.
+    """Return the correlation of the ranks of two scores of the same items, ties sharing their rank.
 
     None below two items, and where a score never varies. Fisher's z with the standard error
     sqrt((1 + rho^2 / 2) / (n - 3)) of Bonett, D. G. and Wright, T. A. (2000), Sample size

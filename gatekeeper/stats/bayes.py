@@ -6,7 +6,7 @@ from gatekeeper.stats.arguments import require_count
 
 
 def probability_worse(broke: int, fixed: int, both: int, neither: int) -> float | None:
-    """The posterior probability that head's rate is below base's; None without any fixture.
+    """Return the posterior probability that head's rate is below base's; None without any fixture.
 
     A fixture passes on `both` arms, on base alone (`broke`), on head alone (`fixed`) or on
     `neither`. Prior: Jeffreys' for these four outcomes, Dirichlet(1/2, 1/2, 1/2, 1/2). Head is

@@ -36,7 +36,7 @@ def mean_interval(
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> ConfidenceInterval | None:
-    """The percentile bootstrap interval of the mean; None below two values.
+    """Return the percentile bootstrap interval of the mean; None below two values.
 
     The order of the values does not matter. Efron, B. and Tibshirani, R. J. (1993), An
     Introduction to the Bootstrap, chapter 13. It is too narrow for small or skewed samples.
@@ -53,7 +53,8 @@ def paired_bootstrap_interval(
     quantile: float | None = None,
     resamples: int = RESAMPLES,
 ) -> ConfidenceInterval | None:
-    """The interval of the mean difference, or of a quantile of the differences; None below two.
+    """Return the interval of the mean difference, or of a quantile of the differences; None below
+    two.
 
     One difference a fixture, head minus base, in the unit of what was measured: a fixture that
     is slow on both arms then widens nothing. `quantile` 0.5 asks for the median: the smallest
@@ -74,7 +75,7 @@ def clustered_bootstrap_interval(
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> ConfidenceInterval | None:
-    """The interval of one rate over samples drawn in clusters, one entry a cluster.
+    """Return the interval of one rate over samples in clusters, with one entry per cluster.
 
     Clusters are drawn whole, and the rate is all that passed by all samples (the ratio
     estimator), so that a cluster counts by its samples. Clusters without a sample are left out;
@@ -110,7 +111,7 @@ def block_bootstrap_interval(
     block_length: int | None = None,
     resamples: int = RESAMPLES,
 ) -> ConfidenceInterval | None:
-    """The interval of the mean of values that depend on those before them, in order of time.
+    """Return the interval of the mean of values that depend on those before them, in order of time.
 
     The circular block bootstrap: stretches of `block_length` values, drawn from the series bent
     to a ring, are put together to the length of the series. Without a length the one of
@@ -150,7 +151,8 @@ def block_bootstrap_interval(
 
 
 def politis_white_block_length(values: Sequence[float]) -> float | None:
-    """The length of block that lets the circular block bootstrap of the mean err least.
+    """Return the block length for which the circular block bootstrap of the mean has the smallest
+    error.
 
     `values` in order of time; None below two. From 1, for values that do not depend on each
     other, to min(3 sqrt(n), n / 3), rounded up. Autocorrelations count up to twice the first lag

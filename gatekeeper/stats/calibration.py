@@ -26,8 +26,8 @@ class Threshold:
 def roc_auc(
     scores: Sequence[float], labels: Sequence[bool], confidence: float = 0.95
 ) -> Estimate | None:
-    """The area under the ROC curve: the chance that a positive item scores higher than a
-    negative one, ties counted half. 1/2 is a score that knows nothing.
+    """Return the area under the ROC curve: the probability that a positive item scores higher than
+    a negative one, ties counted half. 1/2 is the area of a random score.
 
     `labels[i]` says whether item i is positive. Scores may be of any unit and infinite, only
     their order counts. None without an item of either kind. The variance is that of DeLong,
@@ -61,8 +61,8 @@ def roc_auc(
 
 
 def best_threshold(scores: Sequence[float], labels: Sequence[bool]) -> Threshold | None:
-    """The threshold with the greatest F1, the harmonic mean of precision and recall, among the
-    scores that occur; None without a positive item.
+    """Return the threshold with the greatest F1, the harmonic mean of precision and recall, among
+    the scores that occur; None without a positive item.
 
     Of thresholds with the same F1 the highest is taken: it lets the fewest through. Chosen and
     measured on the same items F1 is too good, the more so the fewer they are. van Rijsbergen,

@@ -53,8 +53,8 @@ def ewma_chart(
     resolution: float,
     nights_per_false_alarm: float = NIGHTS_PER_FALSE_ALARM,
 ) -> tuple[ControlPoint | None, ...]:
-    """The chart's point for each night; None for a night without a score and for those that are
-    learned from only.
+    """Return the chart's point for each night; None for a night without a score and for those that
+    are only learned from.
 
     `resolution`, above 0, is the smallest difference that two scores can have: the scatter between
     nights is never taken to be less, so that where all nights were alike the smallest change is
@@ -87,7 +87,8 @@ def ewma_chart(
 
 @lru_cache(maxsize=16)
 def control_limit(weight: float, run_length: float) -> float:
-    """How far the average of standard normal nights goes once in `run_length` nights."""
+    """Return the limit that the average of standard normal nights crosses once in `run_length`
+    nights."""
     low, high = 0.1, 5.0
     while high - low > 1e-9:
         middle = (low + high) / 2
@@ -99,8 +100,8 @@ def control_limit(weight: float, run_length: float) -> float:
 
 
 def average_run_length(weight: float, width: float, shift: float = 0.0) -> float:
-    """The mean number of nights until the average is beyond `width` of its own standard
-    deviations, where nights are normal with mean `shift` and standard deviation 1.
+    """Return the mean number of nights until the average is beyond `width` of its own standard
+    deviations, if nights are normal with mean `shift` and standard deviation 1.
 
     The integral equation of Crowder, S. V. (1987), A simple method for studying run-length
     distributions of exponentially weighted moving average charts, Technometrics 29:401-407, by

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 
 def critical_counts(levels: Iterable[float]) -> list[int]:
-    """For each number n = 0, 1, 2 … of changed fixtures the fewest broken with
-    P(X >= broken) <= level for X ~ binomial(n, 1/2); n + 1 where not even all suffice.
+    """Return, for each number n = 0, 1, 2 … of changed fixtures, the fewest broken with P(X >=
+    broken) <= level for X ~ binomial(n, 1/2); n + 1 if not even all are enough.
 
     `levels` holds one level for each n from 1 on, and never rises. From n to the next the
     answer grows or stays, so one pass with the tail kept up to date does.

@@ -89,8 +89,8 @@ class Drift:
 
 
 def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
-    """What the nights of one stretch, in order, say. If nothing changed, the chance that
-    `change` is *ever* told is at most `alpha`, however many nights follow.
+    """Return what the nights of one stretch, in order, show. If nothing changed, the probability
+    that `change` is *ever* reported is at most `alpha`, however many nights follow.
 
     A change once sure stays sure, also when the model recovers: a new stretch forgets it.
     ValueError where nights do not have the same fixtures, or more passed than were sampled.

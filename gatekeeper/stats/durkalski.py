@@ -24,7 +24,7 @@ class ClusteredMcNemar:
 def durkalski(
     broke: Sequence[int], fixed: Sequence[int], pairs: Sequence[int]
 ) -> ClusteredMcNemar | None:
-    """The test of equal rates over clusters of pairs, one entry a cluster in each sequence.
+    """Test for equal rates over clusters of pairs, with one entry per cluster in each sequence.
 
     Of a cluster's `pairs` (n_k), `broke` passed on base alone (b_k) and `fixed` on head alone
     (c_k): with d_k = (b_k - c_k) / n_k, the statistic is (sum d_k)^2 / sum d_k^2. Each cluster

@@ -25,7 +25,7 @@ class PairedTTest:
 
 
 def paired_t_test(differences: Sequence[float]) -> PairedTTest | None:
-    """Student's t-test that the mean difference is 0.
+    """Compute Student's t-test that the mean difference is 0.
 
     None below two differences and where all are alike, be it at 0: without scatter there is no
     scale to judge the mean by. The order does not matter. Student (1908), The probable error of
@@ -44,7 +44,8 @@ def paired_t_test(differences: Sequence[float]) -> PairedTTest | None:
 
 
 def cohen_d_paired(differences: Sequence[float]) -> float | None:
-    """Cohen's d of paired differences, d_z: their mean over their standard deviation (n - 1).
+    """Return Cohen's d of paired differences, d_z: their mean over their standard deviation (n -
+    1).
 
     None below two differences and where all are alike. Cohen, J. (1988), Statistical Power
     Analysis for the Behavioral Sciences, 2nd ed., section 2.3.5; Lakens, D. (2013), Calculating
@@ -63,7 +64,8 @@ def cohen_d_paired(differences: Sequence[float]) -> float | None:
 
 
 def cohen_h(base_rate: float, head_rate: float) -> float:
-    """Cohen's h: 2 arcsin(sqrt(head)) - 2 arcsin(sqrt(base)), from -pi to pi; below 0 is worse.
+    """Return Cohen's h: 2 arcsin(sqrt(head)) - 2 arcsin(sqrt(base)), from -pi to pi; below 0 is
+    worse.
 
     Equal steps of h are about equally hard to see wherever the rates lie: 0.2 is called small,
     0.5 medium, 0.8 large. Cohen (1988), chapter 6.

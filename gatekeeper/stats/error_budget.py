@@ -134,8 +134,8 @@ def error_budget(
     thresholds: Mapping[str, float] | None = None,
     alpha: float | None = FREEZE_ERROR,
 ) -> ErrorBudget:
-    """The budget over the `window` that ends at `now`: after its start, up to and with `now`.
-    An event later than that by no more than `CLOCK_SKEW` counts as one of now.
+    """Return the budget over the `window` that ends at `now`: after its start, up to and including
+    `now`. An event later than that by no more than `CLOCK_SKEW` counts as one of now.
 
     `objective` is the share of events that must be good; `head_interval` the interval of that
     share on head, `(low, high)`. `thresholds` holds the burn rate from which a window is burning,

@@ -19,7 +19,8 @@ class Estimate:
 def symmetric(
     value: float, error: float, quantile: float, low: float = -1.0, high: float = 1.0
 ) -> Estimate:
-    """The value with `quantile` standard errors either way, kept within what it can be."""
+    """Return the value with `quantile` standard errors either way, kept within its possible
+    range."""
     if error == 0:
         return Estimate(value, None)
     half = quantile * error
@@ -27,7 +28,8 @@ def symmetric(
 
 
 def normal_quantile(confidence: float) -> float:
-    """How many standard errors either way the middle `confidence` of a normal distribution is."""
+    """Return how many standard errors either way contain the middle `confidence` of a normal
+    distribution."""
     from statistics import NormalDist
 
     return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -38,8 +38,8 @@ class Walk:
 
 @lru_cache(maxsize=64)
 def walk_boundary(fixtures: int, level: float) -> Walk:
-    """The boundary for at most `fixtures` changed ones that is crossed with probability `level`
-    at most, as near to it as whole numbers allow.
+    """Return the boundary for at most `fixtures` changed ones that is crossed with probability
+    `level` at most, as near to it as whole numbers allow.
 
     The k-th changed fixture is tested at a level proportional to 1/k: a broken prompt breaks
     nearly everything and is found by seven or eight changed fixtures, and a smaller drop has
@@ -62,7 +62,7 @@ def walk_boundary(fixtures: int, level: float) -> Walk:
 def first_crossing(
     walk: Walk, differences: Sequence[int] | NDArray[np.signedinteger[Any]]
 ) -> int | None:
-    """After how many pairs the boundary is crossed; None where it is not.
+    """Return after how many pairs the boundary is crossed; None if it is not.
 
     `differences` has one entry a fixture in the order drawn: above 0 it broke, below 0 it was
     fixed, at 0 it stayed as it was.
@@ -76,8 +76,8 @@ def first_crossing(
 
 
 def walk_p_value(walk: Walk, changed: int, broke: int) -> float:
-    """The chance that a harmless change crosses the boundary within `changed` steps, or ends
-    them with at least `broke` broken: the p-value of a look at the end of the walk."""
+    """Return the probability that a harmless change crosses the boundary within `changed` steps, or
+    ends them with at least `broke` broken: the p-value of a look at the end of the first round."""
     require_count("changed", changed)
     require_count("broke", broke)
     inside, spent = _advance(walk.fewest[: changed + 1])

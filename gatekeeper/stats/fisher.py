@@ -15,8 +15,8 @@ def fisher_exact(
     head_n: int,
     alternative: Alternative = "worse",
 ) -> float:
-    """The p-value of `head_passed` of `head_n` against `base_passed` of `base_n`, given how
-    many passed in all; 1 where an arm has no sample.
+    """Return the p-value of `head_passed` of `head_n` against `base_passed` of `base_n`, given how
+    many passed in all; 1 if an arm has no sample.
 
     `worse` is the probability of so few passes on head or fewer; `two-sided` that of every
     table at most as probable as this one. In whole numbers throughout, so that equally

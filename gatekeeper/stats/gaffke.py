@@ -45,9 +45,9 @@ _PRECISE = 1e-7
 def gaffke_interval(
     values: Sequence[float], least: float, most: float, confidence: float = 0.95
 ) -> ConfidenceInterval | None:
-    """The interval of the mean of independent numbers that lie between `least` and `most`; None
-    without a number, or if there is no room between the ends. Each end misses the mean with
-    probability (1 - confidence) / 2 at most."""
+    """Return the interval of the mean of independent numbers between `least` and `most`; None
+    without a number, or if the ends are equal. Each end misses the mean with probability (1 -
+    confidence) / 2 at most."""
     require_inside("confidence", confidence)
     require_finite("values", values)
     require_finite("least", [least])
@@ -69,8 +69,9 @@ def gaffke_interval(
 def proven_side(
     values: Sequence[float], target: float, confidence: float = 0.95
 ) -> Literal["above", "below"] | None:
-    """Whether the interval of the mean of independent numbers from 0 to 1 lies `above` the target
-    (at it, or higher) or `below` it; None while it holds the target, and without a number."""
+    """Return whether the interval of the mean of independent numbers from 0 to 1 lies `above` the
+    target (at it, or higher) or `below` it; None while it contains the target, and without a
+    number."""
     require_inside("confidence", confidence)
     require_share("target", target)
     require_finite("values", values)
@@ -85,8 +86,8 @@ def proven_side(
 
 
 def inputs_needed(target: float, confidence: float) -> int | None:
-    """How many numbers from 0 to 1 it takes to prove that their mean is at least `target`, if all
-    of them are 1: where one fewer does not. None for a target of 1, which nothing proves.
+    """Return how many numbers from 0 to 1 are needed to prove that their mean is at least `target`,
+    if all of them are 1 and one fewer is not enough. None for a target of 1, which nothing proves.
 
     The lower bound of m ones is the m-th root of (1 - confidence) / 2.
     """
@@ -103,8 +104,8 @@ def inputs_needed(target: float, confidence: float) -> int | None:
 
 
 def chance_below(values: Sequence[float], mean: float) -> float:
-    """The one-sided p-value that the mean of numbers of 0 and more is above `mean`: the chance
-    that the randomly weighted mean of these and of one 0 lies below it."""
+    """Return the one-sided p-value that the mean of numbers of 0 and more is above `mean`: the
+    probability that the randomly weighted mean of these and of one 0 lies below it."""
     require_finite("values", values)
     require_finite("mean", [mean])
     if len(values) and min(values) < 0:

@@ -29,7 +29,7 @@ the PCSL paper do."""
 
 
 def wilson(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterval:
-    """The score interval of one rate. `n` must be at least 1.
+    """Return the score interval of one rate. `n` must be at least 1.
 
     Wilson, E. B. (1927), Probable inference, the law of succession, and statistical
     inference, JASA 22:209-212.
@@ -45,7 +45,7 @@ def wilson(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterval:
 
 
 def jeffreys(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterval:
-    """The equal-tailed interval of the Beta(1/2, 1/2) prior. `n` must be at least 1.
+    """Return the equal-tailed interval of the Beta(1/2, 1/2) prior. `n` must be at least 1.
 
     With no pass the lower end is 0, with no failure the upper end is 1, so that the
     coverage does not fall to 0 where the true rate nears an end: Brown, L. D., Cai, T. T.
@@ -63,7 +63,7 @@ def jeffreys(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterva
 
 
 def rate_interval(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterval | None:
-    """The interval of one rate as the gate shows it; None without a sample.
+    """Return the interval of one rate that the gate shows; None without a sample.
 
     Jeffreys below 10 samples and where all or none passed, else Wilson.
     """
@@ -78,9 +78,9 @@ def rate_interval(passed: int, n: int, confidence: float = 0.95) -> ConfidenceIn
 def clustered_rate_interval(
     passed: Sequence[int], samples: Sequence[int], confidence: float = 0.95
 ) -> ConfidenceInterval | None:
-    """The interval of one rate over samples drawn in clusters, one entry a cluster, as surveys
-    have it; None without a sample. It is shown and decides nothing: with few clusters of high
-    rates its lower end is too high (docs/statistics.md).
+    """Return the interval of one rate over samples in clusters, with one entry per cluster, as in
+    surveys; None without a sample. It is for information: with few clusters of high rates its lower
+    end is too high (docs/statistics.md).
 
     Clopper-Pearson on the effective sample size: Korn, E. L. and Graubard, B. I. (1998),
     Confidence intervals for proportions with small expected number of positive counts
@@ -109,9 +109,9 @@ def clustered_mean_interval(
     confidence: float = 0.95,
     most: float | None = None,
 ) -> ConfidenceInterval | None:
-    """The interval of the mean of amounts over inputs, such as costs: the total of each input's
-    samples and how many there are. Each input counts alike. None without a sample, and if all
-    amounts are 0, which says nothing of what others would be.
+    """Return the interval of the mean of amounts over inputs, such as costs: the total of each
+    input's samples and their number. Each input has the same weight. None without a sample, and if
+    all amounts are 0, which says nothing about others.
 
     No method can bound such a mean from above without an assumption about what was not seen: one
     input in a million could cost anything (Bahadur, R. R. and Savage, L. J. (1956), The
@@ -171,7 +171,7 @@ def quantile_bounds(
 def paired_difference_interval(
     both: int, broke: int, fixed: int, neither: int, confidence: float = 0.95
 ) -> ConfidenceInterval | None:
-    """The interval of head's rate minus base's over the same fixtures; None without any.
+    """Return the interval of head's rate minus base's over the same fixtures; None without any.
 
     `both` passed on both arms, `broke` on base alone, `fixed` on head alone, `neither` on
     none. Wilson limits of the two rates combined by their correlation phi, continuity

@@ -19,7 +19,8 @@ p <= alpha is decided exactly, and scipy need not be loaded; above, integers get
 
 
 def mcnemar_exact(broke: int, fixed: int, alternative: Alternative = "worse") -> float:
-    """The exact p-value for `broke` fixtures that pass on base alone and `fixed` on head alone.
+    """Return the exact p-value for `broke` fixtures that pass on base alone and `fixed` on head
+    alone.
 
     `worse` is P(X >= broke) for X ~ binomial(broke + fixed, 1/2); swap the two counts to ask
     for "better". Without a changed fixture there is no evidence: p = 1. McNemar, Q. (1947),
@@ -37,7 +38,7 @@ def mcnemar_exact(broke: int, fixed: int, alternative: Alternative = "worse") ->
 
 
 def mcnemar_mid_p(broke: int, fixed: int, alternative: Alternative = "worse") -> float:
-    """McNemar's mid-p value: the exact one with half the chance of the outcome itself.
+    """Return McNemar's mid-p value: the exact one with half the probability of the outcome itself.
 
     `worse` is P(X > broke) + P(X = broke) / 2 for X ~ binomial(broke + fixed, 1/2); two-sided
     doubles the smaller such tail, and is 1 - P(X = broke) / 2 where as many broke as were
@@ -58,7 +59,7 @@ def mcnemar_mid_p(broke: int, fixed: int, alternative: Alternative = "worse") ->
 
 
 def mcnemar_chi_square(broke: int, fixed: int, corrected: bool = True) -> float:
-    """The two-sided p-value of McNemar's chi-square with one degree of freedom.
+    """Return the two-sided p-value of McNemar's chi-square with one degree of freedom.
 
     (|broke - fixed| - 1)^2 / (broke + fixed) with Edwards' continuity correction, which takes
     nothing off a difference of 0; without it (broke - fixed)^2 / (broke + fixed), which is for

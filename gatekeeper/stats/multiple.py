@@ -21,7 +21,8 @@ class Adjusted:
 
 
 def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
-    """Holds the chance of even one false rejection at `alpha`, however the tests depend.
+    """Adjust p-values by Holm, which keeps the probability of even one false rejection at `alpha`,
+    however the tests depend on each other.
 
     Holm, S. (1979), A simple sequentially rejective multiple test procedure, Scandinavian
     Journal of Statistics 6:65-70.
@@ -36,8 +37,8 @@ def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
 def holm_levels(
     alphas: Mapping[_Key, float], rejects: Callable[[_Key, float], bool]
 ) -> dict[_Key, float]:
-    """The level each hypothesis is tested at by Holm's procedure. All that are named are one
-    family, and may differ in alpha.
+    """Return the level at which Holm's procedure tests each hypothesis. All hypotheses are one
+    family, and may have different alphas.
 
     `rejects` says whether a hypothesis is rejected at a level, for tests that have no p-value
     to compare with every level, as sequential ones. Each is asked at its alpha divided by how
@@ -61,8 +62,8 @@ def holm_levels(
 
 
 def benjamini_hochberg(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
-    """Holds the expected share of false ones among the rejections at `alpha`, for tests that
-    are independent or positively dependent.
+    """Adjust p-values by Benjamini and Hochberg, which keeps the expected share of false ones among
+    the rejections at `alpha`, for tests that are independent or positively dependent.
 
     Benjamini, Y. and Hochberg, Y. (1995), Controlling the false discovery rate, JRSS B
     57:289-300.

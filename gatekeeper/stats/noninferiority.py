@@ -28,7 +28,7 @@ _ROUNDING = 1 + 1e-12
 
 
 def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> float | None:
-    """The upper confidence bound of the mean drop at `1 - level`; None below two fixtures.
+    """Return the upper confidence bound of the mean drop at `1 - level`; None below two fixtures.
 
     `drops` has one entry a fixture: base's pass rate less head's, from -1 to 1. Student's t,
     raised where few fixtures drop by much: Johnson, N. J. (1978), Modified t tests and
@@ -56,8 +56,9 @@ def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> fl
 
 
 def most_broken(fixtures: int, share: float, alpha: float) -> int | None:
-    """The most broken fixtures that say, at `alpha`, that fewer than a `share` of all inputs
-    broke: P(X <= most) <= alpha for X ~ binomial(fixtures, share). None where not even 0 do.
+    """Return the largest number of broken fixtures that shows, at `alpha`, that fewer than a
+    `share` of all inputs broke: P(X <= most) <= alpha for X ~ binomial(fixtures, share). None if
+    not even 0 does.
 
     Clopper, C. J. and Pearson, E. S. (1934), Biometrika 26:404-413.
     """
@@ -74,7 +75,7 @@ def most_broken(fixtures: int, share: float, alpha: float) -> int | None:
 def not_worse(
     drops: Sequence[float] | NDArray[np.float64], margin: float, level: float, alpha: float
 ) -> bool:
-    """Whether head is not worse by `margin`: the look's own `level` is spent on the bound.
+    """Return whether head is not worse by `margin`: the look's own `level` is spent on the bound.
 
     Which fixtures the suite happens to hold is the same at every look, so that the other part
     has half of `alpha`, once. By simulation (benchmarks/decisions, and drops of 1, 1/2 and 1/4

@@ -19,7 +19,7 @@ def decide(
     target: float,
     better: Better,
 ) -> bool | None:
-    """Whether an objective is met, by the interval `[low, high]` of what was observed.
+    """Decide whether an objective is met, by the interval `[low, high]` of the observed value.
 
     True when the interval's bad end still meets the target, False when its good end misses
     it, None while it straddles. An end that is not known (too few samples) decides nothing,
@@ -43,8 +43,10 @@ def decide(
 
 
 def parse_window(text: str) -> timedelta:
-    """`28d`, `12h` or `4w` as a duration. The number has five digits at most, so that a window
-    never reaches back beyond the calendar."""
+    """Parse `28d`, `12h` or `4w` as a duration.
+
+    The number has five digits at most, so that a window never reaches back beyond the calendar.
+    """
     match = re.fullmatch(r"([1-9][0-9]{0,4})([hdw])", text)
     if match is None:
         raise ValueError(f"window: must be a whole number and h, d or w, such as 28d; got {text!r}")

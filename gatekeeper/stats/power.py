@@ -24,8 +24,8 @@ _ROUNDING = 1 + 1e-9
 
 
 def regression_power(fixtures: int, drop: float, alpha: float, fixed_rate: float = 0.0) -> float:
-    """The probability that the test says "worse" at `alpha` when each of `fixtures` breaks
-    with probability `drop` and gets fixed with probability `fixed_rate`."""
+    """Return the probability that the test says "worse" at `alpha` if each of `fixtures` breaks
+    with probability `drop` and is fixed with probability `fixed_rate`."""
     require_count("fixtures", fixtures)
     require_inside("alpha", alpha)
     require_share("drop", drop)
@@ -63,7 +63,7 @@ def regression_power(fixtures: int, drop: float, alpha: float, fixed_rate: float
 def minimum_detectable_effect(
     fixtures: int, alpha: float, power: float = 0.8, fixed_rate: float = 0.0
 ) -> float | None:
-    """The smallest share of fixtures that must break to be found with probability `power`.
+    """Return the smallest share of fixtures that must break to be found with probability `power`.
 
     None where even the greatest possible drop (every fixture that is not fixed) is not: below
     5 fixtures at alpha 0.05. With a `fixed_rate` the net drop is the answer less that rate.
@@ -86,7 +86,7 @@ def minimum_detectable_effect(
 def fixtures_needed(
     drop: float, alpha: float, power: float = 0.8, fixed_rate: float = 0.0
 ) -> int | None:
-    """How many fixtures find a `drop` with probability `power`: enough, where one fewer is not.
+    """Return how many fixtures find a `drop` with probability `power`: one fewer is not enough.
 
     None where no number up to a million does, such as for a drop that fixes outweigh.
     """

@@ -7,7 +7,8 @@ from itertools import groupby
 
 
 def mid_ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from 1 up, in the order given; ties get the mean of their ranks."""
+    """Return the rank of each value from 1 up, in the order given; ties get the mean of their
+    ranks."""
     ranks = [0.0] * len(values)
     placed = 0
     order = sorted(range(len(values)), key=values.__getitem__)

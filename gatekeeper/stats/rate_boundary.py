@@ -36,8 +36,8 @@ _NEGLIGIBLE = 1e-18
 
 
 def fewest_failures(looks: Sequence[tuple[int, float]], allowed: float, alpha: float) -> int | None:
-    """The fewest failures in all that say, at `alpha`, that the failure rate is above `allowed`;
-    None if not even failures alone would.
+    """Return the fewest failures in all that show, at `alpha`, that the failure rate is above
+    `allowed`; None if not even failures alone would.
 
     `looks` are in order: how many samples came since the look before, and the share of the time
     that has passed, from 0 to 1. The samples are independent given their rates. If the rates
@@ -63,7 +63,7 @@ def fewest_failures(looks: Sequence[tuple[int, float]], allowed: float, alpha: f
 
 
 def spent_share(elapsed: float) -> float:
-    """The share of the level that may be spent by that share of the time."""
+    """Return the share of the level that may be spent by that share of the time."""
     require_share("elapsed", elapsed)
     for (start, low), (end, high) in pairwise(SPENDING):
         if elapsed <= end:

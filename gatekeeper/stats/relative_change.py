@@ -78,7 +78,8 @@ def relative_change(
     quantile: float | None = None,
     resamples: int = RESAMPLES,
 ) -> Change | None:
-    """The change of the mean over units, or of a quantile of all values; None without a unit.
+    """Return the change of the mean over units, or of a quantile of all values; None without a
+    unit.
 
     `base` and `head` hold the values of each unit, none of them empty, in the same order; the mean
     counts each unit once. A quantile is the smallest value with at least that share at or below
@@ -109,8 +110,8 @@ def rise_beyond(
     rng: np.random.Generator,
     quantile: float | None = None,
 ) -> Rise | None:
-    """What speaks for `head / base - 1` above the `limit`; None without a unit. The values are as
-    in `relative_change`.
+    """Return the evidence that `head / base - 1` is above the `limit`; None without a unit. The
+    values are as in `relative_change`.
 
     The swap test multiplies base by `1 + limit`. If no unit takes more than the limit allows, each
     unit's arms could as well have changed places, and a difference as large as the one seen has a
@@ -221,7 +222,7 @@ class _Statistic:
         self.size = len(self._values)
 
     def of(self, weights: Values) -> Values:
-        """One value for each row of weights."""
+        """Return one value for each row of weights."""
         if self._quantile is None:
             mean: Values = weights @ self._values / weights.sum(axis=1)
             return mean

@@ -76,8 +76,8 @@ class Look:
 
 
 def looks(rounds: int, *, early: bool = True) -> tuple[Look, ...]:
-    """When to look in a run of so many rounds: after 1, 2, 3, 5, 10, 20, 50 … and the last;
-    not `early`, after the last alone."""
+    """Return when to look in a run of so many rounds: after 1, 2, 3, 5, 10, 20, 50 … and the last;
+    if not `early`, after the last alone."""
     if not early:
         return (Look(rounds, 1.0, 1.0),)
     ends = [*_LOOKS, *(m * 10**k for k in range(1, 4) for m in (1, 2, 5))]
@@ -128,7 +128,7 @@ class SequentialTest:
     def after_pairs(
         self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
     ) -> tuple[Stop, int] | None:
-        """The first decision within the first round, and after how many pairs it falls.
+        """Return the first decision within the first round, and after how many pairs it is made.
 
         Both hold the difference of each fixture drawn so far, and are the same unless samples
         could not be measured: then as if those had spoken for head, and as if against it.
@@ -144,8 +144,8 @@ class SequentialTest:
     def after_round(
         self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
     ) -> Stop | None:
-        """The decision at the end of a round, from arrays of shape (fixtures, rounds so far);
-        None where sampling goes on. To be asked at each round until it has decided."""
+        """Return the decision at the end of a round, from arrays of shape (fixtures, rounds so
+        far); None if sampling continues. Call it after each round until it decides."""
         look = next((look for look in self.looks if look.rounds == kindest.shape[1]), None)
         if look is None:
             return None
@@ -159,7 +159,7 @@ class SequentialTest:
     def evaluate(
         self, drawn: Differences, first: Differences, level: float | None = None
     ) -> SequentialResult:
-        """What the test says of all that was drawn: `drawn` holds the complete rounds, of shape
+        """Return the test's result for all samples: `drawn` holds the complete rounds, of shape
         (fixtures, rounds), `first` the pairs of the first round, complete or not.
 
         A `level` above its own, which Holm's procedure may come to grant once all is drawn,
@@ -199,10 +199,9 @@ class SequentialTest:
     def nearness(
         self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
     ) -> tuple[float, float]:
-        """How near the pairs of the first round have come to "regressed" and to "not_worse",
-        from 0 to 1: the broken fixtures out of those that the boundary asks for by now, and the
-        capital on a logarithmic scale. For whoever waits; it decides nothing.
-        """
+        """Return how near the pairs of the first round have come to "regressed" and to "not_worse",
+        from 0 to 1: the broken fixtures out of those that the boundary requires by now, and the
+        capital on a logarithmic scale. It is shown to users and decides nothing."""
         changed, broke = int((kindest != 0).sum()), int((kindest > 0).sum())
         worse = min(1.0, broke / int(self.walk.fewest[changed]))
         if not 0 < self.margin < 1 or not len(harshest):

@@ -21,7 +21,7 @@ _NEGLIGIBLE = 1e-40
 
 
 def sign_flip_test(differences: Sequence[int]) -> float:
-    """The exact one-sided p-value that head is worse, from one whole number a fixture: how
+    """Return the exact one-sided p-value that head is worse, from one whole number per fixture: how
     many more of its samples passed on base than on head.
 
     If the arms do not differ, a fixture's difference is as likely to have the one sign as the

@@ -30,7 +30,7 @@ class AllowedModels:
     from_policy: bool
 
     def allows(self, model: ModelName) -> bool:
-        """Whether the model may be called."""
+        """Return whether the model may be called."""
         return any(matches(model, pattern) for pattern in self.patterns)
 
 
@@ -54,8 +54,8 @@ def allowed_models(policy: Policy, revisions: Iterable[Revision]) -> AllowedMode
 
 
 def model_problems(models: Iterable[NamedModel], allowed: AllowedModels) -> tuple[Problem, ...]:
-    """What is wrong with models, each with the place that names it: a name that is
-    none, or one that is not allowed. `local/` and `recorded/` take no key and need no leave."""
+    """Return a problem for each model with an invalid name or without permission, at the place that
+    names it. `local/` and `recorded/` need no key and no permission."""
     hosted = dict.fromkeys((place, model) for place, model in models if is_hosted(model))
     found = (_problem(place, model, allowed) for place, model in hosted)
     return tuple(problem for problem in found if problem)

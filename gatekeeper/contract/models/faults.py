@@ -69,8 +69,8 @@ def find_faults(models: Iterable[NamedModel], find: FindFault) -> ModelFaults:
 
 
 def named_model(contract: Contract, model: str) -> NamedModel:
-    """The model with its place, if it is the one that the contract or its prompt names; else with
-    the contract's path alone."""
+    """Return the model with its position, if the contract or its prompt names it; else with the
+    contract's path alone."""
     is_own = contract.target.model == model and contract.model_at
     return is_own or Position(contract.path), model
 

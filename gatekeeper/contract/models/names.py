@@ -44,7 +44,8 @@ class ModelName:
 
 
 def is_hosted(model: str) -> bool:
-    """Whether asking the model takes a key or a network: not for `local/` and `recorded/`."""
+    """Return whether calling the model needs a key or a network: not for `local/` and
+    `recorded/`."""
     return not model.startswith(_NOT_HOSTED)
 
 
@@ -88,7 +89,9 @@ def _fault(model: str, provider: str, name: str) -> str | None:
 
 
 def matches(model: ModelName, pattern: str) -> bool:
-    """Whether a pattern such as `openai/*` or `anthropic/claude-*` fits the whole name. `*` stands
-    for any text, also with slashes in it."""
+    """Return whether a pattern such as `openai/*` or `anthropic/claude-*` matches the whole name.
+
+    `*` stands for any text, also with slashes in it.
+    """
     fit = ".*".join(re.escape(part) for part in pattern.split("*"))
     return re.fullmatch(fit, str(model), re.DOTALL) is not None

@@ -19,8 +19,11 @@ from gatekeeper.errors import ContractError, Problem
 
 
 def load_prompt(revision: Revision, path: str) -> Prompt:
-    """The prompt file at the path. Raises UnreadableError where there is no text, and
-    ContractError, with the prompt's line, where the text is no prompt."""
+    """Load the prompt file at the path.
+
+    Raises UnreadableError if the text cannot be read, and ContractError, with the prompt's line, if
+    the text is not a prompt.
+    """
     prompt = parse_prompt(read_text(revision, path), path)
     prompt = replace(prompt, includes=_includes(revision, prompt))
     problems = template_problems(prompt)
@@ -30,7 +33,7 @@ def load_prompt(revision: Revision, path: str) -> Prompt:
 
 
 def parse_prompt(text: str, path: str) -> Prompt:
-    """The prompt of the text, without its includes."""
+    """Parse the text of a prompt, without its includes."""
     kind = prompt_kind(path)
     if kind == "structured":
         prompt = _structured(text, path)

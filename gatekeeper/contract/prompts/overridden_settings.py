@@ -14,7 +14,7 @@ _NOT_SET = object()
 
 
 def overridden_settings(base: Contract, head: Contract) -> Iterator[str]:
-    """A sentence for the model and each parameter that changed in the prompt's front matter,
+    """Return a sentence for the model and each parameter that changed in the prompt's front matter,
     while the contract sets its own at base and at head."""
     before, now = base.target.prompt, head.target.prompt
     if before.model != now.model and base.own_model and head.own_model:

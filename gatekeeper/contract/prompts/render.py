@@ -20,7 +20,7 @@ Messages = tuple[Message, ...]
 def render_messages(
     prompt: Prompt, variables: Mapping[str, Any], budget: Budget | None = None
 ) -> Messages:
-    """The messages to send. Raises ContractError naming the prompt's line."""
+    """Return the messages to send. Raises ContractError that names the prompt's line."""
     found = next(render_all(prompt, [variables], budget or Budget()))
     if isinstance(found, ContractError):
         raise found
@@ -30,8 +30,10 @@ def render_messages(
 def render_all(
     prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
 ) -> Iterator[Messages | ContractError]:
-    """The messages of the prompt for each set of values, in order, or the error that there is
-    instead. Faster than one by one. `budget` is what all of them may take together."""
+    """Return the prompt's messages for each set of values, in order, or the error instead.
+
+    This is faster than one by one. `budget` is what all of them may take together.
+    """
     for texts in render_texts(prompt, values, budget):
         if isinstance(texts, ContractError):
             yield texts
@@ -41,7 +43,7 @@ def render_all(
 
 
 def template_problems(prompt: Prompt) -> list[Problem]:
-    """What is wrong with the syntax of each message and include, found without rendering."""
+    """Return the mistakes in the syntax of each message and include, found without rendering."""
     return check_syntax(prompt)
 
 
@@ -51,7 +53,7 @@ def render_value(
     position: Position | None = None,
     budget: Budget | None = None,
 ) -> Any:
-    """The value with every template in it rendered over the fixture's vars and `expected`.
+    """Return the value with every template in it rendered over the fixture's vars and `expected`.
 
     Text that is one `{{ expression }}` and nothing else becomes what the expression is, of
     whatever type. Raises ContractError at `position`.

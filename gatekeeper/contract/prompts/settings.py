@@ -18,8 +18,10 @@ _TEMPLATES = ("jinja2", "jinja", "prompty")
 
 
 def from_front_matter(document: Document) -> Settings:
-    """`model` and `params` of front matter: our own, GitHub's, and Prompty's. Everything else
-    in it is metadata."""
+    """Read `model` and `params` of front matter: gatekeeper's own form, GitHub's, and Prompty's.
+
+    Everything else in it is metadata.
+    """
     data = document.data
     _require_jinja(document)
     params = _Params(document)
@@ -35,7 +37,7 @@ def from_front_matter(document: Document) -> Settings:
 
 
 def from_github(document: Document) -> Settings:
-    """`model`, `modelParameters` and `responseFormat` of a `.prompt.yml`."""
+    """Read `model`, `modelParameters` and `responseFormat` of a `.prompt.yml`."""
     data = document.data
     model = data.get("model")
     params = _Params(document)

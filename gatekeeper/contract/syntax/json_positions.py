@@ -34,7 +34,7 @@ def scan(
     max_depth: int,
     first_line: int = 1,
 ) -> Any:
-    """The one value in the text; fills `places` and `keys`. Raises BrokenJsonError."""
+    """Parse the one value in the text; fills `places` and `keys`. Raises BrokenJsonError."""
     scanner = _Scanner(text, places, keys, max_depth, first_line)
     value, end = scanner.value(scanner.skip(0), ())
     end = scanner.skip(end)
@@ -66,7 +66,10 @@ class _Scanner:
         return match.end() if match else index
 
     def place(self, index: int) -> Place:
-        """Places are asked for from front to back, so lines are counted once."""
+        """Return the line and column of an index.
+
+        Fast if indexes increase from call to call, because lines are then counted once.
+        """
         if index < self._seen:
             before = self._text[:index]
             return before.count("\n") + self._first_line, index - before.rfind("\n")

@@ -29,7 +29,7 @@ class _UnknownKeyword(Exception):
 
 
 def conforms(value: Any, schema: Schema) -> bool:
-    """Whether the value is valid under the schema, as far as its keywords are known here."""
+    """Return whether the value is valid under the schema, as far as its keywords are known here."""
     try:
         return _valid(value, schema, schema)
     except _UnknownKeyword:
@@ -130,7 +130,7 @@ KNOWN_KEYWORDS = _ANNOTATIONS | _RULES.keys()
 
 
 def whole(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The mapping with these numbers as integers: `5.0` is a whole number in JSON Schema."""
+    """Return the mapping with these numbers as integers: `5.0` is a whole number in JSON Schema."""
     return {
         name: int(value) if name in names and isinstance(value, float) else value
         for name, value in data.items()

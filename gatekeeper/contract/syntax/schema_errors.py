@@ -40,7 +40,7 @@ def schema_problems(
     at: KeyPath = (),
     known: Iterable[str] = (),
 ) -> list[Problem]:
-    """Every violation of the schema by `data`, which stands at `at` in the document.
+    """Return every violation of the schema by `data`, which is at `at` in the document.
 
     `known` are keys that may also stand there, for the suggestion of the nearest one.
     """
@@ -52,7 +52,7 @@ def schema_problems(
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """How to mend an unknown name: the nearest known one, or all of them."""
+    """Return a hint for an unknown name: the nearest known one, or all of them."""
     names = sorted(set(known))
     # Two letters swapped is the likeliest slip, and difflib ranks `mode` above `model` for `modle`.
     swapped = [other for other in names if sorted(other) == sorted(name.lower())]

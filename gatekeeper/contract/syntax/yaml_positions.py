@@ -65,7 +65,8 @@ class Document:
     text_lines: Mapping[KeyPath, int] = field(default_factory=dict)
 
     def position(self, key: KeyPath = ()) -> Position:
-        """Where the value stands; the nearest value around it where it is not in the text."""
+        """Return the position of the value, or of the nearest value around it if it is not in the
+        text."""
         line, column = self._place(self.places, key)
         return Position(self.path, line, column)
 
@@ -82,7 +83,7 @@ class Document:
 
 
 def field_name(key: KeyPath) -> str:
-    """`("checks", 0, "pattern")` as a person writes it: `checks[0].pattern`."""
+    """Write `("checks", 0, "pattern")` as a person does: `checks[0].pattern`."""
     name = ""
     for part in key:
         name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
@@ -90,7 +91,7 @@ def field_name(key: KeyPath) -> str:
 
 
 def parse(text: str, path: str) -> Document:
-    """The text as data, read as JSON where the path says so and as YAML otherwise."""
+    """Parse the text, as JSON if the path has that suffix and as YAML otherwise."""
     if path.lower().endswith(".json"):
         return parse_json(text, path)
     return parse_yaml(text, path)
@@ -98,13 +99,13 @@ def parse(text: str, path: str) -> Document:
 
 @lru_cache(maxsize=1024)
 def parse_once(text: str, path: str) -> Document:
-    """The same, and kept: a contract is looked at before it is loaded, and base's is often
-    head's. Nobody may change its data."""
+    """Parse the text and keep the result: a contract is looked at before it is loaded, and base's
+    is often the same as head's. Nobody may change its data."""
     return parse(text, path)
 
 
 def parse_json(text: str, path: str, first_line: int = 1) -> Document:
-    """Raises ContractError where the text is not one JSON value with distinct keys."""
+    """Parse JSON. Raises ContractError if the text is not one JSON value with distinct keys."""
     places: dict[KeyPath, Place] = {}
     keys: dict[KeyPath, Place] = {}
     try:
@@ -117,7 +118,7 @@ def parse_json(text: str, path: str, first_line: int = 1) -> Document:
 
 
 def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
-    """Raises ContractError where the text is not one YAML document of plain data."""
+    """Parse YAML. Raises ContractError if the text is not one YAML document of plain data."""
     try:
         if _may_be_large(text):
             _refuse_large(text, path, first_line)

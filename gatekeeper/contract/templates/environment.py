@@ -72,7 +72,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters[_HIDDEN] = _Refused("`self` without the name of a block")
 
     def get_template(self, *args: Any, **kwargs: Any) -> Template:
-        """Called for each include while rendering."""
+        """Count the work of an include, and return its template."""
         self._spend(_INCLUDE_WORK)
         return super().get_template(*args, **kwargs)
 
@@ -92,7 +92,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         raise SecurityError(f"the attribute `{attribute}` of a {type(obj).__name__}")
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """Without the wrapper the attribute is judged by `is_safe_attribute`, like any other."""
+        """Return None, so that `is_safe_attribute` decides about the attribute, as about any
+        other."""
         del value
         return None
 
@@ -210,7 +211,7 @@ def environment_for(includes: tuple[tuple[str, str], ...]) -> PromptEnvironment:
 
 @lru_cache(maxsize=2048)
 def compiled(environment: PromptEnvironment, source: str, path: str) -> Template:
-    """The template under its path's name, so that its includes are relative to it."""
+    """Return the template under its path's name, so that its includes are relative to it."""
     code = _code(source, path)
     return Template.from_code(environment, code, environment.make_globals(None))
 
@@ -226,7 +227,10 @@ def _code(source: str, path: str) -> CodeType:
 def rendered(
     environment: PromptEnvironment, template: Template, variables: Mapping[str, Any]
 ) -> str:
-    """The text. Raises whatever Jinja2 raises, and SecurityError where it grows too long."""
+    """Return the rendered text.
+
+    Raises the errors of Jinja2, and SecurityError if the text grows too long.
+    """
     environment.work = 0
     parts: list[str] = []
     length = 0
@@ -242,7 +246,7 @@ def rendered(
 def included_names(
     source: str, environment: PromptEnvironment
 ) -> tuple[tuple[str | None, int], ...]:
-    """Every template that the source includes, imports or extends, with its line.
+    """Return every template that the source includes, imports or extends, with its line.
 
     None stands for a name that is only known when rendering.
     """
@@ -267,8 +271,10 @@ def _names(template: nodes.Expr) -> list[str | None]:
 
 
 def template_line(error: BaseException, paths: Iterable[str]) -> tuple[str, int] | None:
-    """The innermost template file and line of an error. Jinja2 rewrites the traceback so that
-    its frames name the template."""
+    """Return the innermost template file and line of an error.
+
+    Jinja2 rewrites the traceback so that its frames name the template.
+    """
     known, found = set(paths), None
     trace = error.__traceback__
     while trace is not None:
@@ -346,7 +352,8 @@ def _length(value: Any) -> int:
 
 @lru_cache(maxsize=2048)
 def native(environment: PromptEnvironment, text: str) -> Callable[[Mapping[str, Any]], Any] | None:
-    """The expression of a text that is one `{{ expression }}` and nothing else, else None."""
+    """Return the expression of a text that is one `{{ expression }}` and nothing else, else
+    None."""
     body = environment.parse(text).body
     if len(body) != 1 or not isinstance(body[0], nodes.Output) or len(body[0].nodes) != 1:
         return None

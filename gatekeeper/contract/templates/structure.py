@@ -71,7 +71,7 @@ class _Inlining:
     paths: set[str] = field(default_factory=set)
 
     def inlined(self, source: str, path: str) -> list[nodes.Node]:
-        """The template's statements."""
+        """Return the template's statements, with includes inserted."""
         body = environment_for(()).parse(source).body
         return self._flattened(body, path)
 
