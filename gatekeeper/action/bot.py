@@ -149,7 +149,7 @@ def _carry_out(command: Command, desk: Desk) -> Reply | None:
 
 
 def _one(desk: Desk, name: str) -> GateResult:
-    """One contract: base against head where the change affects it, else on head alone."""
+    """Run one contract: base against head if the change affects it, else on head alone."""
     _, work = plan(desk.settings, desk.check, desk.checkout, (name,))
     if work.jobs or work.removed:
         return judge(desk.settings, desk.check, desk.checkout, desk.api, (name,))
@@ -292,7 +292,7 @@ def _send(reply: Reply, settings: ActionInputs, asked: Respond, api: RepositoryA
 
 
 def _react(api: RepositoryApi, asked: Respond, reaction: Reaction) -> None:
-    """A reaction that cannot be put is no reason to stop."""
+    """Add a reaction to the comment; a failure is ignored."""
     try:
         api.react(asked.number, asked.comment_id, reaction)
     except PublishError as error:

@@ -96,7 +96,8 @@ class Checkout:
         return self._found(lambda repository: repository.data_branch(name))
 
     def _found(self, find: Callable[[Repository], T]) -> T:
-        """What the workspace has or can fetch; else what a repository of our own can."""
+        """Return what the workspace has or can fetch, else what a temporary repository can
+        fetch."""
         if self._own is not None:
             return find(self._own)
         try:
@@ -138,7 +139,8 @@ def _pull_request_change(repository: Repository, activity: CheckPullRequest) -> 
 
 
 def _merge_change(repository: Repository, activity: CheckPullRequest) -> Change | None:
-    """The change by the merge commit, which needs no history; None where that is of no use."""
+    """Return the change by the merge commit, which needs no history; None if that commit cannot be
+    used."""
     if activity.merge_sha is None:
         return None
     refs = _refs(activity)
@@ -155,7 +157,8 @@ def _merge_change(repository: Repository, activity: CheckPullRequest) -> Change 
 
 
 def _grown_change(repository: Repository, activity: CheckPullRequest) -> Change:
-    """The change since head parted from base, with as much history as that takes."""
+    """Return the change since the common ancestor of base and head, after fetching the history that
+    this needs."""
     tips = (activity.base_sha, activity.head_sha)
     refs = _refs(activity)
     for sha in tips:
@@ -165,7 +168,7 @@ def _grown_change(repository: Repository, activity: CheckPullRequest) -> Change:
 
 
 def _refs(activity: CheckPullRequest) -> tuple[str, ...]:
-    """What leads to the commits where a server gives no commit by its name."""
+    """Return the refs that contain the commits, for a server that serves no commit by its name."""
     number = activity.number
     return (f"refs/pull/{number}/merge", f"refs/pull/{number}/head", *_DEFAULT_BRANCH)
 

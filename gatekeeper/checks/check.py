@@ -102,7 +102,11 @@ def parameters(*, required: tuple[str, ...] = (), **properties: Parameters) -> P
 
 
 def _or_template(schema: Parameters) -> Parameters:
-    """`if` rather than `anyOf`: a value that is no template gets the schema's own message."""
+    """Return a schema that also takes a template.
+
+    It uses `if` and not `anyOf`, so that a value that is not a template gets the schema's own
+    message.
+    """
     marks = "|".join(mark.replace("{", r"\{") for mark in TEMPLATE_MARKS)
     said = {key: schema[key] for key in ("description", "default") if key in schema}
     return {**said, "if": {"type": "string", "pattern": marks}, "else": schema}

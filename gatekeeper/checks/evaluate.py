@@ -162,7 +162,7 @@ class _Bench:
 
 
 def _templates(spec: CheckSpec, check: Check) -> Mapping[str, Any]:
-    """The parameters that may hold templates: all but the paths of files."""
+    """Return the parameters that may hold templates: all except the paths of files."""
     return {
         name: value
         for name, value in spec.params.items()
@@ -214,7 +214,8 @@ def _refers_to_expected(text: str) -> bool:
 
 
 def _require_shape(params: Mapping[str, Any], check: Check) -> None:
-    """Rendered values are held to the schema too: the loader saw only their templates."""
+    """Require that rendered values conform to the schema too: the loader saw only their
+    templates."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
@@ -234,7 +235,7 @@ def _require_shape(params: Mapping[str, Any], check: Check) -> None:
 
 
 def _listed(fixtures: Sequence[Fixture]) -> str:
-    """The first fixture with its place, and how many more there are."""
+    """Write the first fixture with its position, and the number of the others."""
     first = fixtures[0]
     place = first.position
     at = f" at {place.path}:{place.line}" if place and place.line else ""

@@ -56,7 +56,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
 
 
 def _schema(given: str | Mapping[str, Any], files: Files) -> tuple[Any, str]:
-    """The schema, and the path its relative references start from."""
+    """Return the schema, and the path to which its references are relative."""
     if not isinstance(given, str):
         return given, files.written_in
     return load_schema(given, files), given

@@ -36,7 +36,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
 
 
 def _excerpt(text: str, at: int, sought: str) -> str:
-    """The place in the output. Folding case can change lengths, so it is near, not exact."""
+    """Quote the place in the output. Folding case can change lengths, so it is near, not exact."""
     start = max(0, at - _AROUND)
     end = at + len(sought) + _AROUND
     before, after = "…" if start else "", "…" if end < len(text) else ""

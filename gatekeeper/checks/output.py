@@ -150,7 +150,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def _place(error: json.JSONDecodeError) -> str:
-    """Where parsing stopped, in the words of an author who sees only the output."""
+    """Say where parsing stopped, for an author who sees only the output."""
     if not error.doc.strip():
         return "the output is empty"
     if error.pos >= len(error.doc.rstrip()):
@@ -162,13 +162,15 @@ def _place(error: json.JSONDecodeError) -> str:
 
 
 def _end(text: str, shown: int = 20) -> str:
-    """The last characters; an ellipsis says that there are more, and is how a secret is found
-    of which only the end is left."""
+    """Return the last characters.
+
+    An ellipsis says that there are more, and helps to find a secret of which only the end is left.
+    """
     return text if len(text) <= shown else f"…{text[-shown:]}"
 
 
 def _encodable(text: str) -> str:
-    """Half a surrogate pair, which JSON escapes can name, would break every report."""
+    """Replace half a surrogate pair, which JSON escapes can name and no report can contain."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

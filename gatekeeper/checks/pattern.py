@@ -71,7 +71,7 @@ class TimedPattern:
     def __init__(
         self, pattern: str, *, ignore_case: bool = False, timeout_ms: float = DEFAULT_TIMEOUT_MS
     ) -> None:
-        """Raises ParameterError where the pattern does not compile."""
+        """Compile the pattern. Raises ParameterError if it does not compile."""
         self._pattern = pattern
         self._ignore_case = ignore_case
         self._compiled = _compile(pattern, ignore_case) if is_simple(pattern) else None

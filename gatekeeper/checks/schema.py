@@ -114,7 +114,8 @@ def _registry(
     dialect: Dialect,
     specification: referencing.Specification[Any],
 ) -> referencing.Registry[Any]:
-    """The schema, its files, and the published meta-schemas; and no way to retrieve others."""
+    """Return a registry of the schema, its files, and the published meta-schemas, which cannot
+    retrieve others."""
     import jsonschema_specifications  # type: ignore[import-untyped]
 
     documents = {path: schema}
@@ -145,7 +146,7 @@ def _registry(
 
 
 def _count_parts(document: Any) -> int:
-    """How many mappings there are."""
+    """Count the mappings."""
     if isinstance(document, list):
         return sum(map(_count_parts, document))
     if not isinstance(document, Mapping):
@@ -154,7 +155,7 @@ def _count_parts(document: Any) -> int:
 
 
 def _without_schema_keyword(document: Any, path: str, meta_schema: str) -> Any:
-    """The document without `$schema`. jsonschema starts a fresh validator of the named version
+    """Return the document without `$schema`. jsonschema starts a new validator of the named version
     wherever it meets one, and that would not have the time limits."""
     if isinstance(document, list):
         return [_without_schema_keyword(item, path, meta_schema) for item in document]
@@ -257,7 +258,8 @@ class _Walk:
 
 
 def _require_end(validator: Validator) -> None:
-    """A schema that refers to itself without taking a step into the value never ends."""
+    """Refuse a schema that refers to itself without taking a step into the value, because it never
+    ends."""
     try:
         kinds: tuple[Any, ...] = (None, {}, [], "", 0)
         for value in kinds:
@@ -271,9 +273,8 @@ def _require_end(validator: Validator) -> None:
 
 
 def _time_limited(dialect: Dialect, patterns: _Patterns, steps: Steps) -> Dialect:
-    """The dialect with the keywords replaced that some outputs would make run for ever:
-    those that apply patterns, and `uniqueItems`, which compares every pair of items. All are
-    counted."""
+    """Return the dialect with limited versions of the keywords that can run very long: those that
+    apply patterns, and `uniqueItems`, which compares every pair of items. All are counted."""
     from jsonschema.validators import extend
 
     keywords = {
@@ -347,7 +348,7 @@ def _unique_items(validator: Validator, unique: Any, instance: Any, _schema: Any
 
 
 def _hashable(value: Any) -> Hashable:
-    """Equal exactly when the JSON values are: 1 is 1.0 and not true."""
+    """Return a value that is equal exactly if the JSON values are: 1 is 1.0 and not true."""
     if isinstance(value, dict):
         return frozenset((name, _hashable(part)) for name, part in value.items())
     if isinstance(value, list):

@@ -31,7 +31,7 @@ def format_checker(dialect: Dialect) -> jsonschema.FormatChecker:
 
 
 def _is_regex(value: object) -> bool:
-    """Whether Python's `re` compiles it, as the library has it, within a length."""
+    """Return whether Python's `re` compiles it, as in the library, within a length."""
     if isinstance(value, str):
         if len(value) > _LONGEST_REGEX:
             raise TimeoutError(f"a regular expression of {len(value):,} characters is not tried")
@@ -40,7 +40,10 @@ def _is_regex(value: object) -> bool:
 
 
 def _is_date_time(value: object) -> bool:
-    """RFC 3339: a date, a time, and an offset. `fromisoformat` alone takes more than that."""
+    """Return whether the text is a date-time of RFC 3339: a date, a time, and an offset.
+
+    `fromisoformat` alone accepts more than that.
+    """
     if not isinstance(value, str):
         return True
     has_time = value[10:11] in ("T", "t", " ") and value.isascii() and value[16:17] == ":"

@@ -46,7 +46,7 @@ class Steps:
         return apply
 
     def _charged(self, errors: Any) -> Iterator[Any]:
-        """The errors, each charged once: those of the parts come by all that is around them."""
+        """Count each error once: errors of the parts pass through all keywords around them."""
         for error in errors or ():
             if not hasattr(error, "charged"):
                 error.charged = True
@@ -68,7 +68,8 @@ def _length(value: Any) -> int:
 
 
 def _searches(keyword: str, instance: Any, schema: Any) -> int:
-    """The steps of searching patterns: each name of an object is searched for each of them."""
+    """Count the steps of searching patterns: each name of an object is searched for each of
+    them."""
     if keyword == "pattern":
         return _SEARCH_STEPS
     if keyword not in ("patternProperties", "additionalProperties"):

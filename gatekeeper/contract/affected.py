@@ -143,8 +143,8 @@ def _shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
 
 
 def _differs(base: Contract, head: Contract) -> bool:
-    """Whether head runs or judges anything else, or its prompt file alone would: a contract that
-    overrides what the prompt's front matter now says must not hide the change."""
+    """Return whether head runs or evaluates anything else, or its prompt file alone would: a
+    contract that overrides the prompt's front matter must not hide a change of it."""
     prompt_alone = base.target_for(head.target.prompt)
     return _meaning(base) != _meaning(head) or (
         target_digest(prompt_alone) != target_digest(base.target)
@@ -152,7 +152,8 @@ def _differs(base: Contract, head: Contract) -> bool:
 
 
 def _meaning(contract: Contract) -> tuple[str, str | None]:
-    """What it would run and judge, and the answers of a model that is a recording."""
+    """Return the digest of everything that the contract would run and evaluate, and of the answers
+    of a recording."""
     recording = recording_path(contract.target.model)
     answers = contract.dependencies.get(recording) if recording else None
     return contract_digest(contract), answers
@@ -207,7 +208,7 @@ class _Comparison:
         )
 
     def _near_misses(self) -> tuple[str, ...]:
-        """Of what the change brings, so that nobody is told of what was there before."""
+        """Return notices about files that the change adds, and not about older ones."""
         changed = self.changed & self.after.keys()
         added = changed - self.before.keys() - self.old_path.keys()
         contracts = matching_contracts(self.old_path.values(), self.policy)
@@ -216,7 +217,7 @@ class _Comparison:
         return near_miss_notices(self.change.head, self.policy, among)
 
     def _base_sketches(self, at_head: Sequence[Sketch]) -> list[Sketch]:
-        """The contracts at base that may differ: their own file changed, or a path of their
+        """Return the contracts at base that may differ: their own file changed, or a path of their
         closure. An unchanged file has the same closure on both sides."""
         references = References(self.change.base, self.shapes)
         written = matching_contracts(self.changed & self.before.keys(), self.policy)
@@ -256,8 +257,8 @@ class _Comparison:
     def _pairs(
         self, loaded: Mapping[str, Contract], waiting: Mapping[str, Sketch]
     ) -> dict[str, str]:
-        """Path at head -> path at base of the same contract: the one of the same name; else
-        the file it was, if that is left over and has the same prompt (a new name)."""
+        """Map the path at head to the path at base of the same contract: the one of the same name,
+        else the file it was, if that has no other partner and the same prompt (a new name)."""
         by_name: dict[str | None, list[str]] = defaultdict(list)
         for old_path, old_sketch in waiting.items():
             by_name[old_sketch.name].append(old_path)
@@ -291,8 +292,8 @@ class _Comparison:
             return None
 
     def _left_prompt(self, watched: str | None, head: Contract) -> str | None:
-        """The prompt that the base contract watches and head's does not, if a program still
-        finds something at its path.
+        """Return the prompt of the base contract, if head's contract names another and a program
+        still finds something at its path.
 
         A link to a copy counts, also if git calls the copy the prompt's new name.
         """
@@ -329,7 +330,7 @@ class _Comparison:
         )
 
     def _target_at_base(self, target: Target) -> Target | None:
-        """The same prompt as it was at base, by the path it then had."""
+        """Return the same prompt as it was at base, at its path there."""
         path = self.old_path.get(target.prompt.path, target.prompt.path)
         if path not in self.before:
             return None
@@ -361,7 +362,7 @@ class _Comparison:
         )
 
     def _causes(self, base: Contract | None, head: Contract) -> list[AffectedBy]:
-        """The paths of both closures whose meaning differs, under their names at head."""
+        """Return the paths of both closures whose meaning differs, under their names at head."""
         if base is None:
             paths = sorted(self.changed & head.dependencies.keys())
             return [AffectedBy(path, self._kind(path)) for path in paths]

@@ -103,7 +103,7 @@ class CheckReader:
         files: dict[str, str],
         problems: list[Problem],
     ) -> dict[str, Any]:
-        """Paths in `params` become paths from the repository root, the keys of `files`."""
+        """Replace paths in `params` by paths from the repository root, the keys of `files`."""
         resolved = dict(params)
         for name in shape.paths:
             value = params.get(name)

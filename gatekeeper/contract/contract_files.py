@@ -80,7 +80,8 @@ def matching_contracts(paths: Iterable[str], policy: Policy) -> set[str]:
 
 
 def _is_meant(path: str, policy: Policy) -> bool:
-    """Whether the file's suffix says that it is a contract, or a pattern spells that suffix."""
+    """Return whether the file's suffix says that it is a contract, or a pattern ends in that
+    suffix."""
     suffix = PurePosixPath(path).suffix
     spelled = suffix and any(pattern.endswith(suffix) for pattern in policy.contracts)
     return bool(spelled) or suffix.lower() in _SUFFIXES

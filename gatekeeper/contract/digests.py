@@ -155,7 +155,8 @@ def checks_named(contract: Contract, name: str) -> dict[str | None, CheckSpec]:
 
 
 def _named_checks(contract: Contract, objective: Objective) -> dict[str, Any]:
-    """The checks that an objective refers to: the same name can come to mean another check."""
+    """Return the checks that an objective refers to: the same name can come to mean another
+    check."""
     if objective.check is None:
         return {}
     named = checks_named(contract, objective.check)
@@ -163,14 +164,15 @@ def _named_checks(contract: Contract, objective: Objective) -> dict[str, Any]:
 
 
 def _gate_meaning(gate: GatePolicy) -> Any:
-    """Without limits as before there were any: no digest changes with the program's version."""
+    """Return the gate's settings, without limits if there are none, so that digests stay the same
+    as before limits existed."""
     meaning = asdict(gate)
     limits = meaning.pop("limits")
     return meaning | ({"limits": limits} if limits else {})
 
 
 def _schema_order(contract: Contract) -> list[str]:
-    """What mode `enforce` may send to the model, with its properties in order."""
+    """Return what mode `enforce` may send to the model, with its properties in order."""
     schemas = [spec.params.get("schema") for spec in contract.checks if spec.type == "json_schema"]
     files = {path: text for spec in contract.checks for path, text in spec.files.items()}
     return [

@@ -137,8 +137,8 @@ def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixtur
 
 
 def _made_id(fixture: Fixture) -> str:
-    """From the values alone, whatever the variables are called and in whatever order they
-    stand: a variable renamed in the prompt and the fixtures leaves each fixture its partner."""
+    """Make an id from the values alone, whatever the names and the order of the variables: if a
+    variable is renamed in the prompt and the fixtures, each fixture keeps its partner."""
     return "f-" + digest([sorted(map(canonical, fixture.vars.values())), fixture.expected])[:10]
 
 
@@ -205,8 +205,8 @@ def _jsonl_rows(text: str, path: str, enough: int | None) -> list[Row]:
 
 
 def _line_document(line: str, path: str, number: int) -> Document:
-    """The line as data: by the standard parser, which is many times as fast as ours, and by
-    ours where that one stumbles or would let something pass."""
+    """Parse the line: by the standard parser, which is many times as fast, and by gatekeeper's own
+    parser if the standard one fails or is not strict enough."""
     try:
         if "\\ud" not in line.lower():
             data = json.loads(

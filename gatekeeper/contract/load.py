@@ -140,7 +140,7 @@ class _Loading:
         return identified(found, self._problems)
 
     def _fixtures_of(self, rows: list[Row], key: KeyPath, tally: Tally) -> list[Fixture]:
-        """The rows as fixtures, counted before anything is made of them."""
+        """Build the fixtures of the rows, after counting them."""
         tally.add(len(rows), sum(map(own_checks, rows)), key)
         made = (fixture_from(row, self._checks.read, self._problems) for row in rows)
         return [fixture for fixture in made if fixture]
@@ -199,8 +199,8 @@ class _Loading:
     def _require_gating_checks(
         self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
     ) -> None:
-        """Without a check that can fail it a fixture would pass with any output, and a pass
-        would say nothing."""
+        """Require a check that can fail for every fixture, because without one a fixture would pass
+        with any output."""
         if self._problems or _can_fail(checks):
             return
         names = [f"`{fixture.id}`" for fixture in fixtures if not _can_fail(fixture.checks)]
@@ -214,7 +214,8 @@ class _Loading:
     def _require_distinct_names(
         self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
     ) -> None:
-        """What a check found is looked up by its name, also for `must_pass` and objectives."""
+        """Require distinct names of checks, because outcomes are found by name, also for
+        `must_pass` and objectives."""
         for fixture in _with_own_names(fixtures, checks):
             taken = {spec.name for spec in checks}
             for spec in fixture.checks:
@@ -228,7 +229,7 @@ class _Loading:
                 taken.add(spec.name)
 
     def _require_free_name(self, data: Mapping[str, Any]) -> None:
-        """A waiver and a result name the policy where a contract's name stands."""
+        """Refuse the policy's name, which waivers and results use in place of a contract's name."""
         name = data.get("name")
         if isinstance(name, str) and name.casefold() == POLICY_NAME:
             what = f"the name `{POLICY_NAME}` is reserved for the policy"
@@ -237,7 +238,8 @@ class _Loading:
     def _require_measurable(
         self, slo: Any, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
     ) -> None:
-        """An objective on a check or a category that is not there would never be decided."""
+        """Require that every check and category of an objective exists, because the objective could
+        never be decided otherwise."""
         if self._problems or not isinstance(slo, dict):
             return
         self._require_measures(("slo",), slo, checks, fixtures)
@@ -279,8 +281,10 @@ class _Loading:
         self._problems.append(self._document.problem(key, what, fix, at_key=True))
 
     def _dependencies(self, contract: Contract, data: Mapping[str, Any]) -> dict[str, str]:
-        """A digest of meaning for every path. The contract's own leaves out paths, so that a
-        rename alone changes nothing."""
+        """Return a digest of meaning for every path.
+
+        The contract's own leaves out paths, so that a rename alone changes nothing.
+        """
         prompt = contract.target.prompt
         inline = [item for item in data["fixtures"] if "file" not in item or "vars" in item]
         own = {
@@ -312,7 +316,10 @@ class _Loading:
         return {**digests, contract.path: digest(own)}
 
     def _recording_digest(self, path: str) -> str:
-        """Of its bytes, unread. One that is missing is told when the model is called."""
+        """Return the digest of the recording's bytes.
+
+        A missing recording is reported when the model is called.
+        """
         entry = self._revision.entries.get(path)
         return entry.id if entry and entry.kind == "file" else "missing"
 
@@ -350,7 +357,8 @@ def _repair(data: Mapping[str, Any]) -> RepairPolicy:
 def _with_own_names(
     fixtures: tuple[Fixture, ...], checks: tuple[CheckSpec, ...]
 ) -> tuple[Fixture, ...]:
-    """Each fixture's checks named apart from the contract's, as both judge the same sample."""
+    """Return the fixtures with names for their checks that differ from the contract's, because both
+    apply to the same sample."""
     taken = {spec.name for spec in checks}
     return tuple(
         replace(
@@ -369,7 +377,8 @@ def _with_own_names(
 def _unreadable(
     document: Document, key: tuple[str | int, ...], error: UnreadableError, reference: str
 ) -> Problem:
-    """In the file itself where it has a faulty line, else where the file is named."""
+    """Report the problem in the file itself if a line is faulty, else at the place that names the
+    file."""
     if error.line is None:
         return place_unreadable(document, key, error)
     path = locate(reference, document.path)
@@ -377,7 +386,7 @@ def _unreadable(
 
 
 def _distinct(problems: list[Problem]) -> list[Problem]:
-    """One problem for each field in its place: the schema and a reader may both object."""
+    """Keep one problem for each field at its place: the schema and a reader may both report it."""
     places = {
         (problem.path, problem.line, problem.column, problem.field or problem.what): problem
         for problem in reversed(problems)

@@ -79,14 +79,15 @@ def _proposal(group: Sequence[str], named: Mapping[str, str | None]) -> str:
 
 
 def _text(fixture: Fixture) -> str:
-    """The fixture's values in the order of their names, without differences of case and spaces."""
+    """Return the fixture's values in the order of their names, without differences of case and
+    spaces."""
     values = (value for _, value in sorted(fixture.vars.items()))
     text = " ".join(v if isinstance(v, str) else canonical(v) for v in values)
     return " ".join(text[: 2 * _MOST_CHARACTERS].casefold().split())[:_MOST_CHARACTERS]
 
 
 def _links(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each text that is nearly the same as an earlier one, with that one."""
+    """Yield each text that is nearly the same as an earlier one, with that one."""
     from rapidfuzz.fuzz import ratio
 
     leaders: dict[int, list[str]] = defaultdict(list)
@@ -104,8 +105,8 @@ def _links(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _keys(text: str) -> list[int]:
-    """The few pieces that the text is known by: of all pairs of words, those that come first in
-    an order that is the same for all texts."""
+    """Return the pairs of words that identify the text: those that come first in an order that is
+    the same for all texts."""
     words = _WORD.findall(text)
     if len(words) < _KEYS:  # writing without spaces
         words = [text[i : i + 4] for i in range(len(text) - 3)]

@@ -83,8 +83,11 @@ def _with_default(contract: Contract, rate: float) -> Contract:
 
 
 def _promises(contract: Contract) -> bool:
-    """Whether it promises anything of what passes. That is enough for a contract that is merged:
-    it was compared with its base, or held to the success rate when it was new."""
+    """Return whether the contract has an objective on what passes.
+
+    This is enough for a merged contract: it was compared with its base, or had to reach the success
+    rate when it was new.
+    """
     higher = any(objective.measure.better == "higher" for objective in contract.slo)
     return higher or contract.gate.tolerance is not None
 
@@ -108,8 +111,8 @@ def _low_promise(asked: NewContracts, contract: Contract) -> list[str]:
 def _successors(
     affected: Affected, known: Set[str], old_path: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """New contracts, contracts that turned to a prompt that the change adds, and the prompts that
-    it adds without a contract."""
+    """Return new contracts, contracts that now name a prompt that the change adds, and the prompts
+    that it adds without a contract."""
     contracts = [
         f"{contract.name} ({contract.head.target.prompt.path})"
         for contract in affected.contracts

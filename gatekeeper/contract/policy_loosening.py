@@ -81,7 +81,7 @@ def _narrowed(key: str, left_out: Sequence[str]) -> Loosening:
 
 
 def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """The old patterns that no new one includes as far as can be told from how it is written."""
+    """Return the old patterns that no new one includes, as far as this follows from their text."""
     kept = [pattern.removeprefix("/") for pattern in now]
     return [
         pattern
@@ -91,8 +91,8 @@ def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:
 
 
 def _includes(pattern: str, other: str) -> bool:
-    """Whether a pattern surely matches every path that the other matches: it is the same, or has
-    one `**` which is all that the other says in its place (`prompts/**`, `prompts/**/*.md`)."""
+    """Return whether a pattern certainly matches every path that the other matches: it is the same,
+    or has one `**` that covers the rest of the other (`prompts/**`, `prompts/**/*.md`)."""
     if pattern == other:
         return True
     start, spans, end = pattern.partition("**")

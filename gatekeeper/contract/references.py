@@ -84,7 +84,7 @@ class References:
         return [self.sketch(path) for path in paths]
 
     def _named(self, path: str) -> Iterator[str]:
-        """The prompt and the fixture files, as far as they can be told."""
+        """Return the prompt and the fixture files, as far as they are known."""
         try:
             data = parse_once(read_text(self.revision, path), path).data
         except (UnreadableError, ContractError):
@@ -131,7 +131,7 @@ class References:
         )
 
     def _recording(self, model: Any, prompt: str | None) -> frozenset[str]:
-        """What the contract's model answers from, or else the prompt's."""
+        """Return the recording of the contract's model, or else of the prompt's."""
         if not model and prompt is not None:
             if prompt not in self._recordings:
                 self._recordings[prompt] = self._prompt_recording(prompt)
@@ -173,7 +173,7 @@ class References:
             return None, False
 
     def _add(self, path: str, kind: _Kind, closure: _Closure) -> bool:
-        """The file and all that it refers to; False if that cannot be told."""
+        """Add the file and all that it refers to; return False if the references are not known."""
         if (path, kind) in closure:
             return True
         closure.add((path, kind))
@@ -222,19 +222,20 @@ def _items(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _prompt_files(text: str, path: str) -> frozenset[str] | None:
-    """The files that the messages of a prompt file include, just as the loader takes them."""
+    """Return the files that the messages of a prompt file include, as the loader reads them."""
     if not may_include(text, prompt_kind(path)):
         return frozenset()
     return _included_files([m.content for m in parse_prompt(text, path).messages], path)
 
 
 def _include_files(text: str, path: str) -> frozenset[str] | None:
-    """Those of an included file: all of it is one template, whatever its suffix says."""
+    """Return the files that an included file includes: it is one template, whatever its suffix."""
     return _included_files([text], path) if may_include(text, "text") else frozenset()
 
 
 def _included_files(sources: Sequence[str], path: str) -> frozenset[str] | None:
-    """None if a template does not parse, or names a file by anything but literal text."""
+    """Return the included files; None if a template does not parse, or names a file by anything but
+    literal text."""
     from jinja2 import TemplateSyntaxError
 
     try:

@@ -30,5 +30,6 @@ def read_limits(gate: Mapping[str, Any]) -> tuple[ResourceLimit, ...]:
 
 
 def _share(text: str) -> float:
-    """`+20%` as 0.2; divided as a decimal, so that `+10%` is the nearest number to a tenth."""
+    """Parse `+20%` as 0.2; divided as a decimal, so that `+10%` is the nearest number to a
+    tenth."""
     return float(Decimal(text.strip().removeprefix("+").removesuffix("%")) / 100)

@@ -146,13 +146,13 @@ class Successors:
         return found
 
     def _moved(self, path: str, watched: str) -> bool:
-        """Whether the file is another one of base under a new name, byte by byte."""
+        """Return whether the file is another one of base under a new name, byte by byte."""
         same = self._gone.get(self._after[path].id, set())
         return path not in self._before and bool(same) and watched not in same
 
     def _goes_on(self, path: str, watched: str) -> bool:
-        """Whether a contract of base judges the file in the place of its own prompt, which is gone
-        as well and is at least as much like the file."""
+        """Return whether a contract of base uses the file as the successor of its own prompt, which
+        was removed as well and is at least as similar to the file."""
         for place, old in self.turned.items():
             if self.loaded[place].target.prompt.path != path or old is None or old == watched:
                 continue
@@ -182,7 +182,7 @@ class Successors:
         return was.likeness(now)
 
     def _text(self, path: str, *, at_head: bool = False) -> Words | None:
-        """The words of a file; None if it is too large or no text."""
+        """Return the words of a file; None if it is too large or no text."""
         if (at_head, path) not in self._words:
             if at_head and not any(at for at, _ in self._words):
                 prefetch(self.change.head, self._pool)

@@ -57,7 +57,7 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
 
 
 def _model(base: Contract, head: Contract) -> Iterator[str]:
-    """A recording answers whatever its author has written into it."""
+    """Yield a change to a recording, which answers whatever its author has written into it."""
     before, now = recording_path(base.target.model), recording_path(head.target.model)
     if now is None or before == now:
         return
@@ -93,8 +93,8 @@ def _fixture(base: Fixture, head: Fixture, renaming: Renaming) -> Iterator[str]:
 
 
 def _checks(where: str, base: Sequence[CheckSpec], head: Sequence[CheckSpec]) -> Iterator[str]:
-    """Checks that are the same drop out; of the others, those of one name or else one type are
-    taken for one check that changed."""
+    """Compare the checks that differ; those of the same name, or else of the same type, count as
+    one check that changed."""
     left = list(head)
     changed = []
     for spec in base:
@@ -128,7 +128,7 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
 
 
 def _value(spec: CheckSpec, name: str) -> Any:
-    """As written, or what stands for it where it is not."""
+    """Return the value as written, or its default."""
     default = spec.shape.default(name)
     return spec.params.get(name, _MISSING if default is None else default)
 
@@ -147,7 +147,7 @@ def _param(what: str, name: str, before: Any, now: Any) -> Iterator[str]:
 
 
 def _is_looser(name: str, before: Any, now: Any) -> bool | None:
-    """Whether the check asks less with the new value; None where only its author can tell."""
+    """Return whether the check is weaker with the new value; None if only its author can know."""
     if name.startswith("max"):
         return _is_bound_looser(before, now, higher_is_looser=True)
     if name.startswith("min") or name == "fields":
@@ -172,7 +172,7 @@ def _content(spec: CheckSpec, value: Any) -> Any:
 
 
 def _parts(spec: CheckSpec) -> list[str]:
-    """What the files hold that are only referred to from other files."""
+    """Return the contents of the files that only other files refer to."""
     named = {value for value in spec.params.values() if isinstance(value, str)}
     return sorted(
         canonical(file_meaning(path, text))
@@ -211,9 +211,11 @@ def _refers_to(contract: Contract, objective: Objective) -> dict[str | None, str
 
 
 def _refers_elsewhere(base: Contract, before: Objective, head: Contract, now: Objective) -> bool:
-    """Whether the objective has left a check of base. One that changed and keeps its name and type
-    is named as a change of that check; it must not be one that stands at base under another name,
-    nor may the check at base stand at head under another name."""
+    """Return whether the objective no longer refers to a check of base.
+
+    A check that changed and keeps its name and type is named as a change of that check. It must not
+    exist at base under another name, nor may the check at base exist at head under another name.
+    """
     was, is_now = (checks_named(c, o.check or "") for c, o in ((base, before), (head, now)))
     fixtures = {None, *(fixture.id for fixture in head.fixtures)}
     for place, spec in was.items():
@@ -234,7 +236,7 @@ def _stands(contract: Contract, place: str | None, spec: CheckSpec) -> bool:
 
 
 def _scores(base: Contract, head: Contract) -> Iterator[str]:
-    """The score is the mean of all checks that give one: another check changes what it asks."""
+    """Yield checks that change the score, which is the mean of all checks that give one."""
     if not any(objective.measure.unit == "score" for objective in base.slo):
         return
     kept = {fixture.id for fixture in base.fixtures}
@@ -247,13 +249,13 @@ def _scores(base: Contract, head: Contract) -> Iterator[str]:
 
 
 def _scoring(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
-    """The checks that score those fixtures."""
+    """Return the checks that score those fixtures."""
     own = (spec for f in contract.fixtures if f.id in fixtures for spec in f.checks)
     return [spec for spec in (*contract.checks, *own) if spec.shape.scores]
 
 
 def _categories(base: Contract, head: Contract) -> Iterator[str]:
-    """A fixture that leaves a category, or joins it, changes what its objectives ask."""
+    """Yield each fixture that leaves or joins a category, which changes its objectives."""
     judged = {objective.category for objective in base.slo} - {None}
     kept = {fixture.id: fixture.category for fixture in head.fixtures}
     for fixture in base.fixtures:
@@ -303,7 +305,7 @@ def _repair(base: Contract, head: Contract) -> Iterator[str]:
 
 
 def _bound(what: str, before: float | None, now: float | None, *, up: bool) -> Iterator[str]:
-    """`up` says that a higher number asks less."""
+    """Yield a changed bound; `up` says that a higher number is weaker."""
     if before is None or before == now:
         return
     if now is None:

@@ -165,7 +165,7 @@ class GitCommand:
 
 
 def _by_environment(options: Sequence[Option]) -> dict[str, str]:
-    """The variables that give git these options, after those that the caller gives it so."""
+    """Return the variables that give git these options, after those that the caller sets."""
     if not options:
         return {}
     given = os.environ.get("GIT_CONFIG_COUNT", "")

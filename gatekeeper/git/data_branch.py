@@ -139,7 +139,7 @@ class DataBranch:
     def _commit(
         self, parent: str | None, put: Mapping[str, bytes], gone: Iterable[str], message: str
     ) -> str:
-        """What fast-import makes of it: neither an index nor a work tree is needed.
+        """Return the commit that fast-import makes, which needs neither an index nor a work tree.
         https://git-scm.com/docs/git-fast-import"""
         said = message.encode()
         stream = [b"commit " + _NEXT.encode(), b"mark :1"]
@@ -174,7 +174,7 @@ def remote_of(git: GitCommand, root: Path | None) -> Remote:
 
 
 def _absolute(address: str, root: Path | None) -> str:
-    """git takes a relative path from the top of the clone, which is not where we call it."""
+    """Return an absolute path: git reads a relative one from the top of the clone."""
     if root is None or _ELSEWHERE.match(address):
         return address
     return str(root / address)

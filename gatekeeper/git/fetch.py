@@ -81,7 +81,7 @@ class MissingCommits:
         return False
 
     def _attempt(self, remote: str, what: str, *options: str) -> str | None:
-        """git's words where the fetch failed."""
+        """Fetch, and return git's message if it failed."""
         quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
         known = self._known()
         status, _, error = self._git.attempt("fetch", *quiet, *known, *options, "--", remote, what)

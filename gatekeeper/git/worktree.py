@@ -91,7 +91,8 @@ def _type(file: Path) -> int | None:
 
 
 def _hash(git: GitCommand, paths: Sequence[str]) -> list[str]:
-    """The names the files would be stored under, after the filters git is set to use."""
+    """Return the names under which the files would be stored, after the filters that git is
+    configured to use."""
     # The list is a line a path, unquoted where it starts with a quote.
     odd = [path for path in paths if "\n" in path or path.startswith('"')]
     plain = [path for path in paths if path not in set(odd)]
@@ -103,7 +104,8 @@ def _hash(git: GitCommand, paths: Sequence[str]) -> list[str]:
 
 
 def _untracked_renames(base: Mapping[str, Entry], head: Mapping[str, Entry]) -> dict[str, str]:
-    """Renames that git does not look for: the same content, at a path not yet added."""
+    """Return renames that git does not look for: the same content, at a path that is not yet
+    added."""
     appeared = {entry: path for path, entry in head.items() if path not in base}
     gone = {entry: path for path, entry in base.items() if path not in head}
     return {path: appeared[entry] for entry, path in gone.items() if entry in appeared}

@@ -169,8 +169,10 @@ class BranchHistory:
 def _compacted(
     put: dict[str, bytes], found: Mapping[str, bytes], current: str, added: int
 ) -> _Edit:
-    """With the files of each past month in one. What cannot be read goes with them: a newer
-    version may know what it says."""
+    """Return the files with those of each past month merged into one.
+
+    Unreadable lines are kept, because a newer version may read them.
+    """
     every = {**found, **put}
     parts: dict[str, list[str]] = defaultdict(list)
     for path in sorted(every):
@@ -197,7 +199,7 @@ def _distinct(contents: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def _fault(path: str, stored: Stored) -> str | None:
-    """Why a file of the branch is not read."""
+    """Return why a file of the branch is not read."""
     if not _month_of(path):
         return "no file of ours has such a name"
     if stored.size is None:
@@ -208,7 +210,7 @@ def _fault(path: str, stored: Stored) -> str | None:
 
 
 def _month_of(path: str) -> str:
-    """`2026-10`; empty for a path that is none of ours."""
+    """Return the month such as `2026-10`; empty for a path with an unexpected name."""
     match = _RUN.fullmatch(path) or _MONTH.fullmatch(path)
     return f"{match[1]}-{match[2]}" if match else ""
 
@@ -226,7 +228,7 @@ def _month(time: datetime) -> str:
 
 
 def _path(records: Sequence[Record]) -> str:
-    """A name of its own for what one run adds."""
+    """Return a new, unique name for the file of one run."""
     ids = "\n".join(record.id for record in records)
     time = records[0].time.astimezone(UTC)
     digest = hashlib.sha256(ids.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -106,16 +106,16 @@ def _insert(connection: Connection, rows: Sequence[dict[str, object]]) -> int:
 
 
 def _plain(text: str) -> str:
-    """PostgreSQL takes any text but NUL; half a surrogate pair is none."""
+    """Return text that PostgreSQL accepts: without NUL and without half surrogate pairs."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _bytes(value: object) -> bytes:
-    """SQLite keeps whatever somebody put into a column."""
+    """Return the bytes of a column, in which SQLite keeps any value."""
     return value.encode("utf-8", "replace") if isinstance(value, str) else b"\xff"
 
 
 def _words(error: SQLAlchemyError) -> str:
-    """The database's own, without the statement."""
+    """Return the database's own message, without the statement."""
     own = getattr(error, "orig", None) or error
     return " ".join(str(own).split())

@@ -86,5 +86,5 @@ def _postgresql(location: str) -> HistoryStore:
 
 
 def _shown(location: str) -> str:
-    """Without what may be a password."""
+    """Return the address without a possible password."""
     return repr(location if "@" not in location else location.rsplit("@", 1)[1])

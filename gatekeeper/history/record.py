@@ -240,7 +240,7 @@ def _id(*parts: str) -> str:
 def _objectives(
     contract: ContractResult, outcomes: Sequence[Outcome], category: Mapping[str, str | None]
 ) -> dict[str, Count]:
-    """The events of each objective that the contract has, as far as they can be counted."""
+    """Return the events of each objective that the contract has, as far as they can be counted."""
     found: dict[str, Count] = {}
     for result in contract.slo:
         objective = Objective(result.objective, result.target)
@@ -260,8 +260,8 @@ def _spending(record: Record) -> dict[str, Event]:
 
 
 def _spent(record: Record) -> dict[str, Count]:
-    """The events of each objective, also of those that the contract did not have yet, as far as
-    the record counts them."""
+    """Return the events of each objective, also of those that the contract did not have yet, as far
+    as the record counts them."""
     answered = record.calls - record.failed_calls
     repaired = {}
     if record.repaired is not None and record.repaired <= answered:
@@ -285,7 +285,7 @@ def _checks(outcomes: Sequence[Outcome]) -> dict[str, Count]:
 def _passes(
     outcomes: Sequence[Outcome], group: Callable[[Outcome], str | None]
 ) -> dict[str, Count]:
-    """The judged samples of each group."""
+    """Return the evaluated samples of each group."""
     judged = [(group(o), o.passed) for o in outcomes if o.passed is not None]
     events = Counter(name for name, _ in judged if name is not None)
     failed = Counter(name for name, passed in judged if not passed)

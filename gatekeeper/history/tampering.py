@@ -40,7 +40,8 @@ def refuse_own_history(location: str, change: Change) -> None:
 
 
 def _read_with(path: str) -> Iterator[str]:
-    """The paths that decide what is read: the file, what leads to it, and what SQLite reads too."""
+    """Return the paths that decide what is read: the file, links that lead to it, and files that
+    SQLite reads too."""
     yield path
     yield from (f"{path}{suffix}" for suffix in ("-journal", "-wal", "-shm"))
     yield from map(str, PurePosixPath(path).parents)

@@ -63,7 +63,7 @@ def keep_run(
 
 
 def _with_waivers(found: Measurement, waivers: Sequence[Waiver]) -> Measurement:
-    """Each contract with what was waived of it when it was merged: for the record alone."""
+    """Add to each contract the waiver that it was merged with, for the record only."""
     if not waivers:
         return found
     contracts = tuple(

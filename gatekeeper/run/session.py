@@ -241,8 +241,10 @@ def sweep(
 
 
 def _prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, ...]]:
-    """The most that each request can cost, and what is to be said of models without a price.
-    Raises UsageError and MeasurementError for what the limits cannot hold."""
+    """Return the most that each request can cost, and notices about models without a price.
+
+    Raises UsageError and MeasurementError if the limits cannot hold.
+    """
     from gatekeeper.gate.spending_limits import require_within_limits
     from gatekeeper.providers.prices import worst_cost
 
@@ -270,7 +272,7 @@ def _require_recording(replay: Path | None) -> None:
 
 
 def _free(_: Request) -> float:
-    """What a recording answers costs nothing."""
+    """Return a price of zero, because answers of a recording cost nothing."""
     return 0.0
 
 

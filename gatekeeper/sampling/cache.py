@@ -244,7 +244,7 @@ def read(line: bytes, key: bytes, now: datetime) -> Entry:
 
 
 def _plans(trials: Sequence[Trial]) -> dict[str, _Plan]:
-    """The plan of each contract. An arm that has no partner is a part of it too."""
+    """Return the plan of each contract. An arm without a partner is a part of it too."""
     asked: dict[str, dict[_Place, dict[Arm, Any]]] = defaultdict(lambda: defaultdict(dict))
     for trial in trials:
         asked[trial.contract][_place(trial)][trial.arm] = _meaning(trial.request)
@@ -264,7 +264,7 @@ def _meaning(request: Request) -> list[Any]:
 
 
 def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
-    """The samples of each judging up to its first gap, as gate/monitor.py takes them."""
+    """Return the samples of each evaluation up to its first gap, as gate/monitor.py does."""
     planned: dict[tuple[str, JudgedBy], list[Trial]] = defaultdict(list)
     for trial in reversed(trials):
         planned[trial.contract, trial.judged_by].append(trial)
@@ -281,6 +281,29 @@ def _hmac(content: bytes, key: bytes) -> bytes:
 
 
 def _pair(record: Mapping[str, Any]) -> Pair:
-    """Raises TypeError or KeyError for what no run wrote."""
-    base, head = read_completion(record["base"]), read_completion(record["head"])
-    return Pair(read_text(record["key"]), base, head)
+    """Read a pair. Raises TypeError or KeyError if no run can have written it."""
+    base, head = _completion(record["base"]), _completion(record["head"])
+    return Pair(_text(record["key"]), base, head)
+
+
+def _record(completion: Completion) -> dict[str, Any]:
+    return {name: value for name, value in asdict(completion).items() if name in _REMEMBERED}
+
+
+def _completion(record: Mapping[str, Any]) -> Completion:
+    """Read a completion. Raises TypeError or KeyError if no run can have written it."""
+    found = Completion(**{name: record[name] for name in _REMEMBERED})
+    _text(found.text)
+    for text in (found.fingerprint, found.finish_reason):
+        if text is not None:
+            _text(text)
+    for amount in (found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd):
+        if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
+            raise TypeError("not an amount")
+    return found
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value

@@ -154,7 +154,8 @@ class Meter:
             self._assumed += reserve.amount
 
     def _expected_tokens(self, request: Request) -> float:
-        """What calls to the model took so far, in tokens; a rough guess before the first ended."""
+        """Return the mean tokens of calls to the model so far; a rough guess before the first
+        ended."""
         calls, tokens = self._tokens_known.get(request.model, (0, 0))
         if calls:
             return tokens / calls
@@ -186,7 +187,10 @@ class Meter:
             raise LimitReached(self.out_of_time())
 
     def _has_room(self, reserve: Reserve, *, alone: bool) -> bool:
-        """Whether the call fits. If it is to go `alone`, no other to its model is under way."""
+        """Return whether the call fits.
+
+        If it must run `alone`, no other call to its model may be under way.
+        """
         limit = self._limits.cost_usd
         if limit is None:
             return True

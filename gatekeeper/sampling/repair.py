@@ -114,7 +114,8 @@ def _is_json(text: str) -> bool:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Where the bracket at `start` is closed; brackets in strings do not count."""
+    """Return the index of the bracket that closes the one at `start`; brackets in strings do not
+    count."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         if token[0] in "[{":

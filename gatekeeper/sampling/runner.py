@@ -183,7 +183,7 @@ class _Runner:
         return self._result()
 
     async def _cancel_all(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Cancel what still runs; what failed for a reason of its own is raised."""
+        """Cancel all running calls; raise the error of a call that failed for another reason."""
         calls = [call.task for call in self._running if call.task is not None]
         for task in (*tasks, *calls):
             task.cancel()
@@ -282,7 +282,7 @@ class _Runner:
         return completion
 
     def _is_needed(self, call: Call) -> bool:
-        """Whether the call is wanted, and had started before if the run has ended."""
+        """Return whether the call is needed, and had started before if the run has ended."""
         return self._wanted(call) and (self._ended == "done" or call.state == "running")
 
     def _slot(self, model: str) -> asyncio.Semaphore | None:
@@ -378,7 +378,8 @@ class _Runner:
             self._halt.set()
 
     def _is_surplus(self, call: Call) -> bool:
-        """Paid for, and evidence for nobody: not for any of the trials that share the call."""
+        """Return whether the call was paid for and is evidence for none of the trials that share
+        it."""
         answered = call.state == "answered" and not call.free
         return call.state == "surplus" or (answered and not call.used)
 

@@ -64,7 +64,7 @@ def in_order(trials: Sequence[Trial], seed: str) -> tuple[Trial, ...]:
 
 
 def _unit_places(trials: Sequence[Trial], inputs: Mapping[str, str], seed: str) -> dict[str, bytes]:
-    """The place of each unit of several inputs, by fixture."""
+    """Return the position of each unit of several inputs, by fixture."""
     clusters = {trial.fixture: trial.cluster for trial in trials if trial.cluster is not None}
     if not clusters:
         return {}
@@ -80,5 +80,5 @@ def _unit_places(trials: Sequence[Trial], inputs: Mapping[str, str], seed: str) 
 
 
 def _draw(seed: str, purpose: str, name: str) -> bytes:
-    """32 bytes that cannot be told from random ones without the seed."""
+    """Return 32 bytes that look random to anybody without the seed."""
     return hmac.digest(seed.encode(), f"{purpose} {name}".encode(), "sha256")

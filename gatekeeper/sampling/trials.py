@@ -124,7 +124,7 @@ def _render_own(contract: Contract, target: Target) -> Messages:
 def _rendered(
     target: Target, fixtures: Sequence[Fixture]
 ) -> Iterator[tuple[Fixture, tuple[Message, ...] | ContractError]]:
-    """What the target's prompt makes of each fixture, within a budget of their own."""
+    """Render the target's prompt for each fixture, within its own budget."""
     found = render_all(target.prompt, [fixture.vars for fixture in fixtures], Budget())
     return zip(fixtures, found, strict=True)
 
@@ -167,7 +167,8 @@ def _failing(
 
 
 def _response_format(contract: Contract) -> Mapping[str, Any] | None:
-    """What makes a provider answer by the contract's first JSON Schema; None without one."""
+    """Return the parameter that makes a provider answer by the contract's first JSON Schema; None
+    without one."""
     check = next((check for check in contract.checks if check.type == "json_schema"), None)
     if check is None:
         return None

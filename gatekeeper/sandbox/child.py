@@ -101,7 +101,8 @@ def limit(name: str, value: int) -> None:
 
 
 def _memory_in_use() -> int:
-    """Bytes; the most there ever were if the system does not tell."""
+    """Return the memory in use in bytes; the highest value so far if the system does not report the
+    present one."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return pages * resource.getpagesize()

@@ -175,7 +175,7 @@ class LimitedProcess:
 
 
 def _homes(packages: Sequence[str]) -> list[str]:
-    """The folders that the packages are imported from."""
+    """Return the folders that the packages are imported from."""
     found: list[str] = []
     for package in packages:
         spec = find_spec(package)

@@ -290,5 +290,5 @@ def _message(data: Any) -> str:
 
 
 def _account(login: str) -> str:
-    """The two APIs write an app's login with and without this ending."""
+    """Remove an ending that only one of the two APIs writes after an app's login."""
     return login.removesuffix("[bot]")

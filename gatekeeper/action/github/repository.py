@@ -282,7 +282,7 @@ def _state(pull: PullRequest) -> PullRequestState:
 
 
 def _is_by_person(comment: IssueComment) -> bool:
-    """Bots and apps repeat what others wrote, so nothing of theirs is a person's word."""
+    """Return whether a person wrote the comment: bots and apps repeat texts of others."""
     # PyGithub's types know neither accounts that are gone nor comments without an app.
     kind = getattr(comment.user, "type", None)
     app: object = comment.performed_via_github_app

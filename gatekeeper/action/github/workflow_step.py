@@ -113,7 +113,8 @@ def _command(annotation: Annotation) -> str:
 
 
 def _escape(text: str) -> str:
-    """https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts"""
+    """Escape a command's text, as
+    https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts does."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -90,7 +90,7 @@ def _neutral(policy: Policy) -> Policy:
 
 
 def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> Side:
-    """A revision's contracts of those names, measured now."""
+    """Measure a revision's contracts with those names now."""
     from gatekeeper.gate.diff import Side
     from gatekeeper.gate.work import plan_run
     from gatekeeper.run.session import measure

@@ -81,7 +81,8 @@ def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | N
 
 
 def _models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:
-    """The hosted models of the contracts, as far as they can be told without loading them whole.
+    """Return the hosted models of the contracts, as far as they are known without loading them
+    completely.
 
     One that cannot be read allows nothing, and loading it says what is wrong.
     """

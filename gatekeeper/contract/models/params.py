@@ -137,7 +137,7 @@ def value_fault(name: str, value: object) -> tuple[str, str] | None:
 
 
 def _line_of(text: str, name: str) -> int | None:
-    """The line of a prompt file that sets the parameter, also in camel case or in quotes."""
+    """Return the line of a prompt file that sets the parameter, also in camel case or in quotes."""
     plain = name.replace("_", "")
     for number, line in enumerate(text.splitlines(), start=1):
         for key in re.findall(r"([A-Za-z_]\w*)[\"']?\s*:", line):

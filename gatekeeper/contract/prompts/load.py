@@ -50,7 +50,7 @@ def parse_prompt(text: str, path: str) -> Prompt:
 
 
 def _whole(text: str, line: int = 1) -> MessageTemplate:
-    """One user message: the text as it is, but for the line end that closes a file."""
+    """Return one user message: the text as it is, without the line end at the end of the file."""
     return MessageTemplate("user", text.removesuffix("\n"), line)
 
 
@@ -65,7 +65,7 @@ def _sectioned(text: str, path: str) -> Prompt:
 
 
 def _parted(text: str, path: str) -> tuple[Document | None, str, int, bool]:
-    """The front matter, the body, the body's first line, and whether role lines count in it.
+    """Return the front matter, the body, the body's first line, and whether role lines count in it.
 
     Without front matter, a Markdown file that only quotes a dialogue is no dialogue: its first line
     has to be a role line.
@@ -81,7 +81,8 @@ def has_roles(text: str, path: str) -> bool:
 
 
 def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | None, str, int]:
-    """The front matter if there is any, the text after it, and the line that text starts on."""
+    """Return the front matter if there is any, the text after it, and the first line of that
+    text."""
     lines = text.split("\n")
     end = next((n for n, line in enumerate(lines) if n and line.rstrip() == "---"), None)
     if lines[0].rstrip() != "---" or end is None:
@@ -106,8 +107,8 @@ def _starts_with_role(body: str) -> bool:
 
 
 def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
-    """Why a template cannot be read that could be if the file had no role lines: one of its blocks,
-    which is open on the line, goes across a role line. Empty if that is not why."""
+    """Return the problem if a template cannot be read only because of its role lines: one of its
+    blocks, which is open on the line, crosses a role line. Empty if that is not the reason."""
     if len(prompt.messages) < 2 or line is None or not has_roles(prompt.text, prompt.path):
         return []
     _, body, first, _ = _parted(prompt.text, prompt.path)
@@ -124,8 +125,11 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
 
 
 def _by_role(body: str, first_line: int) -> tuple[MessageTemplate, ...]:
-    """The sections between role lines, without blank lines around them. Text before the first
-    role line is a system message, as in Prompty. No role line: no message."""
+    """Return the sections between role lines, without blank lines around them.
+
+    Text before the first role line is a system message, as in Prompty. Without a role line there is
+    no message.
+    """
     sections: list[tuple[str, int, list[str]]] = [("system", first_line, [])]
     for number, line in enumerate(body.split("\n"), start=first_line):
         role = role_of_line(line)
@@ -150,7 +154,7 @@ def _section(role: str, line: int, lines: list[str]) -> MessageTemplate:
 
 
 def _structured(text: str, path: str) -> Prompt:
-    """A list of messages, or a mapping with `messages` as in GitHub's `.prompt.yml`."""
+    """Read a list of messages, or a mapping with `messages` as in GitHub's `.prompt.yml`."""
     document = parse(text, path)
     data = document.data
     at: KeyPath = ()
@@ -191,7 +195,7 @@ def _message(
 
 
 def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
-    """Every file that the prompt includes, also through other includes."""
+    """Return every file that the prompt includes, also through other includes."""
     from jinja2 import TemplateSyntaxError
 
     includes: dict[str, str] = {}

@@ -74,7 +74,7 @@ def _what(template: str, made: str) -> str:
 
 
 def _marked(source: str, path: str, first_line: int, candidates: list[_Candidate]) -> str:
-    """The source with a mark behind the colon of each line that may become a role line."""
+    """Return the source with a mark after the colon of each line that may become a role line."""
     lines = source.split("\n")
     for index, line in enumerate(lines):
         colon = _colon_of(line) if len(line) <= _LONGEST and ":" in line else None
@@ -86,8 +86,8 @@ def _marked(source: str, path: str, first_line: int, candidates: list[_Candidate
 
 
 def _colon_of(line: str) -> int | None:
-    """The place of the colon in a line that is a role or one expression, a colon, and any number
-    of statements and comments around them. What stands between `raw` tags is meant as text."""
+    """Return the index of the colon in a line that is a role or one expression, a colon, and any
+    number of statements and comments around them. Text between `raw` tags is meant as text."""
     if re.search(r"\braw\b", line):
         return None
     before = line.rstrip()
@@ -106,13 +106,15 @@ def _colon_of(line: str) -> int | None:
 
 
 def _begins_with_mark(text: str) -> bool:
-    """Whether the first line that is not blank may be a role line. Without one, a file that quotes
-    a dialogue is no dialogue."""
+    """Return whether the first line that is not blank may be a role line.
+
+    Without one, a file that quotes a dialogue is not a dialogue.
+    """
     return _MARK.partition("{")[0] in text.lstrip().partition("\n")[0]
 
 
 def _made(text: str, candidates: Sequence[_Candidate]) -> Iterator[tuple[str, str]]:
-    """Each mark behind a role that stands alone on its line, with that line."""
+    """Map each mark after a role that is alone on its line to that line."""
     for candidate in candidates:
         place = text.find(candidate.mark)
         while place >= 0:

@@ -110,8 +110,10 @@ def _response_format(document: Document) -> dict[str, Any]:
 
 
 def _prompty_model(document: Document, model: Mapping[str, Any]) -> str | None:
-    """The name where one is given: `id`, `name`, or what the configuration calls it. Raises
-    ContractError if two of them differ."""
+    """Return the name if there is one:
+
+    `id`, `name`, or the configuration's. Raises ContractError if two of them differ.
+    """
     configuration = model.get("configuration")
     configuration = configuration if isinstance(configuration, dict) else {}
     inside: KeyPath = ("model", "configuration")
@@ -132,12 +134,14 @@ def _prompty_model(document: Document, model: Mapping[str, Any]) -> str | None:
 
 
 def _usable(name: str | None) -> str | None:
-    """`${env:MODEL}` is filled in by other tools from an environment that the gate has not."""
+    """Return the name, or None for one like `${env:MODEL}`, which other tools fill in from their
+    environment."""
     return name if name and "${" not in name else None
 
 
 def _snake_case(name: str) -> str:
-    """`maxTokens` and `topP` as every provider's interface spells them."""
+    """Return the name in snake case: providers' interfaces spell `maxTokens` and `topP` in this
+    way."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 

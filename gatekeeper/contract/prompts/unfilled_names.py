@@ -40,7 +40,7 @@ def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
 
 
 def _words_in_tags(source: str) -> Iterator[str]:
-    """Each word in `{{ … }}` and `{% … %}`, in time that grows as the text does."""
+    """Yield each word in `{{ … }}` and `{% … %}`, in time that grows linearly with the text."""
     place = 0
     while opening := _OPENING.search(source, place):
         closing = _CLOSING.search(source, opening.end())

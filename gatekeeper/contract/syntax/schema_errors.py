@@ -64,7 +64,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=256)
 def _validator(schema: str) -> Draft202012Validator:
-    """Kept, as making one takes longer than using it."""
+    """Return a cached validator, because making one takes longer than using it."""
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(json.loads(schema))

@@ -135,16 +135,16 @@ def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
 
 
 def _may_be_large(text: str) -> bool:
-    """Whether the text could nest thousands of levels, each of which takes a bracket or a column,
-    or hold more values than are read, each of which takes one of these characters."""
+    """Return whether the text could nest thousands of levels, each of which takes a bracket or a
+    column, or hold more values than are read, each of which takes one of these characters."""
     longest = max(map(len, text.split("\n")))
     deep = text.count("[") + text.count("{") + 2 * longest > _SAFE_DEPTH
     return deep or sum(map(text.count, "\n,:-?[{")) > MAX_VALUES // 2
 
 
 def _refuse_large(text: str, path: str, first_line: int) -> None:
-    """libyaml's composer recurses in C, where 100,000 open brackets would end the process, and
-    makes a node of a kilobyte of each value before one of them can be counted."""
+    """Refuse a large text: libyaml's composer recurses in C, where 100,000 open brackets would end
+    the process, and makes a node of a kilobyte of each value before one of them can be counted."""
     depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):

@@ -48,7 +48,8 @@ def render_texts(
 def _ask_texts(
     prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
 ) -> Iterator[Texts | ContractError]:
-    """An overrun is the fault of the first set of values without a response."""
+    """Ask the child to render; an overrun is the fault of the first set of values without a
+    response."""
     while values:
         exceeded = budget.exceeded()
         if exceeded:
@@ -177,6 +178,6 @@ def _texts_or_error(response: Mapping[str, Any]) -> Texts | ContractError:
 
 
 def _unplaced(prompt: Prompt, what: str, fix: str) -> Problem:
-    """A problem of the whole prompt, whose line nobody can tell."""
+    """Return a problem of the whole prompt, whose line is not known."""
     first = prompt.messages[0]
     return Problem(prompt.path, what, fix, first.line, field=f"{first.role} message")

@@ -218,7 +218,8 @@ def compiled(environment: PromptEnvironment, source: str, path: str) -> Template
 
 @lru_cache(maxsize=2048)
 def _code(source: str, path: str) -> CodeType:
-    """The same whatever is included: that is looked up when it is rendered."""
+    """Return the compiled code, which is the same for all includes: they are looked up when it is
+    rendered."""
     environment = environment_for(())
     environment.work = 0
     return environment.compile(source, path, path)
@@ -286,7 +287,7 @@ def template_line(error: BaseException, paths: Iterable[str]) -> tuple[str, int]
 
 
 def _tojson(value: Any, indent: int | None = None) -> str:
-    """Plain JSON: Jinja2's own escapes `<` and `'` for HTML, which a prompt is not."""
+    """Return plain JSON: Jinja2's own escapes `<` and `'` for HTML, which a prompt is not."""
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
@@ -297,7 +298,7 @@ def _refuse_large(values: Iterable[Any]) -> None:
 
 
 def _refuse_multiplying(name: str, value: Any, args: tuple[Any, ...]) -> None:
-    """`replace` and `join` are the two that make n times m characters of n and m."""
+    """Refuse large results of `replace` and `join`, which make n times m characters of n and m."""
     if name == "replace" and isinstance(value, str) and len(args) > 1:
         old, new = str(args[0]), str(args[1])
         if len(value) + value.count(old) * len(new) > MAX_TEXT:
@@ -309,7 +310,8 @@ def _refuse_multiplying(name: str, value: Any, args: tuple[Any, ...]) -> None:
 
 
 def _bounded(value: Any) -> Any:
-    """The value, unless it is large or, through nesting, would be large as text."""
+    """Return the value. Raises SecurityError if it is large, or would be large as text because of
+    nesting."""
     budget = MAX_ITEMS
     length = 0
     waiting = [value]

@@ -142,7 +142,8 @@ def _fine(error: Exception, budget: Budget) -> None:
 
 
 def _cause(error: Exception) -> Exception:
-    """The limit of time may strike anywhere, even while another error is looked into."""
+    """Return the error's cause: the time limit may occur anywhere, even while another error is
+    handled."""
     while isinstance(error.__context__, TimeoutError | MemoryError):
         error = error.__context__
     return error

@@ -54,7 +54,7 @@ def _parsed(
     includes: tuple[tuple[str, str], ...],
     renaming: tuple[tuple[str, str], ...],
 ) -> tuple[str, frozenset[str]]:
-    """The template's tree as text, and the paths of the files that stand in it."""
+    """Return the template's tree as text, and the paths of the files that are inserted in it."""
     found = _Inlining(dict(includes))
     tree = nodes.Template(found.inlined(source, path))
     new_names = dict(renaming)
@@ -93,8 +93,10 @@ class _Inlining:
 
 
 def _included(node: nodes.Node, path: str) -> str | None:
-    """The file that a plain include names. One that takes no variables, or may be missing, is
-    left as it is."""
+    """Return the file that a plain include names.
+
+    An include that takes no variables, or may be missing, is left as it is.
+    """
     if not isinstance(node, nodes.Include) or not isinstance(node.template, nodes.Const):
         return None
     plain = node.with_context and not node.ignore_missing
