@@ -252,34 +252,6 @@ def _location(settings: ActionInputs, policy: Policy) -> str:
     return settings.history or policy.history
 
 
-def cache_of(settings: ActionInputs) -> Path | None:
-    """Return the cache file that the workflow names, or None.
-
-    Raises UsageError if the checkout has a link that leads out of the workspace in its path.
-    """
-    if settings.cache is None:
-        return None
-    workspace = settings.workspace.resolve()
-    path = workspace / settings.cache
-    if not path.parent.resolve().is_relative_to(workspace):
-        raise UsageError(
-            f"input cache: {settings.cache} is outside of the workspace; choose a path inside it"
-        )
-    return path
-
-
-def _give_to_owner(settings: ActionInputs, path: Path | None) -> None:
-    """Give the files to the workspace's owner: files of root break the next job on a self-hosted
-    runner."""
-    owner = settings.workspace.stat()
-    if path is None or os.geteuid() != 0 or owner.st_uid == 0:
-        return
-    folders = [f for f in path.parents if settings.workspace.resolve() in f.parents]
-    for made in (path, *folders):
-        with suppress(OSError):
-            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
-
-
 def _give_history_to_owner(
     settings: ActionInputs, policy: Policy, history: HistoryStore | None, result: GateResult
 ) -> None:

@@ -326,20 +326,3 @@ def _print(line: str) -> None:
 def clean(text: str, settings: ActionInputs) -> str:
     """Remove known secrets: GitHub's log masking does not cover comments and files."""
     return redactor(settings.secrets).text(text)
-
-
-def _give_to_owner(settings: ActionInputs) -> None:
-    """Give the files to the workspace's owner: files of root break the next job on a self-hosted
-    runner."""
-    try:
-        owner = settings.workspace.stat()
-    except OSError:
-        return
-    if os.geteuid() != 0 or owner.st_uid == 0:
-        return
-    folders = [settings.workspace / part for part in settings.out.parents if part.parts]
-    ignored = [folder / ".gitignore" for folder in folders]
-    out = settings.workspace / settings.out
-    for path in (*folders, *ignored, out, *out.rglob("*")):
-        with suppress(OSError):
-            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)

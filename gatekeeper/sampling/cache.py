@@ -282,28 +282,5 @@ def _hmac(content: bytes, key: bytes) -> bytes:
 
 def _pair(record: Mapping[str, Any]) -> Pair:
     """Read a pair. Raises TypeError or KeyError if no run can have written it."""
-    base, head = _completion(record["base"]), _completion(record["head"])
-    return Pair(_text(record["key"]), base, head)
-
-
-def _record(completion: Completion) -> dict[str, Any]:
-    return {name: value for name, value in asdict(completion).items() if name in _REMEMBERED}
-
-
-def _completion(record: Mapping[str, Any]) -> Completion:
-    """Read a completion. Raises TypeError or KeyError if no run can have written it."""
-    found = Completion(**{name: record[name] for name in _REMEMBERED})
-    _text(found.text)
-    for text in (found.fingerprint, found.finish_reason):
-        if text is not None:
-            _text(text)
-    for amount in (found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd):
-        if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
-            raise TypeError("not an amount")
-    return found
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    return value
+    base, head = read_completion(record["base"]), read_completion(record["head"])
+    return Pair(read_text(record["key"]), base, head)
