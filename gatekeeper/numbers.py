@@ -72,10 +72,13 @@ def change_interval(interval: ConfidenceInterval | None) -> str:
     return points_interval(interval)
 
 
-def p_value(p: float | None, alpha: float | None = None, *, at_most: bool = False) -> str:
+def p_value(
+    p: float | None, alpha: float | None = None, *, at_most: bool = False, equals: str = "= "
+) -> str:
     """`= 0.031` or `< 0.0001`, with enough digits to stand on its own side of alpha.
 
-    With `at_most` the value is a bound: `≤ 0.031`.
+    With `at_most` the value is a bound: `≤ 0.031`. A table, whose heading says that it is p, has
+    no use for `equals`.
     """
     if p is None or not math.isfinite(p):
         return NONE
@@ -85,8 +88,8 @@ def p_value(p: float | None, alpha: float | None = None, *, at_most: bool = Fals
     while alpha is not None and digits < 9 and (round(p, digits) <= alpha) != (p <= alpha):
         digits += 1
     number = f"{p:.{digits}f}"
-    sign = "≤" if at_most else "="
-    return f"{sign} 1" if float(number) == 1 else f"{sign} {number}"
+    sign = "≤ " if at_most else equals
+    return f"{sign}1" if float(number) == 1 else f"{sign}{number}"
 
 
 def dollars(amount: float | None) -> str:
@@ -123,6 +126,12 @@ def amount(value: float | None, unit: Unit) -> str:
     """Write a value in the unit of what an objective measures."""
     write = {"share": percent, "ms": milliseconds, "usd": dollars, "tokens": tokens, "score": score}
     return write[unit](value)
+
+
+def transition(before: float, after: float, unit: Unit) -> str:
+    """Write what an amount was and what it is now, with its unit once: `0.0010 → 0.0043 USD`."""
+    suffix = {"usd": " USD", "ms": " ms"}.get(unit, "")
+    return f"{amount(before, unit).removesuffix(suffix)} → {amount(after, unit)}"
 
 
 def duration(seconds: float) -> str:

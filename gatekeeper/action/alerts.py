@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
 from gatekeeper.action.activities import Judged, Run, history_of
 from gatekeeper.action.events import RunFull, RunPush
 from gatekeeper.contract.policy import load_policy
@@ -93,7 +94,7 @@ def newly_frozen(
             thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
             text = (
                 "its error budget is overspent by more than chance explains. Frozen until "
-                f"{thaw:%Y-%m-%d %H:%M} UTC: only a significant improvement may merge."
+                f"{numbers.moment(thaw)}: only a significant improvement may merge."
             )
             found.append(News("freeze", contract.name, text))
     return tuple(found)

@@ -201,7 +201,7 @@ def _chance(paired: PairedResult | None) -> Cell:
         return Cell(_UNKNOWN)
     if is_better(paired):
         return Cell(_UNKNOWN, sort_key=paired.p_value)
-    p = paired_p_value(paired).removeprefix("= ")
+    p = paired_p_value(paired, equals="")
     effect = seeable_effect(paired)
     seen = [] if effect is None else [f"shows ≥\u00a0{numbers.size_in_points(effect)}"]
     return Cell((p, *seen), sort_key=paired.p_value)

@@ -96,7 +96,7 @@ def counts(paired: PairedResult) -> str:
     text = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
     if paired.clusters:
         text += f" ({changed_clusters(paired.clusters)})"
-    early = ended_early(paired)
+    early = early_stop(paired)
     if early and not paired.rounds:
         # The fixtures that were not drawn are unknown as well, but for want of need.
         text += f", {paired.unmeasured:,} not measured" if paired.unmeasured else ""
@@ -105,11 +105,15 @@ def counts(paired: PairedResult) -> str:
     return f"{text}; {early}" if early else text
 
 
-def ended_early(paired: PairedResult) -> str:
-    """How soon the answer was sure; empty where all was drawn or something else ended the run."""
-    if paired.stopped not in ("regressed", "not_worse"):
-        return ""
-    if not paired.incomplete:
+def ended_early(paired: PairedResult) -> bool:
+    """Whether sampling ended because the result was certain before every planned pair was
+    sampled."""
+    return paired.stopped in ("regressed", "not_worse") and paired.incomplete
+
+
+def early_stop(paired: PairedResult) -> str:
+    """Say how soon the result was certain; empty if sampling did not end for that."""
+    if not ended_early(paired):
         return ""
     if paired.stopped == "regressed" and not is_significant(paired):
         return "sampling ended because the contract's other comparison was sure"

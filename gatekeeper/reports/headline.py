@@ -21,6 +21,7 @@ from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import (
     counts,
     difference,
+    early_stop,
     ended_early,
     in_samples,
     is_better,
@@ -169,7 +170,7 @@ def _seeable(paired: PairedResult) -> str:
 def _comparison(contract: ContractResult, paired: PairedResult, judge: str) -> str:
     # By majority a fixture may stay what it was while fewer of its samples pass.
     if not (paired.broke or paired.fixed or paired.unknown or paired.difference):
-        early = ended_early(paired)
+        early = early_stop(paired)
         on = f"any of {compared_units(paired)}"
         return f"did **not change**{judge} on {on}{f'; {early}' if early else ''}."
     found = "shows **no sure change**"

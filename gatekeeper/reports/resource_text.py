@@ -16,6 +16,12 @@ _LABELS: dict[Resource, str] = {
     "latency_p50_ms": "latency p50",
     "latency_p95_ms": "latency p95",
 }
+_UNITS: dict[Resource, numbers.Unit] = {
+    "cost_per_call_usd": "usd",
+    "tokens_per_call": "tokens",
+    "latency_p50_ms": "ms",
+    "latency_p95_ms": "ms",
+}
 _LIMITED: dict[LimitName, Resource] = {
     "cost": "cost_per_call_usd",
     "tokens": "tokens_per_call",
@@ -109,11 +115,8 @@ def sentence(contracts: Sequence[ContractResult], *, only_changes: bool) -> str:
 
 def describe(found: ResourceChange) -> str:
     """`cost 0.0010 → 0.0043 USD`."""
-    before, after = (_amount(found.resource, value) for value in (found.base, found.head))
-    number, _, unit = before.rpartition(" ")
-    if unit and after.endswith(f" {unit}"):
-        before = number
-    return f"{_LABELS[found.resource]} {before} → {after}"
+    changed_amount = numbers.transition(found.base, found.head, _UNITS[found.resource])
+    return f"{_LABELS[found.resource]} {changed_amount}"
 
 
 def details(contract: ContractResult) -> str:
@@ -147,11 +150,3 @@ def _around(found: ResourceChange) -> str:
         return ""
     interval = numbers.change_interval(found.interval)
     return f", {numbers.change(found.relative)}{f' {interval}' if interval else ''}"
-
-
-def _amount(resource: Resource, value: float) -> str:
-    if resource == "cost_per_call_usd":
-        return numbers.dollars(value)
-    if resource == "tokens_per_call":
-        return numbers.tokens(value)
-    return numbers.milliseconds(value)

@@ -83,6 +83,28 @@ def test_p_value(p: float | None, alpha: float | None, text: str) -> None:
     assert numbers.p_value(p, alpha) == text
 
 
+def test_in_a_table_a_p_value_needs_no_equals_sign() -> None:
+    assert numbers.p_value(0.0312, 0.05, equals="") == "0.031"
+    assert numbers.p_value(1.0, equals="") == "1"
+    assert numbers.p_value(1e-9, equals="") == "< 0.0001"
+    assert numbers.p_value(0.0312, at_most=True, equals="") == "≤ 0.031"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unit", "text"),
+    [
+        (0.001, 0.0043, "usd", "0.0010 → 0.0043 USD"),
+        (0.0, 0.5, "usd", "0 → 0.50 USD"),
+        (412.0, 1203.0, "ms", "412 → 1,203 ms"),
+        (900.0, 1204.4, "tokens", "900 → 1,204"),
+    ],
+)
+def test_what_an_amount_became_has_its_unit_once(
+    before: float, after: float, unit: numbers.Unit, text: str
+) -> None:
+    assert numbers.transition(before, after, unit) == text
+
+
 def test_a_p_value_that_is_a_bound_says_so() -> None:
     assert numbers.p_value(0.0312, 0.05, at_most=True) == "≤ 0.031"
     assert numbers.p_value(1.0, 0.05, at_most=True) == "≤ 1"

@@ -132,7 +132,7 @@ def _method(name: str) -> str:
 
 
 def _p(value: float) -> str:
-    return numbers.p_value(value).removeprefix("= ")
+    return numbers.p_value(value, equals="")
 
 
 def _effect(value: float) -> str:

@@ -112,10 +112,9 @@ def _glance(result: GateResult) -> dict[str, Any] | None:
     if found is None:
         return None
     edit, example = found.edit, found.example
-    lines = [visible(line) for line in edit.lines] if edit else []
     return {
         "where": clip(plain(edit.where), 120) if edit else "",
-        "lines": [("added" if line[:1] == "+" else "removed", line) for line in lines],
+        "lines": [(line.change, visible(str(line))) for line in edit.lines] if edit else [],
         "more": edit.more if edit else 0,
         "fixture": clip(plain(example.fixture), 80) if example else "",
         "tally": example.tally if example else "",

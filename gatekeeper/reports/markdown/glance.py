@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
+from typing import Literal, NamedTuple
 
 from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, prose
@@ -27,12 +28,22 @@ _SHARE = 0.3
 """Of the room that is left; the table and the reasons come after it."""
 
 
+class EditedLine(NamedTuple):
+    """One line of the prompt that is new, or that is gone."""
+
+    change: Literal["added", "removed"]
+    text: str
+
+    def __str__(self) -> str:
+        return f"{'+' if self.change == 'added' else '-'}{self.text}"
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The lines that differ in the prompt, each with its sign. `more` counts those left out."""
+    """The lines that differ in the prompt. `more` counts those left out."""
 
     where: str
-    lines: tuple[str, ...]
+    lines: tuple[EditedLine, ...]
     more: int
 
 
@@ -116,7 +127,7 @@ def _places(changes: Sequence[SectionChange]) -> str:
     return changes[0].title + more
 
 
-def _edited(change: SectionChange) -> Iterator[str]:
+def _edited(change: SectionChange) -> Iterator[EditedLine]:
     """The lines that were removed and added; of a long pair the part that differs."""
     removed: list[str] = []
     added: list[str] = []
@@ -130,11 +141,17 @@ def _edited(change: SectionChange) -> Iterator[str]:
             removed, added = ([line[1:]] if line.startswith("-") else []), []
 
 
-def _pairs(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
-    for sign, lines, others in (("-", removed, added), ("+", added, removed)):
-        for at, line in enumerate(lines):
-            if line.strip():
-                yield f"{sign}{_focused(line, others[at] if at < len(others) else None, _LINE)}"
+def _pairs(removed: Sequence[str], added: Sequence[str]) -> Iterator[EditedLine]:
+    for at, line in enumerate(removed):
+        if line.strip():
+            yield EditedLine("removed", _focused(line, _at(added, at), _LINE))
+    for at, line in enumerate(added):
+        if line.strip():
+            yield EditedLine("added", _focused(line, _at(removed, at), _LINE))
+
+
+def _at(lines: Sequence[str], place: int) -> str | None:
+    return lines[place] if place < len(lines) else None
 
 
 def _example(telling: Telling) -> Example:
@@ -175,7 +192,7 @@ def _edit_text(edit: Edit | None) -> str:
     if edit is None or not edit.lines:
         return ""
     more = f"\n… {edit.more:,} more edited lines" if edit.more else ""
-    lines = "\n".join(edit.lines)
+    lines = "\n".join(map(str, edit.lines))
     return f"**Edited in the prompt:** {code(edit.where, 120)}\n\n{block(lines + more, 'diff')}"
 
 

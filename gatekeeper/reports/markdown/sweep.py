@@ -147,8 +147,11 @@ def _difference_row(result: SweepResult, pair: PairOfSettings) -> str:
     difference = pair.difference or 0.0
     better, worse = (pair.second, pair.first) if difference > 0 else (pair.first, pair.second)
     names = [code_cell(result.cells[i].setting.name, 120) for i in (better, worse)]
-    size, p = numbers.size_in_points(difference), numbers.p_value(pair.adjusted, result.alpha)
-    return f"| {names[0]} | {names[1]} | {size} | {p.removeprefix('= ')} |"
+    size, p = (
+        numbers.size_in_points(difference),
+        numbers.p_value(pair.adjusted, result.alpha, equals=""),
+    )
+    return f"| {names[0]} | {names[1]} | {size} | {p} |"
 
 
 def _setting(cell: Cell) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, PairedResult, Verdict
 from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.columns import Column, columns, shown_objectives, standing
-from gatekeeper.reports.comparison_text import deciding_test, ended_early, fixtures_wanted
+from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted
 from gatekeeper.reports.escape import clip, log_text, plain, visible
 from gatekeeper.reports.headline import ICONS, title
 from gatekeeper.reports.markdown.decision import rows_of
@@ -141,7 +141,7 @@ def _decided(contract: ContractResult, paired: PairedResult) -> str:
     """What the reasons above leave out."""
     said = any(reason.code == "undecided" for reason in contract.reasons)
     wanted = "" if said else fixtures_wanted(paired)
-    return "; ".join(filter(None, (deciding_test(paired), ended_early(paired), wanted)))
+    return "; ".join(filter(None, (deciding_test(paired), early_stop(paired), wanted)))
 
 
 def _broken(fixture: FixtureResult) -> Text:

@@ -11,7 +11,7 @@ from support import results as examples
 
 from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
 from gatekeeper.gate.unit_words import paired_p_value
-from gatekeeper.reports.comparison_text import counts, decided_by, ended_early
+from gatekeeper.reports.comparison_text import counts, decided_by, early_stop, ended_early
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.html.alternative_methods import opinion_rows
 from gatekeeper.reports.markdown.comment import render_comment
@@ -149,7 +149,8 @@ def test_what_was_not_drawn_is_not_called_unknown(other: dict[str, object], said
 
 def test_sampling_cut_by_another_judging_claims_nothing() -> None:
     cut = examples.paired(40, 1, 0, 0.5, unknown=30, stopped="regressed", rounds=0)
-    assert ended_early(cut) == "sampling ended because the contract's other comparison was sure"
+    assert ended_early(cut)
+    assert early_stop(cut) == "sampling ended because the contract's other comparison was sure"
 
 
 def test_the_deciding_test_is_named_with_its_level() -> None:

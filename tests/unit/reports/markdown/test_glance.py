@@ -64,7 +64,7 @@ def test_the_gate_itself_keeps_what_the_example_needs() -> None:
     found = at_a_glance(result)
     assert found
     assert found.edit
-    assert found.edit.lines == (
+    assert tuple(map(str, found.edit.lines)) == (
         "-- Answer with nothing else.",
         "+- Be polite, and explain your choice in a short sentence.",
     )
