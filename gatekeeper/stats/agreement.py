@@ -124,7 +124,7 @@ def spearman(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -
 
 
 def _raters(counts: Sequence[Sequence[int]]) -> int | None:
-    """How many raters each subject had; None without a subject."""
+    """Return how many raters each subject had; None without a subject."""
     if not len(counts):
         return None
     for row in counts:
@@ -160,8 +160,8 @@ def _correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def _deviations(values: Sequence[float]) -> list[float] | None:
-    """From the mean, the greatest scaled to 1 so that squares neither overflow nor vanish;
-    None where nothing varies."""
+    """Return the deviations from the mean, the greatest scaled to 1 so that squares neither
+    overflow nor vanish; None if nothing varies."""
     if len(values) < 2 or min(values) == max(values):
         return None
     size = max(map(abs, values))
@@ -175,7 +175,8 @@ def _deviations(values: Sequence[float]) -> list[float] | None:
 def _with_interval(
     r: float | None, n: int, confidence: float, variance: Callable[[float], float]
 ) -> Estimate | None:
-    """Fisher's z with standard error sqrt(variance(r) / (n - 3))."""
+    """Return the correlation with the interval of Fisher's z with standard error sqrt(variance(r) /
+    (n - 3))."""
     if r is None:
         return None
     if abs(r) > 1 - _ROUNDING:

@@ -233,7 +233,7 @@ def _resampled(
     rng: np.random.Generator,
     statistic: Callable[[Indices], Values],
 ) -> Values:
-    """The statistic of each resample, that is of `width` indices below `units`."""
+    """Return the statistic of each resample, each of `width` indices below `units`."""
     import numpy as np
 
     rows = max(1, _BLOCK // width)

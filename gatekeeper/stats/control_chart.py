@@ -122,7 +122,7 @@ def average_run_length(weight: float, width: float, shift: float = 0.0) -> float
 
 
 def _t(score: float, learned: Sequence[float], resolution: float) -> float:
-    """Student's t of one night against those before it."""
+    """Return Student's t of one night against those before it."""
     n = len(learned)
     mean = math.fsum(learned) / n
     variance = math.fsum((value - mean) ** 2 for value in learned) / (n - 1)

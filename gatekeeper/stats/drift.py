@@ -125,7 +125,7 @@ def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
 
 
 def _counts(nights: Sequence[Night]) -> tuple[Ints, Ints]:
-    """What passed and what was sampled, of shape (nights, fixtures)."""
+    """Return the numbers of passed samples and of all samples, of shape (nights, fixtures)."""
     import numpy as np
 
     fixtures = len(nights[0].samples) if nights else 0
@@ -150,7 +150,7 @@ def _counts(nights: Sequence[Night]) -> tuple[Ints, Ints]:
 
 
 def _scores(passed: Ints, samples: Ints) -> Floats:
-    """The scores of all nights in the light of the first s, in column s - 1.
+    """Return the scores of all nights, computed from the first s nights, in column s - 1.
 
     Each is the sum over its fixtures of the share that passed less the fixture's mean share in
     the first s nights, over the root of the number of fixtures: a night with few of them
@@ -168,7 +168,7 @@ def _scores(passed: Ints, samples: Ints) -> Floats:
 
 
 def _mean_rate(passed: Ints, samples: Ints) -> float:
-    """The mean over fixtures of the mean share that passed in a night."""
+    """Return the mean over fixtures of the mean share that passed in a night."""
     import numpy as np
 
     nights = (samples > 0).sum(axis=0)
@@ -177,9 +177,9 @@ def _mean_rate(passed: Ints, samples: Ints) -> float:
 
 
 def _money(scores: Floats) -> Floats:
-    """The logarithm of what each believer owns after each night (columns): those who believe
-    in worse from the second night on, from the third on …, those who believe in better, and, last,
-    those who believe in nights to come."""
+    """Return the logarithm of each player's capital after each night (columns): players for worse
+    from the second night on, from the third on …, players for better, and, last, players for future
+    nights."""
     import numpy as np
 
     nights = len(scores)
@@ -199,7 +199,7 @@ def _money(scores: Floats) -> Floats:
 
 
 def _ranks(scores: Floats) -> Ints:
-    """How many of the first s nights scored no more than night s did, itself included."""
+    """Return how many of the first s nights scored at most as much as night s, itself included."""
     import numpy as np
 
     own = np.diagonal(scores)
@@ -227,9 +227,11 @@ def _change(
 
 
 def _difference(after: Floats, before: Floats) -> Estimate:
-    """The difference of the means over nights; Welch, B. L. (1947), The generalization of
-    "Student's" problem when several different population variances are involved, Biometrika
-    34:28-35."""
+    """Return the difference of the means over nights; Welch, B.
+
+    L. (1947), The generalization of "Student's" problem when several different population variances
+    are involved, Biometrika 34:28-35.
+    """
     from scipy.special import stdtrit
 
     value = float(after.mean() - before.mean())
@@ -244,7 +246,8 @@ def _difference(after: Floats, before: Floats) -> Estimate:
 
 
 def _new_models(nights: Sequence[Night]) -> tuple[int, ...]:
-    """The nights with a fingerprint that is known and new, but for the first that is known."""
+    """Return the nights with a fingerprint that is known and new, without the first that is
+    known."""
     first: dict[str, int] = {}
     for i, night in enumerate(nights):
         if night.model is not None:

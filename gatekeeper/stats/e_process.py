@@ -68,7 +68,7 @@ def bounded_mean_interval(
 
 
 def _refuted_below(losses: Sequence[float], needed: float) -> float:
-    """The largest mean of 1 - loss that was refuted, and all below it; 0 where none was."""
+    """Return the largest mean of 1 - loss that was refuted, with all below it; 0 if none was."""
     low, high = 0.0, 1 - math.fsum(losses) / len(losses)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -80,8 +80,8 @@ def _refuted_below(losses: Sequence[float], needed: float) -> float:
 def _log_capital(
     losses: Sequence[float] | NDArray[np.signedinteger[Any]] | NDArray[np.float64], margin: float
 ) -> NDArray[np.float64]:
-    """The logarithm of the capital after each of the `losses`, none above 1, of one who bets that
-    their mean is below `margin`."""
+    """Return the logarithm of the capital after each of the `losses`, none above 1, of a player who
+    bets that their mean is below `margin`."""
     import numpy as np
 
     x = np.asarray(losses, dtype=float)
@@ -95,7 +95,7 @@ def _log_capital(
 
 
 def _before(after: NDArray[np.float64], first: float) -> NDArray[np.float64]:
-    """What was known before each pair, of what is known after it."""
+    """Shift values by one pair, so that each holds what was known before the pair."""
     import numpy as np
 
     return np.concatenate([[first], after])[: len(after)]

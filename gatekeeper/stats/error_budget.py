@@ -174,7 +174,7 @@ def error_budget(
 def _freezes_at(
     kept: Sequence[Event], allowed: Decimal, length: timedelta, alpha: float
 ) -> int | None:
-    """The fewest failures of the window that chance does not explain, where it is overspent."""
+    """Return the fewest failures of the window that chance does not explain, if it is overspent."""
     total, spent = _count(kept)
     if spent <= allowed * total:
         return None
@@ -193,7 +193,10 @@ def _freezes_at(
 def _frozen_until(
     kept: Sequence[Event], allowed: Decimal, length: timedelta, alpha: float
 ) -> datetime | None:
-    """When enough failures have left the window. Good samples still to come only make it sooner."""
+    """Return when enough failures have left the window.
+
+    Future good samples can only make it sooner.
+    """
     staying = sorted(kept, key=_time)
     until: datetime | None = None
     while staying:
@@ -213,8 +216,8 @@ def _exhausted_at(
     recent: timedelta,
     now: datetime,
 ) -> datetime | None:
-    """When the level of the budget reaches zero, if what is in the window leaves it at its time
-    and new events come evenly, as many and as bad as in the `recent` past.
+    """Return when the budget reaches zero, if events leave the window in time and new events come
+    evenly, as many and as bad as in the `recent` past.
 
     Between two departures the level runs along a straight line. In microseconds, exactly.
     """
@@ -244,8 +247,8 @@ def _time(event: Event) -> datetime:
 
 
 def _allowed(objective: float | Decimal) -> Decimal:
-    """1 - S as the author wrote S: in binary 1 - 0.95 is more than 0.05, and a budget that
-    is spent to the last event would seem to have something left."""
+    """Return 1 - S as the author wrote S: in binary, 1 - 0.95 is more than 0.05, and a budget that
+    is completely spent would seem to have something left."""
     if not 0 <= objective <= 1:
         raise ValueError(f"objective: must lie between 0 and 1, got {objective!r}")
     return 1 - Decimal(str(objective))
@@ -277,11 +280,10 @@ def _burning(
     allowed: Decimal,
     now: datetime,
 ) -> tuple[str, ...]:
-    """The windows whose burn rate has reached its threshold over their whole length and lately:
-    in their last twelfth, or in the last run if that is longer ago. A burn that has ended is not
+    """Return the windows whose burn rate has reached its threshold over their whole length and
+    lately: in their last twelfth, or in the last run if that is older. A burn that has ended is not
     marked for the rest of the window: The Site Reliability Workbook, chapter 5, "Multiwindow,
-    Multi-Burn-Rate Alerts".
-    """
+    Multi-Burn-Rate Alerts"."""
     last = max((event.time for event in kept), default=now)
     found = []
     for name, rate in burn_rate.items():
@@ -294,9 +296,12 @@ def _burning(
 
 
 def _threshold(name: str, window: str, thresholds: Mapping[str, float]) -> float:
-    """The burn rate from which a window is marked. Those of the shorter windows are given for an
-    objective over 28 days: a share of the budget that goes in a day is a higher rate, the longer
-    the budget is to last. At a rate below 1 no budget ends, so that none is scaled below."""
+    """Return the burn rate from which a window is marked.
+
+    Those of the shorter windows are given for an objective over 28 days: a share of the budget that
+    is used in a day is a higher rate if the budget has to last longer. At a rate below 1 no budget
+    ends early, so no threshold is scaled below 1.
+    """
     if name == window:
         return thresholds.get("window", math.inf)
     limit = thresholds.get(name, math.inf)

@@ -93,8 +93,8 @@ def _walk(fixtures: int, factor: float) -> Walk:
 
 
 def _advance(fewest: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The walks still inside the boundary at the end, by how many broke, and the chance to
-    have crossed it by each step."""
+    """Return the walks that are still inside the boundary at the end, by how many broke, and the
+    probability of having crossed it by each step."""
     import numpy as np
 
     inside = np.ones(1)

@@ -158,7 +158,7 @@ def _chance_below(points: NDArray[np.float64], times: NDArray[np.float64], mean:
 
 
 def _chance_of_more_than_zero(sizes: NDArray[np.float64], times: NDArray[np.float64]) -> float:
-    """P(sum of sizes times gamma(times) variables > 0); the largest size is above 0."""
+    """Return P(sum of sizes times gamma(times) variables > 0); the largest size is above 0."""
     import numpy as np
 
     # The chance does not depend on the unit. In that of the largest size, no power underflows.

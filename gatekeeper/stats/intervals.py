@@ -197,7 +197,7 @@ def paired_difference_interval(
 
 
 def _effective_size(clusters: Sequence[tuple[int, int]], confidence: float) -> float:
-    """How many independent samples the clusters' (passed, samples) are worth.
+    """Return how many independent samples the clusters' (passed, samples) are worth.
 
     The variance of the ratio estimator between clusters takes the place of p(1-p)/n; its few
     degrees of freedom shrink the size once more, as in Korn and Graubard. The result lies
@@ -222,7 +222,8 @@ def _effective_size(clusters: Sequence[tuple[int, int]], confidence: float) -> f
 
 
 def _clopper_pearson(good: float, bad: float, confidence: float) -> ConfidenceInterval:
-    """Exact for whole counts; the beta quantiles take others as well."""
+    """Return the Clopper-Pearson interval, exact for whole counts; the beta quantiles take others
+    as well."""
     from scipy.special import betaincinv
 
     tail = (1 - confidence) / 2

@@ -78,7 +78,7 @@ def mcnemar_chi_square(broke: int, fixed: int, corrected: bool = True) -> float:
 
 
 def _upper_tail(k: int, n: int) -> float:
-    """P(X >= k) for X ~ binomial(n, 1/2)."""
+    """Return P(X >= k) for X ~ binomial(n, 1/2)."""
     if k == 0:
         return 1.0
     if k > n:

@@ -109,7 +109,8 @@ def fixtures_needed(
 
 
 def _fewest_that_reject(alpha: float) -> int:
-    """The fewest changed fixtures, all of them broken, that the test rejects."""
+    """Return the smallest number of changed fixtures, all of them broken, for which the test
+    rejects."""
     fewest = 1
     while 0.5**fewest > alpha * _ROUNDING:
         fewest += 1
@@ -117,8 +118,8 @@ def _fewest_that_reject(alpha: float) -> int:
 
 
 def _binomial_tail(count: int, share: float, least: int) -> float:
-    """P(X >= least) for X ~ binomial(count, share), without scipy, whose import takes longer than
-    all else that `validate` does."""
+    """Return P(X >= least) for X ~ binomial(count, share), without scipy, whose import takes longer
+    than everything else in `validate`."""
     if least > count:
         return 0.0
     if share >= 1:
@@ -139,7 +140,7 @@ def _binomial_tail(count: int, share: float, least: int) -> float:
 
 
 def _round_up(last: int) -> int:
-    """Power-of-two sizes, so that a search asks for few different tables."""
+    """Round up to a power of two, so that a search needs few different tables."""
     return 1 << max(8, last.bit_length())
 
 

@@ -99,7 +99,8 @@ def _last_of_boundary(looks: tuple[tuple[int, float], ...], allowed: float, alph
 
 @lru_cache(maxsize=4096)
 def _binomial(n: int, rate: float) -> tuple[int, NDArray[np.float64]]:
-    """The likely counts of a binomial variable: the first of them, and their probabilities."""
+    """Return the likely counts of a binomial variable: the first of them, and their
+    probabilities."""
     import numpy as np
     from scipy.special import gammaln, xlog1py, xlogy
 

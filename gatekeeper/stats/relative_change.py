@@ -139,7 +139,7 @@ def rise_beyond(
 
 
 def _draws(units: int, level: float) -> int:
-    """How often to draw: enough for the level, within a bound on the work."""
+    """Return the number of resamples: enough for the level, within a bound on the work."""
     fewest = 2 * RESAMPLES
     wanted = min(_MOST_DRAWS, max(fewest, math.ceil(10 / level)))
     possible = max(fewest, min(wanted, _MOST_WEIGHTS // units))
@@ -163,7 +163,7 @@ def _require_units(
 def _resampled(
     arms: Sequence[_Statistic], n: int, resamples: int, rng: np.random.Generator
 ) -> Values:
-    """`head / base - 1` of samples of the units, drawn with replacement."""
+    """Return `head / base - 1` of resamples of the units, with replacement."""
     import numpy as np
 
     rows = max(1, _BLOCK // max(arm.size for arm in arms))
@@ -183,8 +183,8 @@ def _swap_test(
     rng: np.random.Generator,
     quantile: float | None,
 ) -> float:
-    """How often head exceeds base by as much as seen if each unit's arms change places by the toss
-    of a coin."""
+    """Return how often head exceeds base by at least the observed amount if each unit's arms are
+    exchanged at random."""
     import numpy as np
 
     n = len(base)

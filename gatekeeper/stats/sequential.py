@@ -212,7 +212,7 @@ class SequentialTest:
         return worse, min(1.0, won)
 
     def _bet_won(self, harshest: Differences, sizes: Sizes | None) -> int | None:
-        """After how many pairs the e-process says that head is not worse by the margin.
+        """Return after how many pairs the e-process shows that head is not worse by the margin.
 
         Each unit counts alike in the bet. What was seen over all their fixtures must agree, or a
         large unit that broke would be passed over for many small ones."""
@@ -232,7 +232,7 @@ class SequentialTest:
         return drawn.shape[1] == self.rounds or (self.early and self._enough(drawn))
 
     def _rejects(self, drawn: Differences, level: float) -> bool:
-        """Whether the look finds head worse, when that level may be spent up to it."""
+        """Return whether the look finds head worse, if that level may be spent up to it."""
         before = self._spent_before(drawn.shape[1])
         total = drawn.sum(axis=1, dtype=int)
         if level <= before or total.sum() <= 0:
@@ -261,7 +261,7 @@ class SequentialTest:
         return not_worse(drops, self.margin, level, self.alpha)
 
     def _enough(self, drawn: Differences) -> bool:
-        """Whether more rounds would hardly sharpen the estimate of the mean difference.
+        """Return whether more rounds would hardly improve the estimate of the mean difference.
 
         By sizes alone, whatever their signs, so that it may depend on the data: the variance
         between fixtures stays, only that within them shrinks with more rounds.
@@ -276,8 +276,8 @@ class SequentialTest:
         return bool(now > 0 and then >= _ENOUGH * now)
 
     def _joint_p_value(self, drawn: Differences) -> float:
-        """The stage-wise p-value over ways to choose the signs: every way where few fixtures
-        changed, else many drawn at random, always the same ones, and the one observed."""
+        """Return the stage-wise p-value over choices of signs: all choices if few fixtures changed,
+        else many random ones, always the same, and the observed one."""
         if drawn.shape[1] == 1 and bool((abs(drawn) <= 1).all()):
             changed, broke = int((drawn != 0).sum()), int((drawn > 0).sum())
             return walk_p_value(self.walk, changed, broke)
@@ -299,8 +299,8 @@ class SequentialTest:
 
 
 def _signs(drawn: Differences) -> tuple[NDArray[np.float32], Differences]:
-    """Ways to choose the fixtures' signs, the observed one (all +) first, of shape (ways,
-    changed fixtures), and what was drawn of those fixtures."""
+    """Return choices of the fixtures' signs, the observed one (all +) first, of shape (choices,
+    changed fixtures), and the samples of those fixtures."""
     import numpy as np
 
     changed = np.flatnonzero((drawn != 0).any(axis=1))
@@ -312,7 +312,7 @@ def _signs(drawn: Differences) -> tuple[NDArray[np.float32], Differences]:
 
 @lru_cache(maxsize=4)
 def _drawn_signs(fixtures: int) -> NDArray[np.int8]:
-    """Signs drawn at random, the same at every look: what crossed before is then known."""
+    """Return random signs, the same at every look, so that earlier crossings are known."""
     import numpy as np
 
     ways = min(_MOST_WAYS, max(_FEWEST_WAYS, _SIGNS // fixtures))
@@ -323,8 +323,8 @@ def _drawn_signs(fixtures: int) -> NDArray[np.int8]:
 
 
 def _threshold(sums: NDArray[np.float32], crossed: NDArray[np.bool_], level: float) -> float:
-    """The lowest sum from which on a look may reject: with those that crossed before it is
-    then no more than a share `level` of all ways."""
+    """Return the lowest sum from which a look may reject: together with earlier crossings, it is
+    then at most a share `level` of all choices."""
     import numpy as np
 
     room = int(level * len(sums) + 1e-9) - int(crossed.sum())

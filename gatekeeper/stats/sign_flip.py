@@ -50,7 +50,8 @@ def sign_flip_test(differences: Sequence[int]) -> float:
 
 
 def _positive_sums(sizes: dict[int, int]) -> NDArray[np.float64]:
-    """The distribution of the sum of those sizes whose fixture gets the sign +, from 0 on."""
+    """Return the distribution of the sum of those sizes whose fixture gets the sign +, from 0
+    on."""
     import numpy as np
 
     sums = np.ones(1)
@@ -67,7 +68,7 @@ def _positive_sums(sizes: dict[int, int]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1024)
 def _coin_tosses(n: int) -> tuple[float, ...]:
-    """P(X = k) for X ~ binomial(n, 1/2) and k = 0 … n, each correctly rounded."""
+    """Return P(X = k) for X ~ binomial(n, 1/2) and k = 0 … n, each correctly rounded."""
     ways, total = [1], 1 << n
     for k in range(n):
         ways.append(ways[-1] * (n - k) // (k + 1))
