@@ -239,7 +239,7 @@ def test_a_fault_of_our_own_could_not_measure(
         raise ZeroDivisionError
 
     monkeypatch.setattr(action, "result_of", fault)
-    assert act(PullRequest.make(tmp_path, {PROMPT: BROKEN})) == 3
+    assert act(propose(tmp_path, {PROMPT: BROKEN})) == 3
     assert "ZeroDivisionError: this is a bug in gatekeeper" in github.comments[7][0].body
 
 
