@@ -1,6 +1,6 @@
-"""From an activity to its result: which revisions, whose policy, which waivers, what is kept.
+"""Runs an activity: selects the revisions, the policy and the waivers, and keeps the result.
 
-What the event and the bot share. Nothing is told to anybody here.
+The event and the bot share this. Nothing is published here.
 """
 
 from __future__ import annotations

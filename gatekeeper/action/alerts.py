@@ -1,6 +1,7 @@
-"""What a run on the default branch means beyond itself: budgets it spent, models that drifted.
+"""Consequences of a run on the default branch: error budgets that it spent, models that drifted.
 
-Read from the history once the run is in it. Nothing here changes the run's verdict.
+They are computed from the history, after the run was added to it. They do not change the run's
+verdict.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """`known` is what was news on an earlier night and still holds: to be read, not to be sent
-    again. `drifts` is None where nobody asked: every run but the nightly one."""
+    """The alerts of a run. `known` are alerts of an earlier night that still hold: they are shown
+    but not sent again. `drifts` is None for every run except the nightly one."""
 
     news: tuple[News, ...] = ()
     known: tuple[News, ...] = ()

@@ -1,7 +1,7 @@
-"""Commands in comments: who may give them, what they do, and the one reply to each.
+"""Commands in comments: who may give them, what they do, and the reply to each.
 
-Everything a person may do here is bound to the pull request's head at that moment, and to the
-role that the policy at the tip of the base branch asks for. Nothing of the head is executed.
+Every command applies to the pull request's head at that time, and needs the role that the policy at
+the tip of the base branch requires. Nothing of the head is executed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From what the event asks for to revisions, wherever their commits have to be brought from.
+"""Finds the commits of an event, and fetches them if they are missing.
 
 | in the workspace | what is fetched |
 | --- | --- |
@@ -7,8 +7,8 @@
 | a stale merge commit, or none | base and head, and history until they part |
 | no repository, or one that cannot deliver | all of it, into a folder that is deleted afterwards |
 
-The job's token opens the remote, for git's own processes and while they run. It is written
-nowhere, and neither is anything else in the workspace.
+The job's token gives access to the remote, only for git's own processes and while they run. It is
+not written anywhere, and nothing else is written to the workspace.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _DEFAULT_BRANCH = ("HEAD",)
 
 
 class Checkout:
-    """The repository of the job. Use it in a `with` statement: revisions are read while it is
-    open. Raises MeasurementError and UsageError, with advice, where a commit is not to be had."""
+    """The repository of the job. Use it in a `with` statement: revisions are read while it is open.
+    Raises MeasurementError and UsageError, with advice, if a commit cannot be found."""
 
     def __init__(self, settings: ActionInputs) -> None:
         self._settings = settings

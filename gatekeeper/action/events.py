@@ -42,12 +42,12 @@ _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 @dataclass(frozen=True, slots=True)
 class CheckPullRequest:
-    """Judge a pull request.
+    """Check a pull request.
 
-    `base_sha` is the tip of the branch merged into as the event knew it and may be out of
-    date. `merge_sha` is the commit that merges the two; GitHub makes it in the background, so
-    its second parent must be compared with `head_sha`. `same_repository` is False for forks:
-    their runs get no secrets.
+    `base_sha` is the tip of the branch to merge into as the event knew it, and may be out of date.
+    `merge_sha` is the commit that merges the two; GitHub makes it in the background, so its second
+    parent must be compared with `head_sha`. `same_repository` is False for forks: their runs get no
+    secrets.
     """
 
     number: int
@@ -59,7 +59,7 @@ class CheckPullRequest:
 
 @dataclass(frozen=True, slots=True)
 class CheckMergeGroup:
-    """Judge a group of a merge queue. `number` is the pull request it was made for."""
+    """Check a group of a merge queue. `number` is the pull request that the group was made for."""
 
     base_sha: str
     head_sha: str
@@ -68,10 +68,10 @@ class CheckMergeGroup:
 
 @dataclass(frozen=True, slots=True)
 class FindPullRequest:
-    """Judge the pull request that a first stage without secrets has seen.
+    """Check the pull request that a first stage without secrets has run for.
 
-    It is looked up at GitHub by these three: whatever the first stage left behind, an artifact
-    or a number, was in the hands of the pull request's author.
+    GitHub is asked for it by these three values, because the pull request's author controls every
+    artifact and number that the first stage left behind.
     """
 
     head_repository: str
@@ -91,10 +91,10 @@ class RunPush:
 class RunFull:
     """Run the full suite, or the named contracts, on one revision.
 
-    `sha` is the commit that the workflow runs on, and its policy counts. `ref` is another
-    commit, branch or tag to run, as somebody with the right to start workflows typed it.
-    `samples` replaces what the contracts ask for, `pull_request` is shown the result too,
-    `keep` says that it belongs into the history, and as what: a run of the default branch.
+    `sha` is the commit that the workflow runs on, and its policy applies. `ref` is another commit,
+    branch or tag to run, typed by somebody with the right to start workflows. `samples` replaces
+    the contracts' number, `pull_request` also gets the result, and `keep` is the trigger under
+    which the history keeps the run, for a run of the default branch.
     """
 
     sha: str

@@ -32,10 +32,10 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
 @dataclass(frozen=True, slots=True)
 class ActionInputs:
-    """What the workflow asked for, and where the runner wants the answers.
+    """The inputs of the workflow, and the runner's files for outputs and summary.
 
-    `secrets` are values that must not appear in anything written: the token and every
-    variable whose name says that it is one.
+    `secrets` are values that must not appear in any output: the token and every variable whose name
+    says that it is a secret.
     """
 
     event_name: str

@@ -1,7 +1,7 @@
-"""The container's entry: inputs and event from the environment, the answer to GitHub.
+"""The container's entry: reads inputs and event from the environment, and publishes the result.
 
-Runs the same gate as the command line. The exit code is the verdict and nothing else:
-what cannot be delivered is a warning in the log.
+Runs the same gate as the command line. The exit code depends on the verdict only: if something
+cannot be delivered, the log has a warning.
 """
 
 from __future__ import annotations

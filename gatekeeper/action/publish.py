@@ -1,6 +1,6 @@
-"""What is told to GitHub, from a result or an error, and the telling itself.
+"""Turns a result or an error into text for GitHub, and publishes it.
 
-Every text is made harmless and free of secrets here; `github` only carries it.
+Every text is escaped and cleaned of secrets here; `github` only transports it.
 """
 
 from __future__ import annotations

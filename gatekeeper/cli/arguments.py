@@ -1,4 +1,4 @@
-"""Arguments that several commands take, and what they stand for."""
+"""Command-line arguments that several commands share, and the values that they stand for."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is promised: contracts, prompts, fixtures, and which of them a change touches."""
+"""Contracts, prompts, fixtures and policy, and which of them a change affects."""

@@ -1,7 +1,8 @@
-"""Change -> the contracts it affects, each with both sides loaded and the paths that did it.
+"""Finds the contracts that a change affects, with both versions loaded and the paths that caused
+it.
 
-A path that did not change cannot affect anything, so a contract is only loaded where a path of
-its closure changed; what it then means, not how it is written, decides.
+A path that did not change cannot affect anything, so a contract is only loaded if a path of its
+closure changed. Its meaning decides, not its text.
 """
 
 from __future__ import annotations

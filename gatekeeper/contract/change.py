@@ -1,4 +1,4 @@
-"""Two revisions of a repository as read-only values. Whoever reads them sees no git."""
+"""Two revisions of a repository as read-only values, independent of git."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FileTooLargeError(Exception):
 
 
 class Revision(Protocol):
-    """A revision of the repository: a commit, or the work tree as it stands."""
+    """A revision of the repository: a commit, or the work tree."""
 
     @property
     def sha(self) -> str:
@@ -88,7 +88,7 @@ class MemoryRevision:
 class Change:
     """A pull request as two revisions. `renames` maps a path at base to its path at head.
 
-    `tip` is the tip of the branch merged into, where the policy is read; None means base.
+    `tip` is the tip of the branch to merge into, which has the policy; None means base.
     """
 
     base: Revision

@@ -1,4 +1,4 @@
-"""The words of a contract as frozen values. Nothing here reads, renders or judges."""
+"""The parts of a contract as frozen values. Nothing here reads, renders or evaluates."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Prompt:
 class Target:
     """What an arm runs: the prompt, the model and its parameters.
 
-    This is what differs between base and head; everything else in a contract judges.
+    Only this differs between base and head; the rest of a contract evaluates the outputs.
     """
 
     prompt: Prompt
@@ -76,7 +76,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class CheckShape:
-    """What the loader must know of a check type: the JSON Schema of its parameters, which of
+    """What the loader needs to know about a check type: the JSON Schema of its parameters, which of
     them name a file (path relative to the contract), and whether it gives a score."""
 
     schema: Mapping[str, Any]

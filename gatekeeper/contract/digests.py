@@ -1,4 +1,4 @@
-"""Digests of meaning: what stays the same when only names, comments or layout change."""
+"""Digests of meaning, which stay the same if only names, comments or layout change."""
 
 from __future__ import annotations
 

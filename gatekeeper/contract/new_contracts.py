@@ -1,8 +1,7 @@
-"""What a pull request's new contracts replace, and what a contract is held to if nothing else
-can judge it.
+"""New contracts of a pull request: what they replace, and which objective they get by default.
 
-A contract without a base version is judged by nothing but its own objectives, and the pull
-request writes those. So a prompt could be replaced by another one together with its contract.
+A contract without a base version only has its own objectives, which the pull request writes. A
+prompt could therefore be replaced by another one together with its contract.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Objectives: what a contract promises of its samples, of all of them or of a category's.
+"""Objectives: the targets of a contract for all of its samples, or for those of a category.
 
-An objective goes by its name everywhere: `success_rate`, `latency_p95_ms`, `checks.NAME`,
+The name of an objective is the same everywhere: `success_rate`, `latency_p95_ms`, `checks.NAME`,
 `categories.CATEGORY.repair_rate`, `categories.CATEGORY.checks.NAME`. A category in a name has no
-dot, so that a name can be taken apart; the name of a check may have any.
+dot, so that a name can be split; the name of a check may have any.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ DEFAULT_WINDOW = "28d"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is measured of samples, in which unit, and which way is better.
+    """The measured quantity, its unit, and which direction is better.
 
-    `quantile` is the one that a latency is held to.
+    `quantile` is the one of a latency objective.
     """
 
     label: str

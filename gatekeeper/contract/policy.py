@@ -25,7 +25,7 @@ NO_HISTORY = "off"
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """What a pull request may do to its own judge without failing."""
+    """What a pull request may do to its own contracts without failing."""
 
     contract_removal: bool = False
     weakening: bool = False
@@ -33,11 +33,11 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class NewContracts:
-    """The least that is asked of a contract that has no base version: how many fixtures with
-    distinct inputs, and which success rate from 0 to 1; None asks for none.
+    """The requirements for a contract without a base version: how many fixtures with distinct
+    inputs, and which success rate from 0 to 1; None requires none.
 
-    `floor` says that the policy file sets the rate: then it also holds against a contract whose own
-    objective asks less. The default holds for contracts that have no such objective.
+    `floor` says that the policy file sets the rate: it then also applies if the contract's own
+    objective is lower. The default applies only to contracts without such an objective.
     """
 
     fixtures: int = 0
@@ -66,7 +66,7 @@ rate the budget ends with its window."""
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The defaults are what a repository without a policy file gets."""
+    """The policy. The defaults apply to a repository without a policy file."""
 
     contracts: tuple[str, ...] = ("contracts/**/*.yaml", "contracts/**/*.yml")
     prompts: tuple[str, ...] = ("prompts/**",)

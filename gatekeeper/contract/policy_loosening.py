@@ -1,5 +1,5 @@
-"""What a pull request's policy asks less of than the base's. It does not judge the pull request,
-since the base's policy does; it would judge everything after the merge."""
+"""Finds the ways in which a pull request weakens the policy. The base's policy applies to the pull
+request itself, but the weaker one would apply to everything after the merge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_PATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class Loosening:
-    """One key of the policy, such as `limits.calls`, and in words what it asks less."""
+    """One key of the policy, such as `limits.calls`, and in words how it became weaker."""
 
     key: str
     text: str

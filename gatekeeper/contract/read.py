@@ -1,4 +1,4 @@
-"""Where a reference leads within a revision, and the text that is there."""
+"""Resolves a reference within a revision, and reads its text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class UnreadableError(Exception):
-    """A reference that leads nowhere, or to something that is not text.
+    """A reference to a missing file, or to something that is not text.
 
-    `line` is where in the file itself; None where the fault is in the reference to it.
+    `line` is the line in the file itself; None if the fault is in the reference to it.
     """
 
     def __init__(self, what: str, fix: str, line: int | None = None) -> None:

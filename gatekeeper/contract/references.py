@@ -1,7 +1,8 @@
-"""What a contract refers to, read without validating it: enough to see that nothing changed.
+"""Finds the files that a contract refers to, without validating it: enough to see that nothing
+changed.
 
 Finding the closure needs no jsonschema, and Jinja2 only for prompts that may include a file, so
-that hundreds of contracts which a pull request does not touch cost next to nothing.
+hundreds of contracts that a pull request does not change cost very little.
 """
 
 from __future__ import annotations
@@ -50,11 +51,12 @@ def recording_path(model: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A contract file at a glance. `closure` is every path it depends on, itself included.
+    """A short description of a contract file. `closure` is every path that it depends on, itself
+    included.
 
-    `sound` is False where something could not be read or followed: only loading the contract
-    tells what is wrong with it. `readable` is False if that is the file itself, which may be a
-    contract or not.
+    `sound` is False if something could not be read or followed: only loading the contract tells
+    what is wrong with it. `readable` is False if this is the file itself, which may be a contract
+    or not.
     """
 
     path: str
@@ -68,7 +70,7 @@ class Sketch:
 
 @dataclass
 class References:
-    """Finds what contracts of one revision refer to. Each file is looked into once."""
+    """Finds the files that contracts of one revision refer to. Each file is read once."""
 
     revision: Revision
     shapes: Shapes

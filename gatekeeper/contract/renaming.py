@@ -1,7 +1,8 @@
 """Variables that a pull request renames: one new name for each old one, over all fixtures.
 
-A name is taken for another only if most fixtures have the same value under both. The renaming is
-one for the whole contract: a name of its own for each fixture would tell the prompt what to answer.
+A name counts as the new name of another only if most fixtures have the same value under both. There
+is one renaming for the whole contract: a different name in each fixture would tell the prompt what
+to answer.
 """
 
 from __future__ import annotations

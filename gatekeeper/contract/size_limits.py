@@ -1,8 +1,8 @@
-"""How much a contract and a run may take: hard bounds, compared before anything is planned.
+"""Hard bounds on the size of a contract and a run, compared before anything is planned.
 
-Whoever writes a pull request writes fixtures, checks and samples, and they multiply. The bounds are
-far beyond what an honest suite needs: 10,000 fixtures with 20 checks and 10 samples are within
-them. docs/contracts.md lists them.
+The author of a pull request writes fixtures, checks and samples, and their numbers multiply. The
+bounds are far beyond what an honest suite needs: 10,000 fixtures with 20 checks and 10 samples are
+within them. docs/contracts.md lists them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def require_few_contracts(paths: Sequence[str], patterns: Sequence[str], policy_
 
 
 class Tally:
-    """Counts what is read of one contract's fixtures, while it is read."""
+    """Counts one contract's fixtures while they are read."""
 
     def __init__(self, document: Document, checks: int) -> None:
         self._document = document

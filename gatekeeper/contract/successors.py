@@ -1,8 +1,8 @@
-"""Which files of a pull request may take the place of a prompt that is gone.
+"""Finds the files of a pull request that may replace a removed prompt.
 
-Git calls one file the new name of another by the likeness of the two alone. Whoever adds an exact
-copy of a prompt decides by that which file it is. So no rename of git's is asked here: a copy that
-the contract turns to must not hide the file that programs will read.
+Git decides by similarity alone that one file is the new name of another. The author of an exact
+copy of a prompt can therefore decide which file this is. Renames of git are not used here: a copy
+that the contract names must not hide the file that programs will read.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ class Words:
 
 @dataclass
 class Successors:
-    """The files that a change adds, asked for what may take the place of a prompt that is gone.
+    """The files that a change adds, and which of them may replace a removed prompt.
 
-    `loaded` are the contracts at head that the change touches, `covered` the paths that any
-    contract at head depends on, `turned` the prompt at base of each loaded contract that has a
-    base version, by the contract's path at head.
+    `loaded` are the contracts at head that the change affects, `covered` the paths that any
+    contract at head depends on, `turned` the prompt at base of each loaded contract that has a base
+    version, by the contract's path at head.
     """
 
     change: Change

@@ -1,8 +1,8 @@
 """A history on a branch of the repository that holds nothing else.
 
-`runs/2026/11/03T101500Z-0a1b2c3d4e5f.jsonl` are the records of one run: writers never touch the
-same file, so a lost race is only tried again on the new tip. Whoever writes first in a new month
-merges the files of each past month into one, `runs/2026-10.jsonl`, in the same commit.
+`runs/2026/11/03T101500Z-0a1b2c3d4e5f.jsonl` are the records of one run. Writers never change the
+same file, so after a lost race a run only has to try again on the new tip. The first run of a new
+month merges the files of each past month into one, `runs/2026-10.jsonl`, in the same commit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MONTH = re.compile(r"runs/([0-9]{4})-([0-9]{2})\.jsonl")
 
 
 class Stored(Protocol):
-    """A file of the branch; `size` is None for what is no file."""
+    """A file of the branch; `size` is None for an entry that is not a file."""
 
     @property
     def object(self) -> str: ...
@@ -45,7 +45,7 @@ class Stored(Protocol):
 
 
 class Branch(Protocol):
-    """What is needed of git; see gatekeeper/git/data_branch.py."""
+    """The operations of git that the history needs; see gatekeeper/git/data_branch.py."""
 
     def fetch(self) -> str | None: ...
     def files(self, commit: str) -> Mapping[str, Stored]: ...

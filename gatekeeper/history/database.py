@@ -49,7 +49,7 @@ _LOCK = 7_246_015_377
 
 
 class DatabaseHistory:
-    """Implements `HistoryStore`. `name` is what notices call it: without a password."""
+    """Implements `HistoryStore`. `name` is the name in notices, without a password."""
 
     def __init__(self, url: URL, name: str) -> None:
         self._name = name

@@ -1,8 +1,8 @@
-"""Did a model change although nobody touched the prompt? The past of each contract, asked.
+"""Decides whether a model changed although nobody changed the prompt, from each contract's history.
 
-The runs of a contract on the default branch are its nights. A stretch of nights has one prompt,
-one contract and one model's name throughout: whoever changes one of them starts a new stretch,
-because a difference then has an author. The statistics are those of `stats.drift`.
+The runs of a contract on the default branch are its nights. A stretch of nights has one prompt, one
+contract and one model's name: a change of one of them starts a new stretch, because the cause of a
+difference is then known. The statistics are those of `stats.drift`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _FIRST_NIGHTS_WATCHED = 4 * NIGHTS_NEEDED
 
 @dataclass(frozen=True, slots=True)
 class SureChange:
-    """A change that is sure: the first night of it, the night it was sure, and the pass rate
-    since then less the one before."""
+    """A change that is certain: its first night, the night on which it became certain, and the pass
+    rate since then minus the one before."""
 
     id: str
     since: datetime
@@ -47,13 +47,14 @@ class SureChange:
 
 @dataclass(frozen=True, slots=True)
 class ContractDrift:
-    """How the current stretch of one contract stands.
+    """The state of one contract's current stretch.
 
-    `status` is `drifted` if a change is sure, `watch` if something may have changed, for the
-    `watch_reason`, `steady` if neither is, `learning` if there are too few nights to say:
-    `measured` of `NIGHTS_NEEDED`. `outside` are all nights outside of the control chart's limits.
-    `rate` is tonight's pass rate, `e_value` what the bet against "nothing changed" has made of 1:
-    `1 / alpha` is sure. `new_models` are the nights on which another fingerprint answered first.
+    `status` is `drifted` if a change is certain, `watch` if something may have changed, for the
+    `watch_reason`, `steady` if neither is, `learning` if there are too few nights: `measured` of
+    `NIGHTS_NEEDED`. `outside` are all nights outside of the control chart's limits. `rate` is the
+    last night's pass rate, `e_value` the capital that started as 1 and bets against "nothing
+    changed": `1 / alpha` proves a change. `new_models` are the nights on which another fingerprint
+    answered first.
     """
 
     contract: str

@@ -1,6 +1,6 @@
-"""Records as lines of JSON, and what is wrong with lines that are none.
+"""Records as lines of JSON, and the errors of invalid lines.
 
-The format is docs/record.v1.json. Lines are ASCII, so that nothing in a name can bend a terminal.
+The format is docs/record.v1.json. Lines are ASCII, so that no name can confuse a terminal.
 """
 
 from __future__ import annotations

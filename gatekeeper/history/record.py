@@ -1,8 +1,8 @@
-"""What is remembered of a run: one record for each contract measured on the default branch.
+"""The records of the history: one for each contract measured on the default branch.
 
-Small on purpose: counts, digests and intervals, and no output of a model. Objectives over a
-window, error budgets, drift and trends are all made from records and from nothing else.
-None always means "not known", never zero.
+They are small: counts, digests and intervals, and no output of a model. Objectives over a window,
+error budgets, drift and trends are computed from records only. None always means "not known", never
+zero.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Record:
 
 
 class MeasuredRun(Protocol):
-    """What a record is made from: a run, before or after it is a result."""
+    """The values that a record is made from: a run, before or after it is a result."""
 
     @property
     def kind(self) -> str:

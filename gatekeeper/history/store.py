@@ -1,4 +1,4 @@
-"""What every store of past runs can do, and how little that is: read all, append some."""
+"""The interface of every store of past runs: read all records, append some."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gatekeeper.history.record import Record
 
 
 class Past(NamedTuple):
-    """What a store holds, and what of it could not be read.
+    """The contents of a store, and the errors while reading it.
 
     Attributes:
         records: The records, oldest first, each of them once.
         faults: Sentences about what could not be read.
-        unread: Whether nothing could be read: what is in the store is then not known, which is
-            not the same as nothing.
-        missing: The name of a store that is not there yet.
+        unread: Whether nothing could be read: the contents of the store are then not known, which is
+            not the same as an empty store.
+        missing: The name of a store that does not exist yet.
     """
 
     records: tuple[Record, ...] = ()
@@ -36,8 +36,8 @@ class Past(NamedTuple):
 
 
 class HistoryStore(Protocol):
-    """Append-only. Reading never fails: what cannot be read is named in a notice and left out,
-    because a damaged history must not block a pull request, nor go unseen."""
+    """Append-only. Reading never fails: unreadable parts are named in a notice and left out,
+    because a damaged history must not block a pull request, nor stay unnoticed."""
 
     def read(self) -> Past:
         """Return everything that can be read."""

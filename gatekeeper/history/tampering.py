@@ -1,4 +1,4 @@
-"""A change must not write the history that it is judged by."""
+"""Refuses a change that writes the history that applies to it."""
 
 from __future__ import annotations
 

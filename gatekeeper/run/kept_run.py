@@ -24,7 +24,7 @@ MergedWaivers = tuple[Sequence[Waiver], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How a run is kept: what started it, and how to look up what was waived when it was merged."""
+    """How to keep a run: its trigger, and a function that finds the waivers of its merge."""
 
     trigger: Trigger
     merged_waivers: Callable[[], MergedWaivers] = lambda: ((), ())

@@ -1,5 +1,5 @@
-"""The sample cache of one run: read before it, added to after it. What may be in it and why:
-sampling/cache.py."""
+"""The sample cache of one run: read before the run, and written after it. sampling/cache.py says
+what may be in it and why."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NO_KEY = (
 
 @dataclass(frozen=True, slots=True)
 class SampleCache:
-    """`entries` are those that may be used, by their plan; `notices` what is to be said of others.
+    """`entries` are those that may be used, by their plan; `notices` are about the others.
 
-    Without a file or a key to sign with it knows nothing and keeps nothing.
+    Without a file or a signing key it reads nothing and keeps nothing.
     """
 
     entries: Mapping[str, Entry] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""One run in this process: the model client, the past, signals, the event loop, progress.
+"""One run in this process: the model client, the history, signals, the event loop, progress.
 
-What the command line and the action share. Work that calls no model starts none of it.
+The command line and the action share this. Work that calls no model starts none of it.
 """
 
 from __future__ import annotations

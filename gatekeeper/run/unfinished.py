@@ -33,8 +33,8 @@ MOST_BYTES = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """What a run left in `path`: the seed of its order, a digest of what it asks, and its answers
-    by what was asked. `damaged` counts the lines that cannot be read."""
+    """The file that an unfinished run left at `path`: the seed of its order, a digest of its
+    requests, and its answers by request. `damaged` counts the lines that cannot be read."""
 
     path: Path
     order_seed: str

@@ -1,8 +1,8 @@
-"""The few calls the gate makes to GitHub, and when each is made again.
+"""The calls to GitHub that publish a result, and the rules for trying each again.
 
-PyGithub's own retries are off: they leave out PATCH, retry 429 only where it carries
-Retry-After, and repeat a POST whose answer was lost, which would make a second comment.
-Here every call goes through `_retry`; creating a comment looks for it again first.
+PyGithub's own retries are off: they leave out PATCH, retry 429 only if it has Retry-After, and
+repeat a POST whose answer was lost, which would make a second comment. Here every call goes through
+`_retry`; creating a comment looks for it again first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Comment:
 
 
 class PullRequestApi(Protocol):
-    """What publishing needs of GitHub. Every method raises PublishError with advice."""
+    """The calls to GitHub that publishing needs. Every method raises PublishError with advice."""
 
     def head_sha(self, number: int) -> str:
         """Return the pull request's present head commit."""

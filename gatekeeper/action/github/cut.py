@@ -1,4 +1,4 @@
-"""Shorten a text to what GitHub takes."""
+"""Shortens a text to the length that GitHub accepts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What else the gate asks of GitHub: pull requests, who may what, reactions, workflow runs.
+"""The other calls to GitHub: pull requests, roles, reactions, workflow runs.
 
-The same client and the same rules for trying again as in `api`; every call here may be made
-twice without harm.
+The client and the rules for trying again are those of `client`; every call here may be made twice
+without harm.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RUN_ADDRESS = re.compile(r"/actions/runs/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class PullRequestState:
-    """A pull request as it stands. `head_repository` is None where the fork is gone."""
+    """The present state of a pull request. `head_repository` is None if the fork was deleted."""
 
     number: int
     is_open: bool
@@ -44,11 +44,11 @@ class PullRequestState:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Anybody's comment on a pull request. `author` is None where the account is gone.
+    """A comment on a pull request. `author` is None if the account was deleted.
 
     `own` says that the gate's account wrote it, `by_person` that no bot and no app did. Both are
-    looked into only if the body gives a reason to. `touched` says that something of the comment
-    changed after `created`, which need not be its text.
+    only checked if the body gives a reason to. `touched` says that something of the comment changed
+    after `created`, which need not be its text.
     """
 
     id: int
@@ -74,7 +74,8 @@ class WorkflowRun:
 
 
 class RepositoryApi(PullRequestApi, Protocol):
-    """What events and commands need of GitHub. Every method raises PublishError with advice."""
+    """The calls to GitHub that events and commands need. Every method raises PublishError with
+    advice."""
 
     def pull_request(self, number: int) -> PullRequestState:
         """Return the pull request's present state."""

@@ -1,4 +1,4 @@
-"""The commit status: the verdict beside the commit."""
+"""The commit status, which shows the verdict next to the commit."""
 
 from __future__ import annotations
 

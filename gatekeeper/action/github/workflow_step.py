@@ -1,7 +1,7 @@
-"""What a step leaves for GitHub's runner: outputs, the job's summary, annotations in the log.
+"""Writes for GitHub's runner: outputs, the job's summary, annotations in the log.
 
-Texts are already harmless to show. Only the outputs are for programs: a job that passes without
-them ends with exit code 3.
+Texts are already escaped. Only the outputs are for programs: a job that passes without them ends
+with exit code 3.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ANNOTATION_LIMIT = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A finding shown on a line of a changed file, or on the run where it has no file."""
+    """A finding on a line of a changed file, or on the run if it has no file."""
 
     level: Level
     title: str

@@ -1,8 +1,8 @@
-"""What `gatekeeper` can be told to do, one command per file.
+"""The commands of `gatekeeper`, one per file.
 
-Each file has `add(parser)`, which says what the command takes, and a function of the command's
-name, which does it and returns the exit code; its docstring is the command's help. Nothing heavy
-is imported before the function runs: `gatekeeper --help` loads all of these files.
+Each file has `add(parser)`, which adds the command's arguments, and a function with the command's
+name, which runs it and returns the exit code; its docstring is the command's help. Nothing heavy is
+imported before the function runs, because `gatekeeper --help` loads all of these files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which hosted models a change may call: what the base branch says, or already uses.
+"""Decides which hosted models a change may call: those that the base branch allows or already uses.
 
-A model's name decides which provider gets the prompts, whose key opens it, and who is paid. So a
-pull request cannot bring a new one: the base policy's `models` names them, and without that key
-they are the providers of the contracts at base.
+A model's name decides which provider gets the prompts, whose key is used, and who is paid. A pull
+request therefore cannot use a new provider: the base policy's `models` names the allowed models,
+and without that key they are those of the providers in use at base.
 """
 
 from __future__ import annotations

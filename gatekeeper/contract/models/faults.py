@@ -1,6 +1,6 @@
-"""Models that cannot be asked, or are likely a slip of the pen, each with the line that names it.
+"""Finds models that cannot be called or are likely misspelt, each with the line that names it.
 
-Which providers and models there are, `providers` knows; it is passed in as a function.
+`providers` knows the existing providers and models; it is passed in as a function.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gatekeeper.errors import Problem
 
 @dataclass(frozen=True, slots=True)
 class ModelFault:
-    """What is wrong with a model's name and how to mend it. `certain` says that no such model can
-    be asked; without it the name may be right, only new."""
+    """The mistake in a model's name and its remedy. `certain` says that the model cannot be called;
+    otherwise the name may be right, but new."""
 
     what: str
     fix: str
@@ -36,7 +36,7 @@ def no_fault(_: str) -> ModelFault | None:
 
 @dataclass(frozen=True, slots=True)
 class ModelFaults:
-    """`refused` models cannot be asked; `doubtful` ones are likely misspelt."""
+    """`refused` models cannot be called; `doubtful` ones are likely misspelt."""
 
     refused: tuple[Problem, ...] = ()
     doubtful: tuple[Problem, ...] = ()

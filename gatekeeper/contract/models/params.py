@@ -1,7 +1,7 @@
 """The parameters that a contract or a prompt file may send to a model.
 
 litellm takes `api_base`, `api_key`, `extra_headers` and many more as parameters, with which a pull
-request could send the key of whoever runs the gate to a server of its own. So the names are listed.
+request could send the gate's key to a server of its own. The allowed names are therefore listed.
 """
 
 from __future__ import annotations
