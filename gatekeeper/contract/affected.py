@@ -36,20 +36,19 @@ from gatekeeper.errors import ContractError, Problem, UsageError
 
 @dataclass(frozen=True, slots=True)
 class AffectedContract:
-    """One contract that the change affects. `base` is None where it is new or could not be
-    loaded there, `head` where it was removed. `prompt_still_there` says whether the prompt,
-    by its own path or the one it was renamed to, exists at head.
+    """One contract that the change affects. `base` is None if it is new or could not be loaded
+    there, `head` if it was removed. `prompt_still_there` says whether the prompt, by its own path
+    or the one it was renamed to, exists at head.
 
-    `base_target` is what the base arm runs: the base contract's, or where there is none to be
-    had, the prompt as it was at base with head's model and parameters; None where there was no
-    such prompt. `left_prompt` is the path at head of the prompt that the base contract watched,
-    where it is still there and head's contract watches another. `left_as` says what has taken the
-    place of that prompt, such as a symbolic link; None if it is a regular file or gone.
-    `is_new` is that of contract/new_contracts.py: whether a pull request brings the contract.
-    `successors` are what may have taken the place of a prompt that is gone, unjudged by the base
-    contract: see contract/successors.py, and contract/new_contracts.py for a contract that is gone.
-    `lost_prompt` is the prompt at base of a contract that could not be loaded there, if the prompt
-    is gone and head's contract watches another.
+    `base_target` is what the base arm runs: the base contract's target; without one, the prompt as
+    it was at base with head's model and parameters; None if there was no such prompt. `left_prompt`
+    is the path at head of the base contract's prompt, if it still exists and head's contract names
+    another. `left_as` says what replaced that prompt, such as a symbolic link; None if it is a
+    regular file or removed. `is_new` says whether a pull request adds the contract
+    (contract/new_contracts.py). `successors` are files that may replace a removed prompt, not
+    tested by the base contract: see contract/successors.py, and contract/new_contracts.py for a
+    removed contract. `lost_prompt` is the prompt at base of a contract that could not be loaded
+    there, if the prompt was removed and head's contract names another.
     """
 
     name: str

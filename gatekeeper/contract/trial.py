@@ -1,4 +1,4 @@
-"""A trial, the sample it yields, and what the checks said of it."""
+"""A trial, its sample, and the outcome of the checks."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Request:
 class Trial:
     """One fixture x one arm x one repetition: the unit of execution.
 
-    `judged_by` says whose contract asks for it: its fixtures, and in the end its checks.
-    `cluster` is that of the fixture.
+    `judged_by` says whose contract needs it: its fixtures, and in the end its checks. `cluster` is
+    that of the fixture.
     """
 
     contract: str
@@ -46,8 +46,8 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """What is known of a text that was too long to be kept: its length in characters, and the
-    SHA-256 of its UTF-8 in hexadecimal."""
+    """The length in characters of a text that was too long to be kept, and the SHA-256 of its UTF-8
+    in hexadecimal."""
 
     length: int
     sha256: str
@@ -65,10 +65,10 @@ REFUSED_REQUESTS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered.
+    """The answer of a model.
 
-    `latency_ms` is the request's own time in milliseconds, without waiting for a slot;
-    `cost_usd` in US dollars. None means unknown, never zero.
+    `latency_ms` is the request's own time in milliseconds, without waiting for a slot; `cost_usd`
+    in US dollars. None means unknown, never zero.
     """
 
     text: str
@@ -91,7 +91,7 @@ class Completion:
 class Sample:
     """A trial's completion, or the message of the call that failed.
 
-    `output` is the text that is judged: the completion's text after the `repairs`.
+    `output` is the text that the checks evaluate: the completion's text after the `repairs`.
     """
 
     trial: Trial
@@ -105,12 +105,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one check says of one sample.
+    """The result of one check for one sample.
 
-    `passed` is None where the check could not be applied because the provider did not
-    report what it needs (tokens, latency): undefined is never a pass and never a failure.
-    `message` says what was found and what was wanted, for a person to act on; empty when passed.
-    `score` is how good the output is, from 0 to 1; None for a check that gives none.
+    `passed` is None if the check could not be applied because the provider did not report what it
+    needs (tokens, latency): undefined is never a pass and never a failure. `message` says what was
+    found and what was expected, for a person to act on; empty if it passed. `score` is how good the
+    output is, from 0 to 1; None for a check that gives none.
     """
 
     check: str
@@ -122,7 +122,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A sample with its judgements."""
+    """A sample with the results of its checks."""
 
     sample: Sample
     judgements: tuple[Judgement, ...] = field(default=())

@@ -1,7 +1,7 @@
-"""What has taken the place of a prompt that a contract of the base branch watches.
+"""Finds what replaced a prompt that a contract of the base branch names.
 
-A program that reads `prompts/a.md` follows symbolic links and submodules. The gate does not. So a
-path that leads through one may give the program another prompt than the one that was judged.
+A program that reads `prompts/a.md` follows symbolic links and submodules. The gate does not. A path
+that leads through one may therefore give the program another prompt than the one that was tested.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KINDS = {"symlink": "symbolic link", "submodule": "submodule"}
 
 @dataclass(frozen=True)
 class WatchedPaths:
-    """The paths of a pull request's head, asked for what is now at a path of its base."""
+    """The paths of a pull request's head, to find what is now at a path of its base."""
 
     entries: Mapping[str, Entry]
 

@@ -1,5 +1,5 @@
-"""What a pull request's contract asks less of than the base's: each loosening in a sentence,
-and what changes how outputs come about, of which it cannot be told whether it asks less."""
+"""Finds the ways in which a pull request weakens a contract, each as a sentence, and changes to how
+outputs are made of which it is not clear whether they weaken it."""
 
 from __future__ import annotations
 

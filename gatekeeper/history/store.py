@@ -14,8 +14,8 @@ class Past(NamedTuple):
     Attributes:
         records: The records, oldest first, each of them once.
         faults: Sentences about what could not be read.
-        unread: Whether nothing could be read: the contents of the store are then not known, which is
-            not the same as an empty store.
+        unread: Whether nothing could be read; the contents are then not known, which differs from
+            an empty store.
         missing: The name of a store that does not exist yet.
     """
 

@@ -1,8 +1,8 @@
-"""Does data conform to a schema of ours? Without jsonschema, whose import alone takes longer than
-answering a pull request that touches no prompt, and which takes milliseconds for each contract.
+"""Decides whether data conforms to a schema of gatekeeper, without jsonschema, whose import alone
+takes longer than a run that finds no prompt change, and which needs milliseconds for each contract.
 
-Only a yes is final: where a schema uses a keyword that is not known here the answer is no, and
-jsonschema has the last word. It also explains what does not conform.
+Only a yes is final: if a schema uses a keyword that is not supported here, the answer is no, and
+jsonschema decides. It also explains what does not conform.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
 
 
 class _UnknownKeyword(Exception):
-    """No answer, neither yes nor no: what is around it may turn a no into a yes."""
+    """Neither yes nor no: the surrounding keywords may turn a no into a yes."""
 
 
 def conforms(value: Any, schema: Schema) -> bool:

@@ -1,7 +1,7 @@
-"""YAML and JSON text as plain data that remembers where every value stands.
+"""Parses YAML and JSON text to plain data with the position of every value.
 
-Scalars follow the YAML 1.2 core schema, as editors do: `no`, `on`, `2024-01-01`, `12:30` and
-`007` stay text, so that a fixture's expected label is never turned into something else.
+Scalars follow the YAML 1.2 core schema, as in editors: `no`, `on`, `2024-01-01`, `12:30` and `007`
+stay text, so that a fixture's expected label is never changed to something else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all renderings for one judging may take together."""
+"""The limits on all renderings of one evaluation together."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OVERRUN_SECONDS = 10.0
 
 @dataclass(slots=True)
 class Budget:
-    """What is left for the renderings of one prompt with one set of values.
+    """The rest of the budget for the renderings of one prompt with one set of values.
 
-    There is one for each prompt and each set of values within a judging, and none is shared: what
-    head writes can then use up only what renders head's.
+    Each prompt and each set of values within an evaluation has its own budget, so that head's
+    fixtures can use up only the budget of head's renderings.
     """
 
     work: int = MAX_WORK_OF_ALL

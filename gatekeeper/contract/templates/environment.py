@@ -1,12 +1,12 @@
-"""The one Jinja2 environment: sandboxed, strict, without a file system, bounded in what it makes.
+"""The Jinja2 environment: sandboxed, strict, without a file system, with limits on its results.
 
-Templates come from pull requests, so none may read a file, reach an attribute of Python's
-inside, or run for ever: loop turns, calls, sizes and the length of the text are all counted. What
-no count foresees ends at the limits of the child that the templates run in.
+Templates come from pull requests, so none may read a file, reach an internal attribute of Python,
+or run for ever: loop turns, calls, sizes and the length of the text are all counted. Anything that
+these counts do not cover ends at the limits of the child process.
 
-A program renders its prompts with an ordinary Jinja2. A template that can tell the two apart shows
-the gate a good prompt and the program another one. So what is not allowed here is there all the
-same, with its name, and refused as soon as it is used; nothing is left out or left undefined.
+Programs render their prompts with ordinary Jinja2. A template that can distinguish the two could
+show the gate a good prompt and the program another one. Names that are not allowed here are
+therefore defined, and refused as soon as they are used; nothing is left out or left undefined.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
 
 class _Refused:
-    """Stands for a filter, test or function that is not allowed: there, but of no use."""
+    """Replaces a filter, test or function that is not allowed: it is defined but cannot be used."""
 
     def __init__(self, what: str) -> None:
         self._what = what

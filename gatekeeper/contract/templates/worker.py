@@ -1,4 +1,5 @@
-"""The child's service: compiles and renders templates, asked by JSON. See `gatekeeper/sandbox`."""
+"""The child's service: compiles and renders templates for requests in JSON. See
+`gatekeeper/sandbox`."""
 
 from __future__ import annotations
 
