@@ -1,8 +1,8 @@
-"""What a check is: the parameters it takes, and how it is made ready to judge samples.
+"""The interface of a check: its parameters, and how it is prepared to evaluate samples.
 
-A check module ends in one value, `CHECK = Check(...)`. Its `prepare` does everything that can
-go wrong through the contract (a pattern that does not compile, a schema that is not one), so
-that the author hears of it before any model is called; what `prepare` returns only judges.
+A check module ends with one value, `CHECK = Check(...)`. Its `prepare` finds all mistakes of the
+contract (a pattern that does not compile, an invalid schema), so that the author sees them before
+any model is called. The function that it returns only evaluates.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ TEMPLATE_MARKS = ("{{", "{%")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found. `passed` is None where the sample does not say, `message` is
-    short and names what was wanted and what was there; empty when passed. `score` says how good
-    the output is, from 0 to 1, where the check can tell."""
+    """The result of a check. `passed` is None if the sample lacks the information. `message` is
+    short and says what was expected and what was found; empty if it passed. `score` says how good
+    the output is, from 0 to 1, if the check gives one."""
 
     passed: bool | None
     message: str = ""
@@ -44,7 +44,7 @@ def undetermined(message: str) -> Finding:
 
 
 class ParameterError(ValueError):
-    """Parameters a check cannot work with, and what the author can do about it."""
+    """Parameters that a check cannot use, with the remedy for the author."""
 
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(f"{what}; {fix}")

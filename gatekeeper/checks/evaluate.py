@@ -75,7 +75,7 @@ def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Evaluat
 
 @dataclass(frozen=True, slots=True)
 class _Complaint:
-    """What is wrong with one check, wherever it is used."""
+    """A mistake in one check, wherever it is used."""
 
     spec: CheckSpec
     what: str
@@ -89,7 +89,7 @@ class _Complaint:
 
 
 class _Bench:
-    """Where checks are made ready. What does not depend on the fixture is done once."""
+    """Prepares checks. Work that does not depend on the fixture is done once."""
 
     def __init__(self, contract_path: str, checks: Mapping[str, Check]) -> None:
         self._contract_path = contract_path

@@ -1,4 +1,4 @@
-"""The request itself took at most `max_ms` milliseconds; undetermined where its time is unknown."""
+"""The request itself took at most `max_ms` milliseconds; undetermined if its time is unknown."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _MAX_DEPTH = 200
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """Why a text is not JSON, where, and what stands there."""
+    """Why and where a text is not JSON, and what is at that place."""
 
     message: str
 

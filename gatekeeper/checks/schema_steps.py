@@ -1,5 +1,5 @@
-"""A bound on the work of a JSON Schema: how many keywords may be applied to one value, each charged
-for what it goes through and for the messages of the errors it finds."""
+"""Limits the work of a JSON Schema: how many keywords may be applied to one value, each counted
+with the items that it visits and the messages of its errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXHAUSTED_ALLOWED = 10
 
 
 class Steps:
-    """Counts the keywords that are applied to one value, and ends what never would."""
+    """Counts the keywords that are applied to one value, and stops at the limit."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         self._start = start

@@ -1,4 +1,4 @@
-"""What `contains` and `not_contains` share: the texts they look for."""
+"""Code that `contains` and `not_contains` share: the texts that they look for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A branch of the remote that holds data and no code, read and written without a work tree.
 
-All of it happens in a bare repository of its own in a temporary folder: the user's clone gets no
-object, no ref, no option, and is not cut off where the branch is. Only the branch's tip is
-fetched, whatever the clone; a push says which tip it replaces and is refused at any other.
+All of it happens in a separate bare repository in a temporary folder: the user's clone gets no
+object, ref or option, and is not made shallow. Only the branch's tip is fetched, whatever the
+clone. A push names the tip that it replaces, and is refused if the branch has another.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _REFUSED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where the branch is, and the options of git that open it; these are written nowhere."""
+    """The remote's address, and the options of git that give access to it, which are never written
+    to a file."""
 
     fetch: str
     push: str
@@ -47,7 +48,8 @@ class Remote:
 
 
 class StoredFile(NamedTuple):
-    """A file of a tip. `size` in bytes; None for what is no file (a link, another repository)."""
+    """A file of a tip. `size` in bytes; None for an entry that is not a file (a link, another
+    repository)."""
 
     object: str
     size: int | None

@@ -1,7 +1,7 @@
-"""Commits that a shallow clone left out, brought from the remote as thinly as it will give them.
+"""Fetches commits that a shallow clone left out, with as little history as the remote allows.
 
-No ref, no branch and no option of the repository changes: fetching adds objects, and moves the
-place where a shallow history is cut off.
+No ref, branch or option of the repository changes: fetching adds objects, and moves the limit of a
+shallow history.
 """
 
 from __future__ import annotations

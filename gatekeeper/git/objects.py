@@ -47,7 +47,7 @@ def blob_id(content: bytes, algorithm: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What turns the entries of one revision into those of another."""
+    """The differences between the entries of two revisions."""
 
     removed: tuple[str, ...] = ()
     put: Mapping[str, Entry] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class CommitRevision:
-    """A commit, read from git objects when asked. Implements `Revision`."""
+    """A commit, read from git objects on demand. Implements `Revision`."""
 
     sha: str
     objects: Objects = field(repr=False, compare=False)

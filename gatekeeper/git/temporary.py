@@ -1,4 +1,5 @@
-"""Temporary files and folders for git, and what to say if the machine has no place for them."""
+"""Temporary files and folders for git, with an error message if the machine has no space for
+them."""
 
 from __future__ import annotations
 

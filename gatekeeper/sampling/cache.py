@@ -1,32 +1,31 @@
-"""Pairs of answers that an earlier run measured: not paid for again, and not drawn again. Pure.
+"""Reuses pairs of answers that an earlier run measured, so that they cost nothing again. Pure.
 
-Pushing again, running a job again and the merge queue ask what was asked before. Four rules keep
-an answer from the past from misleading:
+A second push, a repeated job and the merge queue send the same requests as before. Four rules keep
+old answers from misleading:
 
-1. Both arms of a pair come from one run. A base of yesterday beside a head of today would take
-   a provider's drift for the prompt's fault. So a pair is the unit, and a trial without a
+1. Both arms of a pair come from one run. If base were older than head, a change of the provider's
+   model would look like an effect of the prompt. So a pair is the unit, and a trial without a
    partner has none: a run on the default branch, which watches for drift, finds nothing here.
-2. A pair is drawn once. Whoever asks for it again within MOST_AGE gets what was drawn first,
-   so that nobody can draw until it comes out well. Only what was evidence is kept: of the
-   answers under way when a run ended, the quick ones are there and the slow ones are not.
-3. A contract is found and kept as a whole. With one request changed, all of it is measured anew:
-   else a push that changes what failed would draw that again and keep what passed by luck, until
-   all of it has passed. And all that was drawn for it is one entry, so that whoever takes out
-   what failed loses what passed as well.
-4. A contract keeps the order in which it was drawn first: its entry holds the order's seed. With
-   a new order for the same answers, running a job again would be a new chance that sampling ends
-   before it comes to what fails. With the old order, the same answers lead to the same decision.
-   An author knows that seed, and can do nothing with it: it counts for exactly these requests,
-   whose answers are known and stand, and the order depends on nothing else of the files
-   (sampling/trial_order.py). A pull request with other requests is drawn anew in a new order. So
-   a lucky order lasts as long as the lucky answers drawn in it, and no longer.
+2. A pair is sampled once. A repeated request within MOST_AGE gets the first answer, so that nobody
+   can repeat a job until it passes by chance. Only evidence is kept: of the answers that were under
+   way when a run ended, only the fast ones would be there.
+3. A contract is found and kept as a whole. If one request changed, all of it is measured again.
+   Otherwise a push could change the failing fixtures to get new answers for them, and keep the
+   answers that passed by chance. All samples of a contract are one entry, so that anyone who
+   removes the failing ones loses the passing ones as well.
+4. A contract keeps its first order: its entry holds the order's seed. With a new order for the same
+   answers, a repeated job would be a new chance that sampling ends before the failing fixtures.
+   With the old order, the same answers lead to the same decision. An author knows that seed, and
+   cannot use it: it applies to exactly these requests, whose answers are known, and the order
+   depends on nothing else of the files (sampling/trial_order.py). A pull request with other
+   requests is sampled again in a new order. So a lucky order lasts as long as its answers.
 
-A run that was cut short leaves the pairs that it has, and the next one goes on behind them: the
-entry grows at its end, and is forgotten whole MOST_AGE after its first pairs.
+If a run ends too early, its complete pairs are kept and the next run continues after them: the
+entry grows at its end, and expires as a whole MOST_AGE after its first pairs.
 
-An entry is a line of JSON with an HMAC-SHA256 over all of it, whose key is made of the keys for
-the models. Who can write the file, but does not have those, can take out a whole entry or put
-an older state of it back, and nothing else.
+An entry is a line of JSON with an HMAC-SHA256 over all of it, whose key is made of the keys for the
+models. Without those keys, a person who can write the file can only remove a whole entry or restore
+an older state of it.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _Place = tuple[JudgedBy, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What both arms answered in one run. `key` names their two requests."""
+    """The answers of both arms in one run. `key` names their two requests."""
 
     key: str
     base: Completion
@@ -67,9 +66,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What was drawn of one contract's plan, in the order in which runs drew it.
+    """The pairs of one contract's plan, in the order in which runs sampled them.
 
-    `plan` names all that the contract asks, `measured` is when its first pairs were, and
+    `plan` identifies all requests of the contract, `measured` is the time of its first pairs, and
     `order_seed` gave its trials their order.
     """
 
@@ -82,10 +81,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """All that one contract asks: `pairs` has the key of each by judge, fixture and repetition.
+    """All requests of one contract: `pairs` has the key of each by evaluation, fixture and
+    repetition.
 
-    It is the same for equal requests: model, messages, parameters, seed and repetition, of base
-    and of head. Two contracts never share an answer, as in any run.
+    It is the same for equal requests: model, messages, parameters, seed and repetition, of base and
+    of head. Two contracts never share an answer, as in any run.
     """
 
     contract: str

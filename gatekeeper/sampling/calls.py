@@ -19,9 +19,9 @@ State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
 class Call:
     """One call to a model, for one trial or for the identical ones of both arms.
 
-    `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and
-    ended by a limit. `used` says that at least one of its trials took the answer as evidence,
-    `known` that no model is asked, `reserve` what the last attempt set aside.
+    `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and ended
+    by a limit. `used` says that at least one of its trials took the answer as evidence, `known`
+    that no model is called, `reserve` how much the last attempt set aside.
     """
 
     trials: list[int]

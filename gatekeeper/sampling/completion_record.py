@@ -1,4 +1,4 @@
-"""A completion as JSON and back, for what is kept between runs."""
+"""Converts a completion to JSON and back, to keep it between runs."""
 
 from __future__ import annotations
 

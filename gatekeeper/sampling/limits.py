@@ -1,4 +1,4 @@
-"""What a run has spent, and whether it may spend more."""
+"""Counts what a run has spent, and decides whether it may spend more."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class LimitReached(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """What is set aside for one call until its price is known, in US dollars, and how many tokens
-    it is expected to take."""
+    """The amount that is set aside for one call until its price is known, in US dollars, and the
+    expected number of its tokens."""
 
     model: str
     amount: float
@@ -34,7 +34,7 @@ class Reserve:
 
 
 class _Spacing:
-    """Starts calls so far apart that what they take stays within an amount a minute."""
+    """Spaces the starts of calls so that they stay within an amount per minute."""
 
     def __init__(self, a_minute: float, now: float) -> None:
         self._seconds_each = 60 / a_minute

@@ -1,7 +1,7 @@
-"""Syntactic repairs of an output before it is judged, each one recorded by name.
+"""Syntactic repairs of an output before the checks, each one recorded by name.
 
-A repair changes how an answer is wrapped, never what it says. Every step is idempotent, and is
-recorded only where it changed the text.
+A repair changes how an answer is wrapped, never its content. Every step is idempotent, and is
+recorded only if it changed the text.
 """
 
 from __future__ import annotations

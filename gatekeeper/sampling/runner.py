@@ -1,8 +1,8 @@
-"""Trials in, samples out: concurrent calls, retries and limits, evidence in plan order.
+"""Turns trials into samples: concurrent calls, retries and limits, evidence in plan order.
 
-Calls finish in any order, but `Watch.add` sees their samples in plan order and no sample
-of a contract that was already decided by the ones before it. So what a run concludes
-depends on what the models said, never on which connection was faster.
+Calls finish in any order, but `Watch.add` sees their samples in plan order, and no sample of a
+contract that earlier ones already decided. The result of a run therefore depends on the models'
+answers, never on which connection was faster.
 """
 
 from __future__ import annotations

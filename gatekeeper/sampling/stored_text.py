@@ -1,8 +1,8 @@
-"""What is stored of the texts of a sample. Pure.
+"""Limits how much text of a sample is stored. Pure.
 
-A model, or a server in its place, can answer with megabytes, thousands of times. The whole answer
-is judged; what is then kept in memory and written into reports is its beginning, with the length
-and the digest of the whole.
+A model, or a server that replaces it, can answer with megabytes, thousands of times. The checks
+evaluate the whole answer. Memory and reports then keep its beginning, with the length and the
+digest of the whole.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What one contract asks the models: its trials, in the order of sampling/trial_order.py."""
+"""The requests of one contract to the models: its trials, in the order of
+sampling/trial_order.py."""
 
 from __future__ import annotations
 

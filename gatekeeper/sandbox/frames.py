@@ -13,7 +13,7 @@ MAX_FRAME = 64_000_000
 
 
 class FrameError(Exception):
-    """What was read is no message, or one larger than the limit."""
+    """The input is not a message, or is larger than the limit."""
 
 
 def encode_frame(value: Any) -> bytes:

@@ -31,10 +31,10 @@ _START_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one response of the child may take.
+    """The limits of one response of the child.
 
-    `memory` is in bytes, and that of the whole process; `cpu` in seconds of processor time;
-    `wall` in seconds of elapsed time: a busy machine is slower than its processor time says.
+    `memory` is in bytes, for the whole process; `cpu` in seconds of processor time; `wall` in
+    seconds of elapsed time, because on a busy machine more time passes than the processor time.
     """
 
     memory: int = 512_000_000

@@ -1,7 +1,8 @@
-"""Do two judges agree? Kappa for labels, correlation for scores.
+"""Measures the agreement of two judges: kappa for labels, correlation for scores.
 
-None means that the data cannot say: too little of it, or a rater who never varies. Perfect
-agreement has a value and no interval: its estimated standard error is 0, which is no certainty.
+None means that the data is not enough: too few items, or a rater who never varies. Perfect
+agreement has a value and no interval: its estimated standard error is 0, which does not mean
+certainty.
 """
 
 from __future__ import annotations

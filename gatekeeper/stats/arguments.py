@@ -1,4 +1,4 @@
-"""What every function of this package asks of its arguments. Errors name the argument."""
+"""Validates the arguments of the functions in this package. Errors name the argument."""
 
 from __future__ import annotations
 

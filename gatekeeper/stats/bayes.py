@@ -1,4 +1,4 @@
-"""How likely it is that head is worse, by Bayes's rule. Shown beside the test, decides nothing."""
+"""The probability that head is worse, by Bayes's rule. For information; it decides nothing."""
 
 from __future__ import annotations
 

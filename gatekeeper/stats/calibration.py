@@ -1,4 +1,4 @@
-"""Is a score a good judge? How well it ranks passes above failures, and where to cut it."""
+"""Measures how well a score ranks passes above failures, and finds the best threshold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gatekeeper.stats.ranks import mid_ranks
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """What a score does that calls everything at or above `threshold` positive."""
+    """The quality of a score that calls everything at or above `threshold` positive."""
 
     threshold: float
     f1: float

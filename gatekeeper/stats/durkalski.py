@@ -1,7 +1,7 @@
-"""Durkalski's clustered McNemar test: many pairs of a fixture, none of them taken as new evidence.
+"""Durkalski's clustered McNemar test: many pairs of a fixture, none of them new evidence.
 
-It stands beside the deciding test for comparison: it is two-sided, and its level is right only
-for many clusters.
+It is for comparison with the deciding test: it is two-sided, and its level is right only for many
+clusters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Bets on bounded numbers: that head is not worse by the margin, and where a mean score lies."""
+"""Bets on bounded numbers: that head is not worse by the margin, and the interval of a mean
+score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fisher's exact test: did one fixture, drawn several times on each arm, get worse?"""
+"""Fisher's exact test: did one fixture, with several samples on each arm, get worse?"""
 
 from __future__ import annotations
 

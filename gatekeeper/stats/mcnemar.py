@@ -1,7 +1,7 @@
-"""McNemar's test: of the fixtures whose outcome changed, did more break than chance allows?
+"""McNemar's test: of the changed fixtures, did more break than chance allows?
 
-The exact test decides. The mid-p value and the two chi-squares stand beside it, because other
-tools report them; without a changed fixture every one of them is 1: there is no evidence.
+The exact test decides. The mid-p value and the two chi-squares are for information, because other
+tools report them. Without a changed fixture every one of them is 1: there is no evidence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several p-values at once: Holm for what gates, Benjamini-Hochberg for what is shown."""
+"""Several p-values at once: Holm for decisions, Benjamini-Hochberg for lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an objective met, missed, or left open by what was measured? And how long is a window?"""
+"""Decides whether an objective is met, missed or open, and parses its window."""
 
 from __future__ import annotations
 

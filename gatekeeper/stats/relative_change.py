@@ -1,8 +1,8 @@
-"""By which share a mean or a quantile changed between two arms that were measured on the same
-units: the paired bootstrap, which draws units whole.
+"""The relative change of a mean or a quantile between two arms that were measured on the same
+units, with the paired bootstrap, which resamples whole units.
 
-`bootstrap.paired_bootstrap_interval` gives the quantile of the units' own differences. Here it is
-the change of the arms' quantiles, which is what a limit on latency is about.
+`bootstrap.paired_bootstrap_interval` gives the quantile of the units' own differences. This module
+gives the change of the arms' quantiles, which a limit on latency is about.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _MOST_WEIGHTS = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The statistic on both arms, and the interval of `head / base - 1`; None where that has no
-    meaning, because base is not above zero or there are too few units."""
+    """The statistic on both arms, and the interval of `head / base - 1`; None if base is not above
+    zero or there are too few units."""
 
     base: float
     head: float
@@ -206,7 +206,7 @@ def _swap_test(
 
 
 class _Statistic:
-    """One arm's statistic as a function of how often each unit was drawn."""
+    """One arm's statistic as a function of the number of times that each unit was resampled."""
 
     def __init__(self, units: Sequence[Sequence[float]], quantile: float | None) -> None:
         import numpy as np

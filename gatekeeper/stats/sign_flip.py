@@ -1,4 +1,4 @@
-"""The exact sign-flip test: McNemar's test for fixtures that are drawn several times."""
+"""The exact sign-flip test: McNemar's test for fixtures with several samples."""
 
 from __future__ import annotations
 
