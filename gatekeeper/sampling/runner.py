@@ -43,10 +43,7 @@ class Watch(Protocol):
     """Who sees the evidence as it comes in, and knows when there is enough of it."""
 
     def wants(self, trial: Trial) -> bool:
-        """Return whether the trial can still change anything.
-
-        Once False for a trial, always False.
-        """
+        """Return whether the trial can still change anything. Once False, always False."""
         ...
 
     def judge(self, sample: Sample) -> Outcome:
@@ -378,8 +375,7 @@ class _Runner:
             self._halt.set()
 
     def _is_surplus(self, call: Call) -> bool:
-        """Return whether the call was paid for and is evidence for none of the trials that share
-        it."""
+        """Return whether the call was paid for and is evidence for none of its trials."""
         answered = call.state == "answered" and not call.free
         return call.state == "surplus" or (answered and not call.used)
 
