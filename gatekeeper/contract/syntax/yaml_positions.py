@@ -182,7 +182,7 @@ def _syntax_problem(error: yaml.YAMLError, text: str, path: str, first_line: int
         "a quote"
     )
     if "another document" in what:
-        what, fix = "a second YAML document", "keep one to a file, without `---` between"
+        what, fix = "a second YAML document", "keep one document in the file, without `---`"
     if mark is not None:
         return Problem(path, f"not YAML: {what}", fix, mark.line + first_line, mark.column + 1)
     offset = min(max(int(getattr(error, "position", 0) or 0), 0), len(text))
