@@ -47,7 +47,7 @@ Run = RunPush | RunFull
 def result_of(
     settings: ActionInputs, activity: Judged | Run, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
-    """Do what the activity asks for. Raises GatekeeperError."""
+    """Run the activity. Raises GatekeeperError."""
     if isinstance(activity, RunPush):
         return _push(settings, activity, checkout, api)
     if isinstance(activity, RunFull):
@@ -264,7 +264,7 @@ def _give_history_to_owner(
 def _merged_waivers(
     settings: ActionInputs, policy: Policy, sha: str, api: RepositoryApi
 ) -> MergedWaivers:
-    """Return what was waived when the commit was merged, and a notice if that is not known."""
+    """Return the waivers of the merged commit, and a notice if they are not known."""
     from gatekeeper.action.waiver_signature import proven_waivers
 
     waivers: list[Waiver] = []

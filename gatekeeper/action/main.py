@@ -51,7 +51,7 @@ from gatekeeper.reports.write import forget_reports, require_formats
 
 
 def main() -> int:
-    """Judge what the event asks for. Returns the exit code."""
+    """Run the gate for the event. Returns the exit code."""
     # Most runs import modules, answer and end: collecting garbage is then a fifth of their time.
     # `session.measure` turns it on again.
     gc.disable()

@@ -76,9 +76,8 @@ def answer_to(
 ) -> Answer:
     """Write the reports to `out`, print the verdict to the log, and return what to publish.
 
-    Every report has `news` among its notices.
-    If the reports cannot be written, the answer says so, and its exit code is 3 unless the
-    result blocks anyway.
+    Every report has `news` among its notices. If the reports cannot be written, the answer says so,
+    and its exit code is 3 unless the result blocks anyway.
     """
     # Remove secrets before any text is cut, because a part of a secret could not be found later.
     result = redactor(settings.secrets).value(result)

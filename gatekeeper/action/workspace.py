@@ -65,7 +65,7 @@ def give_to_owner(workspace: Path, *written: Path) -> None:
 
 
 def give_reports_to_owner(workspace: Path, out: Path) -> None:
-    """Give the folder of the reports, all that is in it, and what keeps it out of commits, to the
-    owner of the workspace."""
+    """Give the folder of the reports, everything in it, and the file that keeps it out of commits,
+    to the owner of the workspace."""
     ignored = [folder / ".gitignore" for folder in out.parents if folder.parts]
     give_to_owner(workspace, *ignored, out, *(workspace.resolve() / out).rglob("*"))

@@ -48,8 +48,8 @@ class Evaluator:
     def judge(self, sample: Sample) -> tuple[Judgement, ...]:
         """Return the outcome of each check for a sample; none if its call failed.
 
-        Raises KeyError for a fixture that the contract does not have: no judgement must
-        never be taken for a pass.
+        Raises KeyError for a fixture that the contract does not have: a missing evaluation must
+        never count as a pass.
         """
         checks = self.checks[sample.trial.fixture]
         if sample.completion is None:

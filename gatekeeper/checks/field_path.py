@@ -33,7 +33,7 @@ class Missing:
 
 
 def parse_path(text: str) -> FieldPath:
-    """Read a path. Raises ParameterError for what is not one."""
+    """Parse a path. Raises ParameterError if it is not one."""
     rest = text.removeprefix("$")
     at = 0
     steps: list[str | int] = []

@@ -40,8 +40,8 @@ _LOCAL_ONLY = (
 def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Validator:
     """Return a validator of a schema found at `path`, to which its references are relative.
 
-    Raises ParameterError for a schema that is not one. The validator raises TimeoutError
-    where a pattern takes too long, or the schema too many steps.
+    Raises ParameterError for an invalid schema. The validator raises TimeoutError if a pattern
+    takes too long, or the schema too many steps.
     """
     from referencing.jsonschema import specification_with
 

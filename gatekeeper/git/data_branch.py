@@ -118,9 +118,9 @@ class DataBranch:
     def push(
         self, parent: str | None, put: Mapping[str, bytes], gone: Iterable[str], message: str
     ) -> bool:
-        """Make a commit on `parent` that puts some files and removes others, and make it the
-        branch's tip if that still is `parent` (None: if there is no branch). False where it was
-        not, or where the answer was lost. Raises PushRefusedError."""
+        """Make a commit on `parent` that adds some files and removes others, and make it the
+        branch's tip if that still is `parent` (None: if there is no branch). Return False if it was
+        not, or if the answer was lost. Raises PushRefusedError."""
         commit = self._commit(parent, put, gone, message)
         status, output, error = self._git.attempt(
             "push",

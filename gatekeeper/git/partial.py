@@ -16,7 +16,7 @@ _PROMISOR = re.compile(rb"remote\.(.*)\.promisor true")
 def fetch_left_out(git: GitCommand, names: Sequence[str]) -> None:
     """Fetch those of the blobs that a partial clone left out; do nothing in any other clone.
 
-    What cannot be fetched is told when it is read.
+    A blob that cannot be fetched causes an error when it is read.
     """
     _, output, _ = git.attempt("config", "--bool", "--get-regexp", r"^remote\..*\.promisor$")
     found = _PROMISOR.match(output)

@@ -144,7 +144,7 @@ def _status(found: Drift, measured: int, watch_reason: WatchReason | None) -> Dr
 
 
 def _watch_reason(found: Drift, nights: Sequence[Record], measured: int) -> WatchReason | None:
-    """Why something may have changed, although it is not sure."""
+    """Return why something may have changed, although it is not certain."""
     if found.change is not None or measured < NIGHTS_NEEDED:
         return None
     point = found.chart[-1]

@@ -37,7 +37,7 @@ class HasBranches(Protocol):
 def open_history(location: str, repository: HasBranches, folder: Path = Path()) -> HistoryStore:
     """Return the store at `location`; a path is relative to `folder`.
 
-    Nothing is read, made or reached yet. Raises UsageError for what is no location.
+    Nothing is read, created or connected yet. Raises UsageError for an invalid location.
     """
     if location.startswith(BRANCH):
         return _branch(location.removeprefix(BRANCH), repository)

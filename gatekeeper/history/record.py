@@ -138,9 +138,9 @@ class MeasuredRun(Protocol):
 def records_of(result: MeasuredRun, trigger: Trigger) -> tuple[Record, ...]:
     """Return one record for each contract of a `run` that was measured completely.
 
-    A contract without a judged sample adds nothing: no data is not zero failures. Neither
-    does one whose verdict is `error`: the part of a run that came before it was interrupted
-    or reached a limit is not a sample of the whole. Raises ValueError for any other result.
+    A contract without an evaluated sample adds nothing, because missing data does not mean zero
+    failures. Neither does one with the verdict `error`: the part of a run before an interruption or
+    a limit does not represent the whole. Raises ValueError for any other result.
     """
     if result.kind != "run":
         raise ValueError(f"result: only a run is remembered, got a {result.kind}")

@@ -16,11 +16,11 @@ def refuse_own_history(location: str, change: Change) -> None:
     """Refuse a history file that the change itself writes: its runs could refill an error budget.
 
     Args:
-        location: Where the history is; a path is relative to the root of the repository.
-        change: The change to be judged. The checkout may hold the files of its head.
+        location: The location of the history; a path is relative to the root of the repository.
+        change: The change to test. The checkout may hold the files of its head.
 
     Raises:
-        UsageError: The change adds, edits or removes the file, or what leads to it.
+        UsageError: The change adds, edits or removes the file, or a link that leads to it.
     """
     if location == NO_HISTORY or location.startswith("branch:") or "://" in location:
         return

@@ -33,11 +33,11 @@ class Keep:
 def keep_run(
     store: HistoryStore, past: Past, work: Work, found: Measurement, keep: Keep
 ) -> Measurement:
-    """Add the run's counts to the store. The budgets it comes back with are those that
-    `gatekeeper budget` says from then on, this run included.
+    """Add the run's counts to the store, and return the result with the budgets that `gatekeeper
+    budget` prints after it.
 
-    If the counts could not be added, a notice says so; no verdict changes. `past` is what the
-    store held when the run began.
+    If the counts could not be added, a notice says so; no verdict changes. `past` are the contents
+    of the store when the run began.
     """
     from gatekeeper.history.record import events_of
 
@@ -74,7 +74,7 @@ def _with_waivers(found: Measurement, waivers: Sequence[Waiver]) -> Measurement:
 
 
 def _remember(store: HistoryStore, past: Past, found: Measurement, keep: Keep) -> tuple[str, ...]:
-    """Add the counts; what is to be said of the history then."""
+    """Add the counts, and return notices about the history."""
     from gatekeeper.history.record import records_of
 
     try:

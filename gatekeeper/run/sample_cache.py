@@ -65,8 +65,8 @@ class SampleCache:
         return replace(work, jobs=tuple(jobs))
 
     def keep(self, work: Work, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-        """Add what the run measured, unless it repeats a secret. Returns what is to be said
-        where that could not be done."""
+        """Add the run's samples, without those that repeat a secret. Returns notices about
+        failures."""
         if self.key is None:
             return ()
         from gatekeeper.providers.cache_file import read_cache, write_cache

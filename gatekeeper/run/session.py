@@ -64,20 +64,18 @@ def measure(
     notices: tuple[str, ...] = (),
     trusted: bool = True,
 ) -> GateResult:
-    """Do the work and return its result, without the secrets of this process's environment.
+    """Measure the work and return its result, without the secrets of this process's environment.
 
-    `revisions`, base first, are where `recorded/` models are read from: what base has
-    recorded stands, and head can only add to it. `replay` answers every model from a
-    samples.jsonl of this machine instead.
-    `keep` says that the run is added to the history, and how.
-    `cache` is the file of what earlier checks measured: read before, added to after.
-    `answers` is the file that keeps each answer until the run has ended; `unfinished` is what a run
-    left there, to go on from.
-    `waivers` are those that count for the commit judged, `notices` what else is to be said.
-    A call that alone can cost more than the base policy allows is refused before any call, with
-    a UsageError. `trusted` is False for a fork's head: what could spend more all in all, or has no
-    known price, is then refused with a MeasurementError.
-    SIGINT and SIGTERM end the run with what was gathered.
+    `revisions`, base first, are where `recorded/` models are read from: base's recorded answers
+    always win, and head can only add to them. `replay` answers every model from a samples.jsonl of
+    this machine instead. `keep` says that the run is added to the history, and how. `cache` is the
+    file of samples from earlier checks: read before, added to after. `answers` is the file that
+    keeps each answer until the run has ended; `unfinished` are the answers of a run that stopped
+    early, to continue it. `waivers` are those that count for the tested commit, `notices` are
+    further ones. A call that alone can cost more than the base policy allows is refused before any
+    call, with a UsageError. `trusted` is False for a fork's head: a plan that could spend more in
+    total, or uses a model without a known price, is then refused with a MeasurementError. SIGINT
+    and SIGTERM end the run with the samples so far.
     """
     from gatekeeper.reports.redact import environment_redactor
 
@@ -168,7 +166,7 @@ def _answer_log(
 def _about_unfinished(
     log: AnswerLog, unfinished: UnfinishedRun | None, found: Measurement
 ) -> list[str]:
-    """What to say of the answers that were kept."""
+    """Return notices about the answers that were kept."""
     said = []
     if unfinished:
         said.append(f"Resumed with {count(len(unfinished.answers), 'answer')} of an earlier run.")
@@ -185,7 +183,7 @@ def _about_unfinished(
 
 
 def _require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
-    """Refuse models that cannot or may not be asked, before any call. Returns a notice of each
+    """Refuse models that cannot or may not be called, before any call. Returns a notice for each
     that is likely misspelt. Raises ContractError."""
     from gatekeeper.contract.models.faults import find_faults, with_recordings
     from gatekeeper.providers.model_faults import find_model_fault

@@ -43,9 +43,9 @@ class UnfinishedRun:
     damaged: int = 0
 
     def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
-        """Return the answers of the trials, by their places.
+        """Return the known answers of the trials, by their index.
 
-        Raises UsageError if the unfinished run asked anything else.
+        Raises UsageError if the requests of the unfinished run were different.
         """
         if plan_digest(trials) != self.plan:
             raise UsageError(
@@ -121,13 +121,13 @@ class AnswerLog:
             self._write(header)
 
     def resume(self) -> None:
-        """Go on behind what is in the file."""
+        """Continue after the answers in the file."""
         with self._noting_faults():
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
             os.write(self._file, b"\n")  # the last line may have been cut short
 
     def add(self, trial: Trial, completion: Completion) -> None:
-        """Append the answer to what the trial asks."""
+        """Append the answer to the trial's request."""
         from gatekeeper.sampling.completion_record import completion_record
 
         if self._file is None or completion.cut is not None or not self._clean(completion):
@@ -164,7 +164,8 @@ def forget_unfinished(out: Path) -> None:
 
 
 def _asked(trial: Trial) -> str:
-    """Name what is asked. Trials share a call if they ask the same for the same contract."""
+    """Return a digest of each request. Trials of one contract with the same request share a
+    call."""
     request = trial.request
     asked = request_digest(request.messages, request.params)
     return digest([trial.contract, request.model, asked, request.seed, request.repetition])

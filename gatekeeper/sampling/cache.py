@@ -133,9 +133,9 @@ def measured(
     """Return each contract's pairs for which this run has both answers from a model and as
     evidence.
 
-    `order_seeds` are what each contract's order was drawn from, by its name.
-    There is none of a contract with an answer that was cut: what is left of it cannot be judged
-    again, and without it the others would be drawn anew.
+    `order_seeds` gave each contract its order, by its name. A contract with an answer that was cut
+    has no entry: the rest of that answer cannot be evaluated again, and without it the others would
+    have to be sampled again.
     """
     arms: dict[tuple[str, _Place], dict[Arm, Completion]] = defaultdict(dict)
     for sample in _evidence(trials, samples):

@@ -59,9 +59,9 @@ def group_calls(
 ) -> tuple[list[Call], list[Call]]:
     """Return the calls to make in plan order, and the call of each trial.
 
-    Trials of one contract and repetition share a call where their requests are identical:
-    asking twice would let chance alone tell arms, repeated fixtures or judges apart.
-    What is known is known by pairs, and not asked where another pair still is.
+    Trials of one contract and repetition share a call if their requests are identical: with two
+    calls, chance alone could make arms, repeated fixtures or evaluations differ. Known answers are
+    known by pairs, and no other pair calls the model for them.
     """
     calls: dict[tuple[object, ...], Call] = {}
     call_of: list[Call] = []

@@ -11,7 +11,7 @@ class ModelClient(Protocol):
     """Anything that can answer one request."""
 
     async def complete(self, request: Request) -> Completion:
-        """Answer the request. Raises CallFailed where no answer could be had."""
+        """Answer the request. Raises CallFailed if there is no answer."""
         ...
 
     async def aclose(self) -> None:

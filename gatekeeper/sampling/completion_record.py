@@ -13,7 +13,7 @@ _KEPT = tuple(field.name for field in fields(Completion) if field.name not in ("
 
 
 def completion_record(completion: Completion) -> dict[str, Any]:
-    """Return the completion's fields by name, without what says how it came about."""
+    """Return the completion's fields by name, without those that say how it was obtained."""
     return {name: value for name, value in asdict(completion).items() if name in _KEPT}
 
 

@@ -47,7 +47,8 @@ class _Spacing:
         return start - now
 
     def correct(self, difference: float) -> None:
-        """Add what a call took beyond what was taken for it; negative if it took less."""
+        """Add the difference between the actual and the expected amount of a call; negative if it
+        took less."""
         self._next += difference * self._seconds_each
 
 
@@ -134,8 +135,8 @@ class Meter:
     ) -> None:
         """Count a call that has ended, with its answer if it had one.
 
-        If no model was `called`, because the call was not needed any more or a recording stands for
-        it, nothing was spent. `billable` says that the provider may bill a call without an answer.
+        If no model was `called`, because the call was no longer needed or a recording answered it,
+        nothing was spent. `billable` says that the provider may bill a call without an answer.
         """
         self._under_way[reserve.model] -= 1
         self._reserved -= reserve.amount

@@ -47,11 +47,11 @@ class Watch(Protocol):
         ...
 
     def judge(self, sample: Sample) -> Outcome:
-        """Judge a sample, without what is too long to be kept. Called in any order."""
+        """Evaluate a sample, and cut texts that are too long. Called in any order."""
         ...
 
     def add(self, outcome: Outcome) -> None:
-        """Take a judged sample for evidence. Called in plan order."""
+        """Add an evaluated sample to the evidence. Called in plan order."""
         ...
 
 
@@ -97,13 +97,13 @@ async def run_trials(
     price: Price | None = None,
     on_answer: OnAnswer | None = None,
 ) -> Run:
-    """Run the trials, as many as are wanted and allowed.
+    """Run the trials, as many as are needed and allowed.
 
-    `known` are the answers of trials, by their place, for which no model is asked.
-    `stop` ends the run with what was gathered. Closing the client is left to its owner.
-    `price` gives the most that a request can cost, so that the cost limit holds. Without it, and
-    for what it knows no price of, the limit only sees what calls turned out to cost.
-    `on_answer` gets each answer as soon as a model has given it, with a trial that asked for it.
+    `known` are the answers of trials, by their index, for which no model is called. `stop` ends the
+    run with the samples so far. The caller closes the client. `price` gives the most that a request
+    can cost, so that the cost limit holds. Without it, and for requests without a known price, the
+    limit only counts the actual cost of calls. `on_answer` gets each answer as soon as a model has
+    given it, with a trial that requested it.
     """
     meter = Meter(limits, clock, sleep, price)
     width = max(1, limits.concurrency)
@@ -297,7 +297,8 @@ class _Runner:
         self._deliver()
 
     def _let_go_of_long_answer(self, call: Call) -> None:
-        """Judge it at once and cut it: a hundred that wait for their turn would fill the memory."""
+        """Evaluate a long answer at once and cut it: a hundred that wait for their turn would fill
+        the memory."""
         if call.completion is not None and is_long(call.completion):
             wanted = [index for index in call.trials if self._watch.wants(self._trials[index])]
             call.judged = {i: self._watch.judge(self._sample(i, call)) for i in wanted}

@@ -56,12 +56,11 @@ def plan_trials(
 ) -> Plan:
     """Return every trial that a contract needs. Without `base` the head arm runs alone.
 
-    Both arms get the contract's fixtures. If a prompt needs variables that a fixture does not
-    have, the fixture of the same id in `lent`, of the other revision, lends its names: the
-    values stay the fixture's own, so that a new name cannot bring an easier input.
-    The order of fixtures and arms is drawn from `order_seed`.
-    For the head's contract its own prompt must take all its own fixtures: raises
-    ContractError with every reason why it does not.
+    Both arms get the contract's fixtures. If a prompt needs variables that a fixture does not have,
+    their names come from the fixture of the same id in `lent`, of the other revision. The values
+    stay the fixture's own, so that a new name cannot bring an easier input. The order of fixtures
+    and arms depends on `order_seed`. The prompt of head's contract must take all its own fixtures:
+    raises ContractError with every reason why it does not.
     """
     fixtures = list(contract.fixtures)
     seed = contract.sampling.seed

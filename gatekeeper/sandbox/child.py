@@ -112,8 +112,8 @@ def _memory_in_use() -> int:
 
 
 def allow_cpu(seconds: float) -> None:
-    """End this process once it has taken so much more processor time: for what no exception can
-    end, because it never comes back to Python."""
+    """End this process after this much more processor time, for code that no exception can end
+    because it never returns to Python."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     soft = math.ceil(used.ru_utime + used.ru_stime + seconds)

@@ -57,7 +57,7 @@ class PullRequestApi(Protocol):
         ...
 
     def create_comment(self, number: int, marker: str, body: str) -> Comment:
-        """Post a comment, once, even where an answer of GitHub is lost."""
+        """Post a comment, only once even if an answer of GitHub is lost."""
         ...
 
     def update_comment(self, comment: Comment, body: str) -> Comment:

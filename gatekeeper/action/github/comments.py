@@ -76,7 +76,7 @@ def _put(
 
 def marked_body(lines: Sequence[str], text: str, note: str = CUT_NOTE) -> str:
     """Return a comment's body: hidden lines, then the text within GitHub's limit. The note replaces
-    what is cut."""
+    the part that is cut."""
     head = "".join(f"{line}\n" for line in lines)
     return head + cut(text, COMMENT_LIMIT - len(head), note)
 

@@ -124,7 +124,7 @@ class RepositoryApi(PullRequestApi, Protocol):
         ...
 
     def rerun(self, run: WorkflowRun) -> None:
-        """Have the run's failed jobs run again, or all of them where none failed."""
+        """Run the run's failed jobs again, or all of them if none failed."""
         ...
 
 

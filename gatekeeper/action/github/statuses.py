@@ -17,9 +17,9 @@ def publish_status(
     context: str,
     target_url: str | None,
 ) -> None:
-    """Add a commit status, so that the verdict is seen in lists of commits too.
+    """Add a commit status, so that lists of commits show the verdict too.
 
-    It says what the job says. Raises PublishError.
+    It corresponds to the job's exit code. Raises PublishError.
     """
     state = _STATES.get(exit_code, "error")
     api.set_status(sha, state, context, status_description(text), target_url)

@@ -68,7 +68,7 @@ def write_summary(path: Path | None, text: str) -> None:
 
 
 def _append(path: Path, content: bytes) -> None:
-    """Add to the end of a file; take back what was added if not all of it fits."""
+    """Append to a file; remove the appended part if not all of it fits."""
     try:
         with path.open("ab", buffering=0) as file:
             before = file.seek(0, os.SEEK_END)

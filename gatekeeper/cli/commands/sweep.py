@@ -99,7 +99,8 @@ def _contract(revision: Revision, policy: Policy, name: str, samples: int | None
 def _require_sound_models(
     contract: Contract, settings: Sequence[Setting], revision: Revision
 ) -> None:
-    """Refuse models that cannot be asked, and say which are likely misspelt, before any call."""
+    """Refuse models that cannot be called, and name those that are likely misspelt, before any
+    call."""
     from gatekeeper.contract.definition import Position
     from gatekeeper.contract.models.faults import find_faults, named_model, with_recordings
     from gatekeeper.providers.model_faults import find_model_fault
