@@ -35,7 +35,7 @@ _MAX_DEPTH = 200
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """Why and where a text is not JSON, and what is at that place."""
+    """Why and at which position a text is not JSON."""
 
     message: str
 

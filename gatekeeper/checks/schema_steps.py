@@ -18,7 +18,7 @@ _REFERENCE_STEPS = 20
 _ITEMS_A_STEP = 20
 """A keyword that goes through names or items takes about as long for so many as for itself."""
 _CHARACTERS_A_STEP = 200
-"""An error's message shows the value: of ten megabytes, where it is the whole output."""
+"""An error's message shows the value: of ten megabytes, if it is the whole output."""
 _SEARCH_STEPS = 5
 # What keeps running out of steps holds up the whole run, as a pattern does out of time.
 _EXHAUSTED_ALLOWED = 10

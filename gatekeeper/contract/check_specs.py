@@ -24,7 +24,7 @@ SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 # The meta-schemas come with the JSON Schema library.
 _PUBLISHED = ("https://json-schema.org/", "http://json-schema.org/")
 
-# What stands below these keywords is data, even where it looks like a reference.
+# Values below these keywords are data, even if it looks like a reference.
 _DATA_KEYWORDS = ("const", "enum", "default", "examples")
 
 

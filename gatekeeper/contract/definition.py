@@ -37,7 +37,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """One chat message before rendering. `line` is where its content starts in the file."""
+    """One chat message before rendering. `line` is the first line of its content in the file."""
 
     role: str
     content: str

@@ -26,7 +26,7 @@ ReadChecks = Callable[[Document, KeyPath, Any, list[Problem]], tuple[CheckSpec, 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row as data, and where it stands in its document."""
+    """One row as data, with its position in the document."""
 
     document: Document
     key: KeyPath
@@ -71,7 +71,7 @@ def own_checks(row: Row) -> int:
 def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> Fixture | None:
     """Return the row as a fixture; every mistake is added to `problems`.
 
-    The id is empty where the row has none: `identified` makes one from the content.
+    The id is empty if the row has none: `identified` makes one from the content.
     """
     document, key, data = row.document, row.key, row.data
     if not isinstance(data, dict) or not data:

@@ -76,7 +76,7 @@ class Objective:
 
     @property
     def category(self) -> str | None:
-        """The category of the fixtures it is about; None where it is about all."""
+        """The category of the fixtures it is about; None if it is about all."""
         if not self.name.startswith(f"{CATEGORIES}."):
             return None
         return self.name.split(".", 2)[1]
@@ -84,7 +84,7 @@ class Objective:
     @property
     def good_share(self) -> Decimal | None:
         """The share of events that must be good: samples that pass, that need no repair, calls no
-        slower than a latency. None where nothing is counted, as for a mean: it has no budget.
+        slower than a latency. None if nothing is counted, as for a mean: it has no budget.
         As the author wrote it: in binary 1 - 0.95 is more than 0.05."""
         measure = self.measure
         if self.default:

@@ -90,7 +90,7 @@ class Policy:
 def judging_policy(change: Change) -> tuple[Policy, tuple[str, ...]]:
     """Return the policy that applies to a change, and notices about it.
 
-    The base's own. Where that cannot be read, head's must be sound, so that a pull request can
+    The base's own. If that cannot be read, head's must be sound, so that a pull request can
     repair it; then it is judged by the defaults. Raises ContractError for head's: a policy
     that cannot be read must not be merged.
     """

@@ -186,7 +186,7 @@ class References:
     def _add_all(self, paths: frozenset[str] | None, kind: _Kind, closure: _Closure) -> bool:
         if paths is None:
             return False
-        # A list, so that the closure is whole even where one file is not to be had.
+        # A list, so that the closure is whole even if one file is not to be had.
         return False not in [self._add(path, kind, closure) for path in paths]
 
     def _read_inside(self, path: str, kind: _Kind) -> frozenset[str] | None:

@@ -77,7 +77,7 @@ class Completion:
     completion_tokens: int | None = None
     cost_usd: float | None = None
     replayed: bool = False
-    """True where the answer comes from a recording and no model was asked."""
+    """True if the answer comes from a recording and no model was asked."""
     fingerprint: str | None = None
     """What the provider said answered: the model's full name, its build, its file's digest."""
     finish_reason: str | None = None
@@ -100,7 +100,7 @@ class Sample:
     output: str = ""
     repairs: tuple[str, ...] = ()
     shared: bool = False
-    """True where the other arm's identical request was reused and no call was made."""
+    """True if the other arm's identical request was reused and no call was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ class Outcome:
 
     @property
     def passed(self) -> bool | None:
-        """Whether every error-severity check passed; None where it could not be measured,
-        and where there is none: nothing checked is nothing passed."""
+        """Whether every error-severity check passed; None if it could not be measured,
+        and if there is none: nothing checked is nothing passed."""
         verdicts = [j.passed for j in self.judgements if j.severity == "error"]
         if self.sample.completion is None or not verdicts:
             return None
@@ -140,6 +140,6 @@ class Outcome:
 
     @property
     def score(self) -> float | None:
-        """The mean of the scores that the checks gave, from 0 to 1; None where none gave one."""
+        """The mean of the scores that the checks gave, from 0 to 1; None if none gave one."""
         scores = [j.score for j in self.judgements if j.score is not None]
         return math.fsum(scores) / len(scores) if scores else None

@@ -257,7 +257,7 @@ class Repository:
             return common
         if not self.is_shallow():
             raise UsageError(f"{base} and {head} have no common history; name another --base")
-        # A merge's first parent is the base branch only where the base branch made the merge: in
+        # A merge's first parent is the base branch only if the base branch made the merge: in
         # an author's own merge of it, that parent is the author's commit.
         if self.parents(head)[:1] == (base,):
             return base

@@ -53,12 +53,12 @@ class Record:
     had none. `objectives` counts, by objective, the events that spend its budget: such as
     `success_rate`, `latency_p95_ms` (slower than its target), `checks.NAME`, `repair_rate`, and
     `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
-    `fingerprints` is what the provider said answered, sorted; empty where it says nothing.
+    `fingerprints` is what the provider said answered, sorted; empty if it says nothing.
     Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars. `score` is the mean
     score of the samples that checks gave one. `error_checks` are the names of the checks that
     gated, a long one as `#` and a digest; records of older versions do not have it.
 
-    Raises ValueError where the numbers contradict each other.
+    Raises ValueError if the numbers contradict each other.
     """
 
     id: Name
@@ -107,7 +107,7 @@ class Record:
 
     @property
     def success_rate(self) -> float | None:
-        """The share of judged samples that passed; None where none was judged."""
+        """The share of judged samples that passed; None if none was judged."""
         return 1 - self.failed / self.samples if self.samples else None
 
 

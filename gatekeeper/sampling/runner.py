@@ -66,7 +66,7 @@ class Run:
     the calls that were under way when their contract was decided: paid for and in `made`, but
     not evidence. `cached` counts the answers that were known before.
     `throttled` counts the requests that a provider refused because of load.
-    `cost_usd` sums the known costs; None where none is known.
+    `cost_usd` sums the known costs; None if none is known.
     `author` says that a fatal failure is the author's to fix (exit 2).
     """
 

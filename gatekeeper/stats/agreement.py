@@ -31,7 +31,7 @@ def cohen_kappa(
 ) -> Estimate | None:
     """Return how far two raters agree beyond chance: 1 always, 0 as often as chance, below 0 less.
 
-    `a[i]` and `b[i]` are the labels of item i. None without an item, and where both gave one
+    `a[i]` and `b[i]` are the labels of item i. None without an item, and if both gave one
     and the same label to all: chance alone would agree. Cohen, J. (1960), A coefficient of
     agreement for nominal scales, Educational and Psychological Measurement 20:37-46. The
     standard error is that of Fleiss, J. L., Cohen, J. and Everitt, B. S. (1969), Large sample
@@ -62,7 +62,7 @@ def fleiss_kappa(counts: Sequence[Sequence[int]], confidence: float = 0.95) -> E
     subject.
 
     `counts[i][k]` is how many raters put subject i into category k. Every row has the same
-    categories and the same number of raters, at least 2. None without a subject, and where one
+    categories and the same number of raters, at least 2. None without a subject, and if one
     category took all. Fleiss, J. L. (1971), Measuring nominal scale agreement among many
     raters, Psychological Bulletin 76:378-382.
 
@@ -102,7 +102,7 @@ def pearson(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) ->
     """Return the linear correlation of two scores of the same items, `x[i]` and `y[i]`, from -1 to
     1.
 
-    None below two items, and where a score never varies. The interval is Fisher's: z = atanh(r)
+    None below two items, and if a score never varies. The interval is Fisher's: z = atanh(r)
     has standard error 1 / sqrt(n - 3) where the scores are jointly normal; it needs four items.
     Fisher, R. A. (1921), On the "probable error" of a coefficient of correlation deduced from a
     small sample, Metron 1:3-32.
@@ -114,7 +114,7 @@ def pearson(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) ->
 def spearman(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Estimate | None:
     """Return the correlation of the ranks of two scores of the same items, ties sharing their rank.
 
-    None below two items, and where a score never varies. Fisher's z with the standard error
+    None below two items, and if a score never varies. Fisher's z with the standard error
     sqrt((1 + rho^2 / 2) / (n - 3)) of Bonett, D. G. and Wright, T. A. (2000), Sample size
     requirements for estimating Pearson, Kendall and Spearman correlations, Psychometrika
     65:23-28; it needs four items.

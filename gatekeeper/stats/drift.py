@@ -56,7 +56,7 @@ _MOST = 690.0
 class Night:
     """How many samples of each fixture passed, and of how many; fixtures in one order
     throughout, 0 samples where a fixture was not measured. `model` is the fingerprint of the
-    model that answered, None where it is not known."""
+    model that answered, None if it is not known."""
 
     passed: tuple[int, ...]
     samples: tuple[int, ...]
@@ -93,7 +93,7 @@ def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
     that `change` is *ever* reported is at most `alpha`, however many nights follow.
 
     A change once sure stays sure, also when the model recovers: a new stretch forgets it.
-    ValueError where nights do not have the same fixtures, or more passed than were sampled.
+    ValueError if nights do not have the same fixtures, or more passed than were sampled.
     """
     require_inside("alpha", alpha)
     import numpy as np

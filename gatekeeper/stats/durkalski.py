@@ -29,7 +29,7 @@ def durkalski(
     Of a cluster's `pairs` (n_k), `broke` passed on base alone (b_k) and `fixed` on head alone
     (c_k): with d_k = (b_k - c_k) / n_k, the statistic is (sum d_k)^2 / sum d_k^2. Each cluster
     counts once, whatever its size. With one pair a cluster it is McNemar's chi-square without
-    correction. None below two clusters with a pair, and where no cluster's rates differ: 0/0.
+    correction. None below two clusters with a pair, and if no cluster's rates differ: 0/0.
     The order does not matter. Durkalski, V. L., Palesch, Y. Y., Lipsitz, S. R. and Rust, P. F.
     (2003), Analysis of clustered matched-pair data, Statistics in Medicine 22:2417-2428.
     """

@@ -27,7 +27,7 @@ class PairedTTest:
 def paired_t_test(differences: Sequence[float]) -> PairedTTest | None:
     """Compute Student's t-test that the mean difference is 0.
 
-    None below two differences and where all are alike, be it at 0: without scatter there is no
+    None below two differences and if all are alike, be it at 0: without scatter there is no
     scale to judge the mean by. The order does not matter. Student (1908), The probable error of
     a mean, Biometrika 6:1-25.
     """
@@ -47,7 +47,7 @@ def cohen_d_paired(differences: Sequence[float]) -> float | None:
     """Return Cohen's d of paired differences, d_z: their mean over their standard deviation (n -
     1).
 
-    None below two differences and where all are alike. Cohen, J. (1988), Statistical Power
+    None below two differences and if all are alike. Cohen, J. (1988), Statistical Power
     Analysis for the Behavioral Sciences, 2nd ed., section 2.3.5; Lakens, D. (2013), Calculating
     and reporting effect sizes, Frontiers in Psychology 4:863.
     """

@@ -31,7 +31,7 @@ from gatekeeper.stats.objective import parse_window
 from gatekeeper.stats.rate_boundary import fewest_failures
 
 BURN_WINDOWS = ("1d", "7d")
-"""Shown beside the objective's own window, where they are shorter than it."""
+"""Shown in addition to the objective's own window, if they are shorter than it."""
 
 CLOCK_SKEW = timedelta(days=1)
 """An event up to this far ahead happened now, by a clock that is fast; a later one is wrong."""
@@ -84,15 +84,15 @@ Spending: TypeAlias = Mapping[str, Mapping[str, Sequence[Event]]]
 class ErrorBudget:
     """`budget`, `spent` and `left` count failed events; `left` may be negative.
 
-    `burn_rate` maps a window such as `1d` to its rate, None where it saw no event or the
+    `burn_rate` maps a window such as `1d` to its rate, None if it saw no event or the
     objective is 1; `burning` names those at or above their threshold. `projected_burn_rate` is
     what merging head would burn, `(low, high)` from head's interval.
     `exhausted_at` is when the budget ends if the coming days are as the last seven (or the
-    window, where that is shorter); None where nothing fails, where that would never end it,
-    and where it is spent. `freezes_at` is how many failures of these events would be more than
-    chance explains; None where less is spent than the budget, and where no number is enough.
+    window, if that is shorter); None if nothing fails, if that would never end it,
+    and if it is spent. `freezes_at` is how many failures of these events would be more than
+    chance explains; None if less is spent than the budget, or if no number is enough.
     `frozen_until` is when so many are no longer in the window if nothing fails and nothing runs
-    from now on; None where it is not overspent.
+    from now on; None if it is not overspent.
     """
 
     window: str

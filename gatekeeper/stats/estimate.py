@@ -9,7 +9,7 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`interval` is None where the data gives the value but not how far off it may be: too few
+    """`interval` is None if the data gives the value but not how far off it may be: too few
     of it, or so uniform that the estimated standard error is 0."""
 
     value: float

@@ -48,7 +48,7 @@ def jeffreys(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterva
     """Return the equal-tailed interval of the Beta(1/2, 1/2) prior. `n` must be at least 1.
 
     With no pass the lower end is 0, with no failure the upper end is 1, so that the
-    coverage does not fall to 0 where the true rate nears an end: Brown, L. D., Cai, T. T.
+    coverage does not fall to 0 if the true rate nears an end: Brown, L. D., Cai, T. T.
     and DasGupta, A. (2001), Interval estimation for a binomial proportion, Statistical
     Science 16:101-133, section 4.1.2.
     """
@@ -65,7 +65,7 @@ def jeffreys(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterva
 def rate_interval(passed: int, n: int, confidence: float = 0.95) -> ConfidenceInterval | None:
     """Return the interval of one rate that the gate shows; None without a sample.
 
-    Jeffreys below 10 samples and where all or none passed, else Wilson.
+    Jeffreys below 10 samples and if all or none passed, else Wilson.
     """
     require_passed("passed", passed, "n", n)
     require_inside("confidence", confidence)
@@ -202,7 +202,7 @@ def _effective_size(clusters: Sequence[tuple[int, int]], confidence: float) -> f
     The variance of the ratio estimator between clusters takes the place of p(1-p)/n; its few
     degrees of freedom shrink the size once more, as in Korn and Graubard. The result lies
     between the size for samples that only repeat their cluster (Kish (1965), Survey Sampling,
-    chapter 5: the number of clusters, where they are of one size) and the number of samples:
+    chapter 5: the number of clusters, if they are of one size) and the number of samples:
     an estimate from few clusters can fall outside either.
     """
     m, n = len(clusters), sum(size for _, size in clusters)

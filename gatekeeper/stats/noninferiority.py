@@ -35,7 +35,7 @@ def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> fl
     confidence intervals for asymmetrical populations, JASA 73:536-544; with the skewness term
     that Chen, L. (1995), JASA 90:767-772, gives for this tail. It is never lowered.
 
-    Where all drops are equal the bound is that drop: what does not vary leaves Student's t no
+    If all drops are equal the bound is that drop: what does not vary leaves Student's t no
     doubt. It is no proof then, which is why `not_worse` asks for `most_broken` as well.
     """
     require_inside("level", level)

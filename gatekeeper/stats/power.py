@@ -88,7 +88,7 @@ def fixtures_needed(
 ) -> int | None:
     """Return how many fixtures find a `drop` with probability `power`: one fewer is not enough.
 
-    None where no number up to a million does, such as for a drop that fixes outweigh.
+    None if no number up to a million does, such as for a drop that fixes outweigh.
     """
     require_inside("power", power)
     regression_power(1, drop, alpha, fixed_rate)

@@ -34,7 +34,7 @@ def sign_flip_test(differences: Sequence[int]) -> float:
     The distribution is found by convolution, not by drawing signs: Pagano, M. and Tritchler,
     D. (1983), On obtaining permutation distributions in polynomial time, JASA 78:435-440.
 
-    Without a fixture, and where none changed, nothing speaks against chance: 1.
+    Without a fixture, and if none changed, nothing speaks against chance: 1.
     """
     differences = require_whole("differences", differences)
     sizes = Counter(abs(d) for d in differences if d)

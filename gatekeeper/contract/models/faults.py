@@ -26,7 +26,7 @@ class ModelFault:
 
 FindFault = Callable[[str], ModelFault | None]
 NamedModel = tuple[Position, str]
-"""A model, and where it is named."""
+"""A model, and the place that names it."""
 
 
 def no_fault(_: str) -> ModelFault | None:
