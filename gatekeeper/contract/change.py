@@ -38,7 +38,7 @@ class Revision(Protocol):
 
     @property
     def entries(self) -> Mapping[str, Entry]:
-        """Every path from the repository root, with forward slashes, and what is there."""
+        """Map every path from the repository root, with forward slashes, to its entry."""
         ...
 
     def read(self, path: str) -> bytes:

@@ -84,12 +84,12 @@ def cluster_loosenings(
     """Yield a sentence for each unit of head that joins several units of base, and for each that
     was split if objectives count units.
 
-    Fewer units are less evidence, so that a regression is found later. More units make an
-    objective easier to prove met. What a cluster is called does not matter.
+    Fewer units are less evidence, so that a regression is found later. More units make it easier to
+    prove an objective met. The name of a cluster does not matter.
 
-    Inputs that differ in nothing are one unit: a new fixture could otherwise join two others.
-    They are compared by their variables, and by each of `rendered`, what a prompt makes of them:
-    a variable that no prompt uses keeps nothing apart.
+    Identical inputs are one unit: a new fixture could otherwise join two others. Inputs are
+    compared by their variables, and by each of `rendered`, the prompts' renderings of them: a
+    variable that no prompt uses does not make inputs different.
     """
     if not may_count_otherwise(base, head):
         return

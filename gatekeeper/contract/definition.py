@@ -184,8 +184,8 @@ class Contract:
     def target_for(self, prompt: Prompt) -> Target:
         """Return what calls a prompt file the way this contract calls its own.
 
-        What the contract file sets overrides the prompt's front matter. A prompt that names no
-        model gets the one that this contract's prompt has.
+        The contract file overrides the prompt's front matter. A prompt that names no model gets the
+        model of this contract's prompt.
         """
         model = self.own_model or prompt.model or self.target.model
         return Target(prompt, model, {**prompt.params, **self.own_params})

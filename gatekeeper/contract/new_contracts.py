@@ -19,8 +19,8 @@ SUCCESS_RATE = "success_rate"
 
 
 def hold_new_contracts(affected: Affected, change: Change, policy: Policy) -> Affected:
-    """Mark the contracts that have no base version, hold them to what the policy asks of new
-    contracts, and name what may have taken the place of those that went with their prompt."""
+    """Mark the contracts that have no base version, apply the policy's requirements for new
+    contracts, and name files that may replace the prompts of removed contracts."""
     known = change.base.entries.keys()
     old_path = {new: old for old, new in change.renames.items()}
     successors = _successors(affected, known, old_path)
@@ -59,9 +59,9 @@ def held_to(asked: NewContracts, contract: Contract) -> Contract:
 
 
 def hold_every_contract(suite: Affected, policy: Policy) -> Affected:
-    """Hold each contract of a full suite, which is compared with nothing, to the default objective
-    if it promises nothing of what passes. What the policy asks of new contracts is not asked here:
-    these are merged."""
+    """Apply the default objective to each contract of a full suite that has no objective on what
+    passes, because the suite is compared with nothing. The policy's requirements for new contracts
+    do not apply: these contracts are merged."""
     rate = policy.new_contracts.success_rate
     if rate is None:
         return suite
@@ -96,7 +96,8 @@ def _own_rate(contract: Contract) -> Objective | None:
 
 
 def _low_promise(asked: NewContracts, contract: Contract) -> list[str]:
-    """Name a new contract whose own success rate is below what the policy asks."""
+    """Return a notice about a new contract whose own success rate is lower than the policy
+    requires."""
     own, rate = _own_rate(contract), asked.success_rate
     if own is None or rate is None or own.target >= rate:
         return []

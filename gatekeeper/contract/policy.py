@@ -90,9 +90,9 @@ class Policy:
 def judging_policy(change: Change) -> tuple[Policy, tuple[str, ...]]:
     """Return the policy that applies to a change, and notices about it.
 
-    The base's own. If that cannot be read, head's must be sound, so that a pull request can
-    repair it; then it is judged by the defaults. Raises ContractError for head's: a policy
-    that cannot be read must not be merged.
+    This is the base's policy. If it cannot be read, head's must be valid, so that a pull request
+    can repair it; the defaults then apply. Raises ContractError for head's: a policy that cannot be
+    read must not be merged.
     """
     load_policy(change.head)
     try:

@@ -30,9 +30,9 @@ class Loosening:
 def policy_loosenings(change: Change) -> tuple[Loosening, ...]:
     """Return each way in which the change weakens the policy; nothing for what it makes stricter.
 
-    It is compared with the commit that the change started from: what the base branch has changed
-    since is not the change's. A policy at base that cannot be read counts as the defaults, by which
-    it was judged.
+    It is compared with the commit that the change started from, because later changes of the base
+    branch are not part of the change. A policy at base that cannot be read counts as the defaults,
+    which applied instead.
     """
     if change.base.entries.get(POLICY_PATH) == change.head.entries.get(POLICY_PATH):
         return ()

@@ -92,9 +92,9 @@ class Successors:
         """Return the paths that may replace a removed prompt of base, without the one that its
         contract at head names (None if the contract was removed as well).
 
-        A file counts if it resembles the prompt, or has its name while the watched one has not,
-        or is a prompt without a contract. If what the contract watches now does not resemble the
-        prompt, every prompt that the change adds counts.
+        A file counts if it resembles the prompt, or has its name while the contract's prompt has
+        another, or is a prompt without a contract. If the contract's present prompt does not
+        resemble the old one, every prompt that the change adds counts.
         """
         now = head.target.prompt.path if head else None
         if watched is None or watched not in self._before or watched in self._after:

@@ -37,8 +37,8 @@ def loosenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) 
 
 
 def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
-    """Name each change to how the contract file itself calls the model: its model, parameters
-    and mode. What the prompt's front matter sets is part of the prompt."""
+    """Return each change to how the contract file itself calls the model: its model, parameters and
+    mode. The prompt's front matter is part of the prompt."""
     changes = []
     if base.own_model != head.own_model:
         before, now = base.own_model or "the prompt's", head.own_model or "the prompt's"

@@ -39,7 +39,7 @@ EVERY_MODEL = AllowedModels(("*",), from_policy=False)
 
 
 def allowed_models(policy: Policy, revisions: Iterable[Revision]) -> AllowedModels:
-    """Find what may be called.
+    """Return the models that may be called.
 
     Args:
         policy: The base's.
@@ -84,7 +84,7 @@ def _models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:
     """Return the hosted models of the contracts, as far as they are known without loading them
     completely.
 
-    One that cannot be read allows nothing, and loading it says what is wrong.
+    A contract that cannot be read allows nothing; loading it reports the mistake.
     """
     for path in contract_paths(revision, policy):
         try:

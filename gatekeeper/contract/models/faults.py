@@ -42,15 +42,15 @@ class ModelFaults:
     doubtful: tuple[Problem, ...] = ()
 
     def with_refused(self, others: Sequence[Problem]) -> tuple[Problem, ...]:
-        """Return all that is refused. What others say of a model that does not exist, such as how
-        to allow it, is left out."""
+        """Return all refused models. Other problems of a model that does not exist, such as how to
+        allow it, are left out."""
         places = {(problem.path, problem.line) for problem in self.refused}
         kept = [problem for problem in others if (problem.path, problem.line) not in places]
         return (*self.refused, *kept)
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What is doubtful, as sentences."""
+        """Return sentences about doubtful models."""
         return tuple(str(problem) for problem in self.doubtful)
 
 

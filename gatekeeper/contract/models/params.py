@@ -104,7 +104,8 @@ def param_problems(
 
 
 def param_fault(model: str, name: str) -> tuple[str, str] | None:
-    """Say what is wrong with the name of a parameter and how to mend it; None if nothing is."""
+    """Return what is wrong with the name of a parameter and how to correct it; None if nothing
+    is."""
     known = LOCAL_PARAMS if model.startswith("local/") else HOSTED_PARAMS
     if recording_path(model):
         # A recording may come from any provider, so only likely misspellings are reported.
@@ -123,9 +124,9 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
 
 
 def value_fault(name: str, value: object) -> tuple[str, str] | None:
-    """Say what is wrong with the value of a parameter and how to mend it; None if nothing is.
+    """Return what is wrong with the value of a parameter and how to correct it; None if nothing is.
 
-    Only numbers are looked at: what else a provider takes differs from one to the next.
+    Only numbers are checked, because providers differ in all other values that they accept.
     """
     if value is None or name not in WHOLE_PARAMS | NUMBER_PARAMS:
         return None

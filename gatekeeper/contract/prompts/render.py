@@ -55,8 +55,8 @@ def render_value(
 ) -> Any:
     """Return the value with every template in it rendered over the fixture's vars and `expected`.
 
-    Text that is one `{{ expression }}` and nothing else becomes what the expression is, of
-    whatever type. Raises ContractError at `position`.
+    Text that is one `{{ expression }}` and nothing else gets the type of the expression. Raises
+    ContractError at `position`.
     """
     variables = {**fixture.vars, "expected": fixture.expected}
     return _value(value, variables, position or Position("?"), budget or Budget())

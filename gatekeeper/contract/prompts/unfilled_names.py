@@ -18,8 +18,8 @@ _CLOSING = re.compile(r"[%}]\}")
 
 
 def unfilled_names(contract: Contract) -> Iterator[Problem]:
-    """Yield each place where a prompt writes a fixture's variable as `{name}`, which is sent as it
-    stands. A prompt that also uses the variable as `{{ name }}` means the braces."""
+    """Yield each place in a prompt that has a fixture's variable as `{name}`, which is sent
+    unchanged. If the prompt also uses the variable as `{{ name }}`, the braces are intended."""
     prompt = contract.target.prompt
     known = {name for fixture in contract.fixtures for name in fixture.vars}
     texts = [message.content for message in prompt.messages]

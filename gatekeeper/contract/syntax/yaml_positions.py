@@ -99,8 +99,8 @@ def parse(text: str, path: str) -> Document:
 
 @lru_cache(maxsize=1024)
 def parse_once(text: str, path: str) -> Document:
-    """Parse the text and keep the result: a contract is looked at before it is loaded, and base's
-    is often the same as head's. Nobody may change its data."""
+    """Parse the text and keep the result: a contract is read briefly before it is loaded, and
+    base's is often the same as head's. Nobody may change its data."""
     return parse(text, path)
 
 

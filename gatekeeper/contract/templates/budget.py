@@ -28,13 +28,14 @@ class Budget:
     seconds: float = MAX_SECONDS_OF_ALL
 
     def spend(self, work: int = 0, texts: tuple[str, ...] = (), seconds: float = 0.0) -> None:
-        """Take from what is left: steps, finished texts, and seconds of processor time."""
+        """Subtract from the rest of the budget: steps, finished texts, and seconds of processor
+        time."""
         self.work -= work
         self.text_bytes -= sum(map(getsizeof, texts))
         self.seconds -= seconds
 
     def exceeded(self) -> str | None:
-        """Return what there was too much of; None while something is left of everything."""
+        """Return which part of the budget is exceeded; None if none is."""
         if self.work < 0:
             return "too many loop turns and calls over all fixtures"
         if self.text_bytes < 0:

@@ -108,7 +108,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         return _bounded(super().call(context, obj, *args, **kwargs))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Refuse what multiplies: text and lists by more than a little, and towers of powers."""
+        """Refuse operations with very large results: repeating text and lists, and powers of
+        powers."""
         if operator in ("**", "<<") and not _are_small(left, right):
             raise SecurityError("a power too large")
         if operator == "%" and isinstance(left, str):

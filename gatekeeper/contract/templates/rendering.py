@@ -135,7 +135,7 @@ def _require_left(budget: Budget) -> None:
 
 
 def _fine(error: Exception, budget: Budget) -> None:
-    """Take half of all time for an overrun: what overruns with one fixture does with most, and
+    """Take half of the remaining time for an overrun: if one fixture overruns, most do, and
     hundreds of them must not take minutes to be refused."""
     if isinstance(_cause(error), TimeoutError | MemoryError):
         budget.spend(seconds=OVERRUN_SECONDS)
