@@ -1,4 +1,4 @@
-"""The interval of the mean of numbers between two ends, whatever their distribution: Gaffke's bound.
+"""The interval of a mean of bounded numbers, whatever their distribution: Gaffke's bound.
 
 Give each value, and one imagined value at the bad end, a random weight, the weights being uniform
 among all that add up to 1. The lower bound of the mean is the quantile of that weighted mean.
