@@ -15,7 +15,7 @@ from support.bot_comments import Desk
 from support.github_server import FakeGithub, Fault
 from support.message_servers import Webhook
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
+from support.pull_request import BROKEN, CONTRACT, FIXTURES, HARMLESS, PROMPT
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
@@ -30,7 +30,9 @@ Line = dict[str, Any]
 def desk(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Desk:
-    return Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, WITH_OBJECTIVE)
+    return Desk.make(
+        tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, WITH_OBJECTIVE, FIXTURES
+    )
 
 
 def nightly(desk: Desk, **inputs: str) -> int:
@@ -111,7 +113,7 @@ def test_a_contract_that_a_push_did_not_touch_may_be_broken(
         "contracts/other.fixtures.jsonl": "{nonsense\n",
         "prompts/other.md": "Not about {{ review }}\n",
     }
-    desk = Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, more)
+    desk = Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, more, FIXTURES)
     push = payloads.push(before=desk.change.base, after=desk.change.merge)
     assert desk.act("push", push, history=HISTORY) == 0
 
@@ -131,7 +133,9 @@ def test_a_token_that_may_not_open_issues_changes_no_verdict(
 def test_a_push_that_spends_the_budget_is_told_once(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    desk = Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE)
+    desk = Desk.make(
+        tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES
+    )
     push = payloads.push(before=desk.change.base, after=desk.change.merge)
     with Webhook() as chat:
         told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"

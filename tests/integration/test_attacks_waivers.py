@@ -16,7 +16,7 @@ from support.bot_comments import AFTER, Desk
 from support.github_objects import FakeComment, FakeRun
 from support.github_server import BOT, FakeGithub, Fault
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, FEW, PROMPT
+from support.pull_request import BROKEN, PROMPT
 
 from gatekeeper.action.waivers import Place, waiver_line
 from gatekeeper.gate.result import Waiver
@@ -34,7 +34,7 @@ def opened(
 ) -> Open:
     def make(policy: str = "") -> Desk:
         more = {".github/gatekeeper.yml": policy} if policy else {}
-        return Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, more, FEW)
+        return Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, more)
 
     return make
 

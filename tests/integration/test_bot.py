@@ -26,7 +26,7 @@ def opened(
 ) -> Open:
     def make(files: Mapping[str, str] | None = None, **more: str | bytes) -> Desk:
         files = {PROMPT: BROKEN} if files is None else files
-        return Desk.make(tmp_path, github, model, monkeypatch, files, more, FEW)
+        return Desk.make(tmp_path, github, model, monkeypatch, files, more)
 
     return make
 

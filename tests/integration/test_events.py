@@ -13,7 +13,7 @@ from support.bot_comments import Desk
 from support.git_repository import GitRepository
 from support.github_server import FakeGithub, Fault
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, CONTRACT, PROMPT
+from support.pull_request import BROKEN, CONTRACT, FEW, PROMPT
 
 from gatekeeper.git.data_branch import DataBranch, PushRefusedError
 
@@ -46,10 +46,10 @@ def test_a_push_runs_what_it_changed_and_keeps_the_counts(
     push = payloads.push(before=desk.change.base, after=desk.change.merge)
     # Objectives decide a push, and this contract has none.
     assert desk.act("push", push, history=HISTORY) == 1
-    assert len(model.requests) == 24
+    assert len(model.requests) == FEW
     (event,) = history(desk)
     assert (event["contract"], event["sha"]) == ("sentiment", desk.change.merge)
-    assert (event["samples"], event["failed"], event["trigger"]) == (24, 24, "push")
+    assert (event["samples"], event["failed"], event["trigger"]) == (FEW, FEW, "push")
     assert github.statuses == []
     assert desk.own == []
 
@@ -85,7 +85,7 @@ def test_where_nothing_tells_what_was_there_before_the_suite_runs(
     push = payloads.push(before=before, after=desk.change.merge)
     assert desk.act("push", push, history=HISTORY) == 1
     assert {event["contract"] for event in history(desk)} == {"sentiment", "other"}
-    assert len(model.requests) == 48
+    assert len(model.requests) == 2 * FEW
 
 
 def test_a_push_to_another_branch_is_explained(
@@ -111,7 +111,7 @@ def test_a_dispatch_runs_what_was_typed_and_shows_it_where_asked(
     github.refs["change"] = desk.change.head
     typed = payloads.dispatch(contracts="other", ref="change", samples="2", pull_request="7")
     assert desk.act("workflow_dispatch", typed, history=HISTORY) == 0
-    assert len(model.requests) == 48
+    assert len(model.requests) == 2 * FEW
     assert desk.result()["head"]["sha"] == desk.change.head
     assert history(desk) == []
     (comment,) = desk.own

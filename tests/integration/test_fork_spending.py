@@ -11,7 +11,7 @@ from support import webhook_payloads as payloads
 from support.bot_comments import Desk
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
-from support.pull_request import CONTRACT, HARMLESS, PROMPT
+from support.pull_request import CONTRACT, FIXTURES, HARMLESS, PROMPT
 
 POLICY = ".github/gatekeeper.yml"
 CONTRACT_PATH = "contracts/sentiment.yaml"
@@ -31,7 +31,7 @@ def opened(
     def make(policy: str | None = None, **changed: str) -> Desk:
         base = {POLICY: policy} if policy else None
         changes = {PROMPT: HARMLESS, **changed}
-        desk = Desk.make(tmp_path, github, model, monkeypatch, changes, base)
+        desk = Desk.make(tmp_path, github, model, monkeypatch, changes, base, FIXTURES)
         github.pulls[7].head_repository = "fork/prompts"
         return desk
 

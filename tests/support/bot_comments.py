@@ -20,7 +20,7 @@ import pytest
 from support.github_objects import FakeComment, FakeRun
 from support.github_server import BOT, FakeGithub
 from support.openai_server import OpenAIServer
-from support.pull_request import FIXTURES, PullRequest
+from support.pull_request import FEW, PullRequest
 from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
@@ -47,7 +47,7 @@ class Desk:
         monkeypatch: pytest.MonkeyPatch,
         files: Mapping[str, str],
         more: Mapping[str, str | bytes] | None = None,
-        fixtures: int = FIXTURES,
+        fixtures: int = FEW,
     ) -> Desk:
         change = PullRequest.make(folder, files, more=more, fixtures=fixtures)
         github.pull_request(7, change.head, base_sha=change.base, merge_sha=change.merge)
