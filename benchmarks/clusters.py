@@ -11,17 +11,14 @@ ones where little flips, or call an objective met too often that is exactly at i
 
 from __future__ import annotations
 
-import argparse
 import random
-import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import Pool
-from pathlib import Path
 
+from benchmarks.simulation_page import CountedCases, share
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Completion, Judgement, Outcome, Sample, Trial
@@ -38,7 +35,7 @@ _TAKEN_ALONG = 0.8
 _FEWEST_FOUND = 0.8
 _STEADY = 0.05
 """If more families flip than this, 20 of them are too few to find surely what broke a third."""
-_PLACE = re.compile(r"(<!-- bench-clusters:begin -->\n).*?(<!-- bench-clusters:end -->)", re.DOTALL)
+BEGIN, END = "<!-- bench-clusters:begin -->", "<!-- bench-clusters:end -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +172,11 @@ def _outcome(trial: Trial, model: Model) -> Outcome:
     return Outcome(sample, (Judgement("contains", passed),))
 
 
-def counted(chosen: Sequence[Case], runs: int, seed: int) -> dict[Case, int]:
-    """In how many of the runs of each case it happens."""
-    with Pool() as pool:
-        counts = pool.starmap(_count, [(case, runs, seed) for case in chosen], chunksize=1)
-    return dict(zip(chosen, counts, strict=True))
-
-
 def _count(case: Case, runs: int, seed: int) -> int:
     return sum(goes_wrong_or_right(case, f"{seed}|{number}|{case}") for number in range(runs))
 
 
-def table(found: dict[Case, int], runs: int, seed: int) -> str:
+def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
         f"{runs:,} runs of each entry, seed {seed}; a fixture of a family that flips does so with "
         f"probability {_TAKEN_ALONG}. In brackets the 95 % interval of the simulation.",
@@ -198,7 +188,7 @@ def table(found: dict[Case, int], runs: int, seed: int) -> str:
     ]
     for suite in SUITES:
         shown = [
-            _share(found.get(Case(suite, question, clustered)), runs)
+            share(found.get(Case(suite, question, clustered)), runs)
             for question, clustered in (
                 ("harmless", False),
                 ("harmless", True),
@@ -214,14 +204,7 @@ def table(found: dict[Case, int], runs: int, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _share(count: int | None, runs: int) -> str:
-    if count is None:
-        return "–"
-    interval = wilson(count, runs, 0.95)
-    return f"{count / runs:.1%} ({interval.low:.1%} to {interval.high:.1%})"
-
-
-def broken_promises(found: dict[Case, int], runs: int) -> list[str]:
+def broken_promises(found: Mapping[Case, int], runs: int) -> list[str]:
     """The cases with clusters that surely fail more or find fewer than they may."""
     broken = []
     for case, count in found.items():
@@ -234,28 +217,8 @@ def broken_promises(found: dict[Case, int], runs: int) -> list[str]:
     return broken
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=int, help="the first cases only, for a look")
-    parser.add_argument("--write", type=Path, help="put the table into this page")
-    options = parser.parse_args()
-    chosen = list(cases())[: options.limit]
-    found = counted(chosen, options.runs, options.seed)
-    if options.limit:
-        print(found)
-        return 0
-    text = table(found, options.runs, options.seed)
-    print(text)
-    if options.write:
-        page = options.write.read_text("utf-8")
-        options.write.write_text(_PLACE.sub(lambda m: m[1] + text + m[2], page), "utf-8")
-    broken = broken_promises(found, options.runs)
-    for line in broken:
-        print(line, file=sys.stderr)
-    return 1 if broken else 0
+SIMULATION = CountedCases(list(cases()), _count, table, broken_promises, BEGIN, END)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(SIMULATION.main(1000))

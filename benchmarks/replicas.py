@@ -11,17 +11,14 @@ changes than alpha allows or finds fewer than four fifths of the worse ones.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from multiprocessing import Pool
-from pathlib import Path
 
 from benchmarks.simulated_time import SimulatedLoop
+from benchmarks.simulation_page import CountedCases, share
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
@@ -51,7 +48,7 @@ fixtures: [{file: words.csv}]
 checks: [{type: contains, value: ok}]
 sampling: {samples: 3}
 """
-_PLACE = re.compile(r"(<!-- bench-replicas:begin -->\n).*?(<!-- bench-replicas:end -->)", re.DOTALL)
+BEGIN, END = "<!-- bench-replicas:begin -->", "<!-- bench-replicas:end -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +125,6 @@ def _base_first(job: Job) -> Job:
     return replace(job, evaluations=(replace(evaluation, trials=trials),))
 
 
-def found_worse(cases: Sequence[Case], runs: int, seed: int) -> dict[Case, int]:
-    """In how many of the runs of each case head was found worse."""
-    with Pool() as pool:
-        counts = pool.starmap(_count, [(case, runs, seed) for case in cases], chunksize=1)
-    return dict(zip(cases, counts, strict=True))
-
-
 def _count(case: Case, runs: int, seed: int) -> int:
     job = planned()
     return sum(is_found_worse(job, case, f"{seed}|{number}|{case}") for number in range(runs))
@@ -148,7 +138,7 @@ def cases() -> Iterator[Case]:
                     yield Case(period, concurrency, kept, base_first)
 
 
-def table(found: dict[Case, int], runs: int, seed: int) -> str:
+def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
         f"{runs:,} runs of each entry, seed {seed}; {_FIXTURES} fixtures, a pass rate of "
         f"{_GOOD:.0%} on a sound replica and {_BAD:.0%} on the bad one. In brackets the 95 % "
@@ -161,7 +151,7 @@ def table(found: dict[Case, int], runs: int, seed: int) -> str:
     for period in PERIODS:
         for concurrency in CONCURRENCIES:
             entries = [
-                _share(found[Case(period, concurrency, kept, first)], runs)
+                share(found[Case(period, concurrency, kept, first)], runs)
                 for kept in (1.0, WORSE)
                 for first in (False, True)
             ]
@@ -169,12 +159,7 @@ def table(found: dict[Case, int], runs: int, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _share(count: int, runs: int) -> str:
-    interval = wilson(count, runs, 0.95)
-    return f"{count / runs:.1%} ({interval.low:.1%} to {interval.high:.1%})"
-
-
-def broken_promises(found: dict[Case, int], runs: int) -> list[str]:
+def broken_promises(found: Mapping[Case, int], runs: int) -> list[str]:
     """The cases in random order that surely fail more or find fewer than they may."""
     broken = []
     for case, count in found.items():
@@ -186,28 +171,8 @@ def broken_promises(found: dict[Case, int], runs: int) -> list[str]:
     return broken
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=int, help="the first cases only, for a look")
-    parser.add_argument("--write", type=Path, help="put the table into this page")
-    options = parser.parse_args()
-    chosen = list(cases())[: options.limit]
-    found = found_worse(chosen, options.runs, options.seed)
-    if options.limit:
-        print(found)
-        return 0
-    text = table(found, options.runs, options.seed)
-    print(text)
-    if options.write:
-        page = options.write.read_text("utf-8")
-        options.write.write_text(_PLACE.sub(lambda m: m[1] + text + m[2], page), "utf-8")
-    broken = broken_promises(found, options.runs)
-    for line in broken:
-        print(line, file=sys.stderr)
-    return 1 if broken else 0
+SIMULATION = CountedCases(list(cases()), _count, table, broken_promises, BEGIN, END)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(SIMULATION.main(400))
