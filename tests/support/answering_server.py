@@ -7,12 +7,11 @@ with AnsweringServer(Answer(429, b"{}", {"Retry-After": "3"})) as server:
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from support.local_server import JsonHandler, LocalServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Received:
     body: Any
 
 
-class AnsweringServer:
+class AnsweringServer(LocalServer):
     """`requests` are those received, in order. Set `answer` to change what is answered."""
 
     def __init__(self, answer: Answer) -> None:
@@ -46,51 +45,12 @@ class AnsweringServer:
         self.requests: list[Received] = []
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_POST(self) -> None:
-                sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        class Handler(JsonHandler):
+            def do_POST(self) -> None:  # noqa: N802
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                server.requests.append(Received(self.path, headers, json.loads(sent)))
+                server.requests.append(Received(self.path, headers, self.read_json()))
                 answer = server.answer
-                self.send_response(answer.status)
-                for name, value in {"Content-Type": "application/json", **answer.headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(answer.content)))
-                self.end_headers()
-                self.wfile.write(answer.content)
+                given = {"Content-Type": "application/json", **answer.headers}
+                self.send(answer.status, answer.content, given)
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = _Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """The address, without a path."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hung up first is part of the tests."""
+        super().__init__(self.http(Handler))

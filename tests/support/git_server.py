@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import base64
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
 from support.git_repository import isolated_environment
+from support.local_server import LocalServer, QuietHandler
 
 
-class GitServer:
+class GitServer(LocalServer):
     """Serves every repository below `root` to who brings the token; to all without one."""
 
     def __init__(self, root: Path, token: str = "") -> None:
@@ -31,17 +29,14 @@ class GitServer:
         server = self
         wanted = base64.b64encode(f"x-access-token:{token}".encode()).decode()
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def handle_one_git(self) -> None:
                 given = self.headers.get_all("Authorization") or []
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = self.read_body()
                 server.requests.append(f"{self.command} {self.path}")
                 if token and [value.split(" ")[-1] for value in given] != [wanted]:
                     server.refused += 1
-                    self.send_response(401)
-                    self.send_header("WWW-Authenticate", 'Basic realm="GitHub"')
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
+                    self.send(401, b"", {"WWW-Authenticate": 'Basic realm="GitHub"'})
                     return
                 self._answer(server.backend(self, body))
 
@@ -52,22 +47,12 @@ class GitServer:
                 head, content = output.split(b"\r\n\r\n", 1)
                 headers = [line.split(": ", 1) for line in head.decode().split("\r\n")]
                 status = next((value for name, value in headers if name == "Status"), "200")
-                self.send_response(int(status.split(" ")[0]))
-                for name, value in headers:
-                    if name != "Status":
-                        self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
                 server.sent += len(content)
-                self.wfile.write(content)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                """Nothing: tests print no log."""
+                others = {name: value for name, value in headers if name != "Status"}
+                self.send(int(status.split(" ")[0]), content, others)
 
         self._root = root
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        super().__init__(self.http(Handler))
 
     def backend(self, request: BaseHTTPRequestHandler, body: bytes) -> bytes:
         """What `git http-backend` answers, by the rules of CGI."""
@@ -87,17 +72,3 @@ class GitServer:
             ["git", "http-backend"], env=environment, input=body, capture_output=True, check=False
         )
         return done.stdout
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()

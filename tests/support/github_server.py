@@ -17,9 +17,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from support.github_objects import (
@@ -33,6 +31,7 @@ from support.github_objects import (
     FakeStatus,
     Shapes,
 )
+from support.local_server import JsonHandler, LocalServer
 
 _NO_ANSWER = (0, {}, {})
 T = TypeVar("T")
@@ -58,7 +57,7 @@ class Fault:
 Answer = tuple[int, Mapping[str, str], Any]
 
 
-class FakeGithub(Shapes):
+class FakeGithub(LocalServer, Shapes):
     """The server and its state; every request is kept in `requests` as `METHOD path`."""
 
     def __init__(self, *, login: str | None = None, viewer: str | None = BOT) -> None:
@@ -72,12 +71,7 @@ class FakeGithub(Shapes):
         class Handler(_Handler):
             github = fake
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(self.http(Handler))
         self.public_url = self.url
 
     def forget(self) -> None:
@@ -96,20 +90,6 @@ class FakeGithub(Shapes):
         self.requests: list[str] = []
         self.read_only = False
         self._next_id = 1000
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def pull_request(self, number: int, head_sha: str, **fields: Any) -> FakePull:
         """Open a pull request, or push to it."""
@@ -345,31 +325,14 @@ def _error(message: str) -> dict[str, str]:
     return {"message": message, "documentation_url": "https://docs.example.invalid"}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(JsonHandler):
     github: FakeGithub
-    protocol_version = "HTTP/1.1"
-    # Headers and body are two writes: the second would wait 40 ms for the first to be confirmed.
-    disable_nagle_algorithm = True
 
     def _serve(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        raw = self.rfile.read(length)
-        status, headers, body = self.github.answer(
-            self.command, self.path, json.loads(raw) if raw else None
-        )
+        status, headers, body = self.github.answer(self.command, self.path, self.read_json())
         if not status:
             self.close_connection = True
             return
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", "application/json; charset=utf-8")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        self.send_json(status, json.dumps(body), headers)
 
     do_GET = do_POST = do_PATCH = _serve  # noqa: N815
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nothing on the terminal."""

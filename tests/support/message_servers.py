@@ -9,34 +9,12 @@ from __future__ import annotations
 
 import json
 import socketserver
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from support.local_server import LocalServer, QuietHandler
 
 
-class _Server:
-    def __init__(self, server: socketserver.TCPServer) -> None:
-        self._server = server
-        self.port = server.server_address[1]
-        self._thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-class Webhook(_Server):
+class Webhook(LocalServer):
     """Takes JSON; `status` is what it answers."""
 
     def __init__(self, status: int = 200) -> None:
@@ -44,22 +22,16 @@ class Webhook(_Server):
         self.paths: list[str] = []
         received, paths = self.received, self.paths
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                received.append(json.loads(body))
+        class Handler(QuietHandler):
+            def do_POST(self) -> None:  # noqa: N802
+                received.append(json.loads(self.read_body()))
                 paths.append(self.path)
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self.send(status, b"", {})
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        super().__init__(self.http(Handler))
 
 
-class MailServer(_Server):
+class MailServer(LocalServer):
     """Speaks as much SMTP (RFC 5321) as it takes to be handed a message."""
 
     def __init__(self) -> None:

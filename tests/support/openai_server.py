@@ -12,9 +12,11 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
+
+from support.local_server import JsonHandler, LocalServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def rubbish(body: str = "<html>It works!</html>") -> Fault:
 Answer = Callable[[dict[str, Any]], "str | Reply | Fault"]
 
 
-class OpenAIServer:
+class OpenAIServer(LocalServer):
     """`requests` holds the JSON of every request in order of arrival, `headers` its headers."""
 
     def __init__(self, answer: Answer) -> None:
@@ -101,17 +103,9 @@ class OpenAIServer:
         self._answer = answer
         self._lock = threading.Lock()
         self._released = threading.Event()
-        self._http = _Server(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
+        super().__init__(self.http(self._handler()))
+        self.url += "/v1"
         """The base URL, as in OPENAI_BASE_URL."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
 
     def __exit__(
         self,
@@ -120,9 +114,7 @@ class OpenAIServer:
         trace: TracebackType | None,
     ) -> None:
         self._released.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        super().__exit__(kind, error, trace)
 
     def _receive(self, body: dict[str, Any], headers: dict[str, str]) -> str | Reply | Fault:
         with self._lock:
@@ -133,20 +125,16 @@ class OpenAIServer:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_POST(self) -> None:
-                length = int(self.headers.get("Content-Length") or 0)
-                body = json.loads(self.rfile.read(length))
+        class Handler(JsonHandler):
+            def do_POST(self) -> None:  # noqa: N802
+                body = self.read_json()
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 answer = server._receive(body, headers)
                 if isinstance(answer, Fault):
                     self._fail(answer)
                     return
                 reply = Reply(answer) if isinstance(answer, str) else answer
-                self._send(200, json.dumps(_completion(body, reply)), {})
+                self.send_json(200, json.dumps(_completion(body, reply)), {})
 
             def _fail(self, fault: Fault) -> None:
                 if fault.kind == "hang":
@@ -154,31 +142,9 @@ class OpenAIServer:
                 if fault.kind in ("hang", "close"):
                     self.close_connection = True
                     return
-                self._send(fault.status, fault.body, fault.headers)
-
-            def _send(self, status: int, body: str, headers: Mapping[str, str]) -> None:
-                encoded = body.encode()
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(encoded)))
-                self.end_headers()
-                self.wfile.write(encoded)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                return
+                self.send_json(fault.status, fault.body, fault.headers)
 
         return Handler
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hung up first is part of the tests, not worth a traceback."""
 
 
 def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
