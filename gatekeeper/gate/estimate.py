@@ -11,6 +11,7 @@ from typing import Any
 from gatekeeper import numbers
 from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.models.faults import FindFault, find_faults, no_fault, with_recordings
+from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.must_pass import must_pass_units
@@ -145,10 +146,11 @@ def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]
     if limits.cost_usd is not None and known > limits.cost_usd:
         limit = f"limits.cost_usd is {numbers.dollars(limits.cost_usd)}"
         beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
+    shorter = advise_shorter_answers(trial.request.params for trial in work.trials)
     return tuple(
         f"It may {forecast}, and {limit} in {POLICY_PATH}: a check that is not sure before "
-        "ends there, and could not measure. Use fewer fixtures or samples, set a lower max_tokens, "
-        "or raise the limit"
+        f"ends there, and could not measure. Use fewer fixtures or samples, {shorter}, or raise "
+        "the limit"
         for forecast, limit in beyond
     )
 

@@ -29,7 +29,13 @@ from gatekeeper.gate.result import (
     Verdict,
 )
 from gatekeeper.gate.summarise import Evidence
-from gatekeeper.gate.unit_words import changed_units, compared_units, paired_p_value, unit_noun
+from gatekeeper.gate.unit_words import (
+    changed_units,
+    compared_units,
+    flips_note,
+    paired_p_value,
+    unit_noun,
+)
 from gatekeeper.stats.error_budget import ErrorBudget
 
 if TYPE_CHECKING:
@@ -101,9 +107,8 @@ def paired_reasons(
         text = f"{pairs} of samples could not be measured on both arms, too many to tell"
         return [Reason("error", f"{text} whether head is worse{cause}.", "error")]
     if paired.minimum_detectable_effect is None:
-        text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been seen"
-        advice = f"add {unit_noun(clustered=paired.clusters is not None)}s"
-        return [Reason("unseen", f"{text}; {advice}.", "inconclusive")]
+        found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
+        return [Reason("unseen", found, "inconclusive")]
     if paired.stopped == "not_worse":
         text = f"Not worse by {numbers.size_in_points(margin)} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
@@ -116,10 +121,27 @@ def paired_reasons(
         text = f"It may be {drop} worse ({counts}), but that can be chance"
         needed = _needed(paired, margin)
         found = f"{text} (p {paired_p_value(paired)}); {seen}{needed}.{_but(broken)}"
+        found += flips_note(paired)
         return [Reason("undecided", found, "inconclusive")]
     # A fixture that broke is something found, whatever it says of the suite.
     none = "No significant regression over the suite" if paired.broke else "No regression found"
-    return [Reason("no_regression", f"{none}: {counts}; {seen}.{_but(broken)}", "pass")]
+    text = f"{none}: {counts}; {seen}.{_but(broken)}{flips_note(paired)}"
+    return [Reason("no_regression", text, "pass")]
+
+
+def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
+    """Say that the samples could not have shown a drop, and what helps."""
+    text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been seen"
+    if paired.broke or paired.fixed:
+        text = f"No drop could have been seen: {counts}"
+    if flips_note(paired):
+        return f"{text}."  # the note says what helps
+    noun = unit_noun(clustered=paired.clusters is not None)
+    needed = paired.fixtures_needed
+    if needed is None or needed <= paired.units:
+        return f"{text}; add {noun}s."
+    drop = numbers.size_in_points(margin)
+    return f"{text}; add {noun}s ({needed:,} are needed to see a drop of {drop})."
 
 
 def budget_reasons(
@@ -233,19 +255,43 @@ def broken_base_reasons(job: Job) -> list[Reason]:
     return [Reason("error", text, "error", "base")]
 
 
-def under_base(weighed: Weighed) -> list[Reason]:
-    """What the base contract says against the change; what it is content with is left out."""
+def under_base(weighed: Weighed, own: Weighed) -> list[Reason]:
+    """What the base contract says against the change; what it is content with is left out. `own` is
+    what the contract of head found: that neither has anything to evaluate is said once."""
     by = weighed.evaluation.by
     settings = " with its own model and parameters" if by == "base_settings" else ""
     return [
         Reason(r.code, f"Under the base contract{settings}: {r.text}", r.verdict, by)
-        for r in evidence_reasons(weighed)
+        for r in evidence_reasons(weighed, repeats=has_nothing_to_evaluate(own))
         if r.verdict != "pass"
     ]
 
 
-def evidence_reasons(weighed: Weighed) -> list[Reason]:
-    """Everything one contract says of one set of outcomes."""
+def has_nothing_to_evaluate(weighed: Weighed) -> bool:
+    """Return whether there are no two arms to compare and no objective to meet."""
+    gate, evidence = weighed.evidence.contract.gate, weighed.evidence
+    compared = weighed.paired and weighed.comparison
+    return not compared and gate.tolerance is None and not evidence.slo
+
+
+def _nothing_to_evaluate(*, same_requests: bool) -> Reason:
+    text = "Nothing to evaluate: there is no base version and no objective"
+    if same_requests:
+        text = (
+            "Nothing to compare: every request is the same as before, and the contract has no "
+            "objective"
+        )
+    return Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive")
+
+
+def evidence_reasons(
+    weighed: Weighed, *, at_base: bool = True, repeats: bool = False
+) -> list[Reason]:
+    """Everything one contract says of one set of outcomes.
+
+    `at_base` says that the contract has a base version. `repeats` says that another contract's
+    reasons already say that there is nothing to evaluate.
+    """
     evidence, paired = weighed.evidence, weighed.paired
     cut_short = paired is not None and paired.stopped == "regressed" and not weighed.drawn
     if cut_short and not evidence.head.samples:
@@ -272,9 +318,9 @@ def evidence_reasons(weighed: Weighed) -> list[Reason]:
             # Cut short because the answer is sure: what more samples could have shown is moot.
             missed = slo_reasons(evidence.slo, evidence.contract.slo)
             return reasons + [r for r in missed if r.verdict == "fail"]
-    elif gate.tolerance is None and not evidence.slo:
-        text = "Nothing to evaluate: there is no base version and no objective"
-        reasons.append(Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive"))
+    elif has_nothing_to_evaluate(weighed) and not repeats:
+        same = at_base and weighed.evaluation.base is None
+        reasons.append(_nothing_to_evaluate(same_requests=same))
     # A regression says as much, and what it was before.
     worse = any(reason.code == "regression" for reason in reasons)
     if weighed.settled and weighed.evaluation.by == "head" and not worse:

@@ -72,8 +72,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
         rise = f"The {_LABELS[result.name]} rose {_by(result)}"
         match result.found:
             case "exceeded":
-                least = "" if result.low is None else f" (at least {_percent(result.low)})"
-                text = f"{rise}{least}, significantly more than {what} allows."
+                text = f"{rise}{_at_least(result)}, significantly more than {what} allows."
                 reasons.append(Reason("resource_limit", text, "fail"))
             case "unknown":
                 text = f"Samples are missing that could decide {what}."
@@ -97,6 +96,13 @@ def fewest_inputs(limit: ResourceLimit) -> int:
 
 def _by(result: LimitResult) -> str:
     return "from nothing" if result.relative is None else f"by {_percent(result.relative)}"
+
+
+def _at_least(result: LimitResult) -> str:
+    """The lower end of the interval, unless it reads like the rise itself."""
+    if result.low is None or _percent(result.low) == _percent(result.relative):
+        return ""
+    return f" (at least {_percent(result.low)})"
 
 
 def _percent(share: float | None) -> str:

@@ -6,10 +6,12 @@ A fork may not spend more than the limits all in all.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gatekeeper import numbers
+from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH
+from gatekeeper.contract.trial import Request
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.power import Price
 from gatekeeper.gate.work import Work
@@ -36,7 +38,8 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
     """For which models the cost limit does not count, and for which it makes a run slow."""
     limits = work.policy.limits
     dearest: dict[str, float | None] = {}
-    for request in distinct_requests(work.trials):
+    requests = distinct_requests(work.trials)
+    for request in requests:
         price, known = worst(request), dearest.get(request.model, 0.0)
         dearest[request.model] = None if price is None or known is None else max(price, known)
     said = []
@@ -47,9 +50,10 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
                 "limits.calls does."
             )
         elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
+            shorter = advise_shorter_answers(r.params for r in requests if r.model == model)
             said.append(
                 f"A call to {model} can cost {numbers.dollars(price)}, so only {room} at a time "
-                "fit under limits.cost_usd: set a lower max_tokens in params for a faster run."
+                f"fit under limits.cost_usd: {shorter} in params for a faster run."
             )
     return tuple(said)
 
@@ -59,7 +63,7 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     limits = work.policy.limits
     requests = distinct_requests(work.trials)
     if not trusted and limits.calls is not None and len(requests) > limits.calls:
-        return _beyond(f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
+        return _beyond(requests, f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
     if limits.cost_usd is None:
         return None
     prices = [worst(request) for request in requests]
@@ -78,9 +82,8 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
         )
     total = math.fsum(price or 0.0 for price in prices)
     if total > limits.cost_usd:
-        return _beyond(
-            f"cost {numbers.dollars(total)} at worst", numbers.dollars(limits.cost_usd), "cost_usd"
-        )
+        allowed = numbers.dollars(limits.cost_usd)
+        return _beyond(requests, f"cost {numbers.dollars(total)} at worst", allowed, "cost_usd")
     return None
 
 
@@ -97,18 +100,18 @@ def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str
     if math.isinf(price):
         most = "has no upper bound for its cost"
     place = "on the base branch first, " if is_base else ""
-    allowed = numbers.dollars(limit)
+    allowed, shorter = numbers.dollars(limit), advise_shorter_answers([request.params])
     return (
         f"one call to {request.model} {most}, and limits.cost_usd is {allowed}, so no "
-        f"model was called: set max_tokens in params of contract {trial.contract}, {place}"
+        f"model was called: {shorter} in params of contract {trial.contract}, {place}"
         f"or raise limits.cost_usd in {POLICY_PATH} of the base branch"
     )
 
 
-def _beyond(forecast: str, limit: str, name: str) -> str:
+def _beyond(requests: Sequence[Request], forecast: str, limit: str, name: str) -> str:
+    shorter = advise_shorter_answers(request.params for request in requests)
     return (
         f"judging this pull request may {forecast}, and the base policy allows {limit}; it "
-        "comes from a fork, so no model was called. Use fewer fixtures or samples, set a lower "
-        f"max_tokens, or ask a maintainer to raise limits.{name} in {POLICY_PATH} of the base "
-        "branch"
+        f"comes from a fork, so no model was called. Use fewer fixtures or samples, {shorter}, or "
+        f"ask a maintainer to raise limits.{name} in {POLICY_PATH} of the base branch"
     )

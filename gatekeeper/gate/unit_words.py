@@ -5,6 +5,10 @@ from __future__ import annotations
 from gatekeeper import numbers
 from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.gate.result import PairedResult
+from gatekeeper.stats.mcnemar import mcnemar_exact
+
+_FEWEST_FLIPS = 3
+"""In each direction. Below, chance alone changes a third of a small suite."""
 
 
 def unit_noun(*, clustered: bool) -> str:
@@ -40,3 +44,22 @@ def paired_p_value(paired: PairedResult, *, equals: str = "= ") -> str:
     What was not drawn because the answer was sure leaves the value exact."""
     bound = paired.unmeasured > 0 and not paired.sequential
     return numbers.p_value(paired.p_value, paired.alpha, at_most=bound, equals=equals)
+
+
+def flips_note(paired: PairedResult) -> str:
+    """Point to a cause outside of the prompt if fixtures flip in both directions.
+
+    They do if at least a third of the units changed, three or more each way, and the two-sided
+    exact McNemar test does not tell the directions apart at 5 %. Empty if they do not.
+    """
+    counts = paired.clusters or paired
+    broke, fixed = counts.broke, counts.fixed
+    if min(broke, fixed) < _FEWEST_FLIPS or 3 * (broke + fixed) < paired.units:
+        return ""
+    if mcnemar_exact(broke, fixed, "two-sided") <= 0.05:
+        return ""
+    noun = unit_noun(clustered=paired.clusters is not None)
+    return (
+        f" {broke + fixed:,} of {numbers.count(paired.units, noun)} changed, in both directions. "
+        "This often comes from the provider or from a temperature above 0, not from the prompt."
+    )

@@ -243,10 +243,10 @@ def _contract_result(
         *ended_reasons(weighed, sampled),
         *new_contract_reasons(job, policy),
         *left_reasons(job.left_prompt, policy, job.left_as),
-        *evidence_reasons(own),
+        *evidence_reasons(own, at_base=job.base is not None),
         *weakened_reasons(job, policy),
         *broken_base_reasons(job),
-        *(reason for other in others for reason in under_base(other)),
+        *(reason for other in others for reason in under_base(other, own)),
     ]
     # A change that leaves the prompt as it is burns nothing.
     if history is not None and job.paired:
@@ -300,7 +300,7 @@ def _under_base(others: Sequence[Weighed]) -> UnderBase | None:
 
 
 def _verdict_under_base(weighed: Weighed) -> Verdict:
-    return worst(reason.verdict for reason in under_base(weighed))
+    return worst(reason.verdict for reason in evidence_reasons(weighed))
 
 
 def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) -> bool:

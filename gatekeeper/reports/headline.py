@@ -15,7 +15,7 @@ from gatekeeper.gate.result import (
     Reason,
     Verdict,
 )
-from gatekeeper.gate.unit_words import compared_units, paired_p_value
+from gatekeeper.gate.unit_words import compared_units, flips_note, paired_p_value
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import (
@@ -115,7 +115,8 @@ def what_happened(contract: ContractResult) -> str:
     if contract.paired is None or contract.paired.difference is None:
         return f"{name}: {_passed(contract.head) if contract.head else contract.verdict}."
     found = _comparison(contract, contract.paired, judge)
-    return f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}"
+    flips = "" if contract.verdict == "fail" else flips_note(contract.paired)
+    return f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}{flips}"
 
 
 def foremost(result: GateResult) -> ContractResult | None:

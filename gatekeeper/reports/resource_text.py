@@ -76,9 +76,10 @@ def rise(contracts: Sequence[ContractResult]) -> str:
     ]
     if not risen:
         return ""
-    order = list(_LABELS)
+    # Tokens are what cost and latency come from.
     found, contract = min(
-        risen, key=lambda pair: (order.index(pair[0].resource) in (1, 2), -(pair[0].relative or 0))
+        risen,
+        key=lambda pair: (pair[0].resource == "tokens_per_call", -(pair[0].relative or 0)),
     )
     more = numbers.percent(found.relative)
     name = code(contract.name, 60)
@@ -86,7 +87,7 @@ def rise(contracts: Sequence[ContractResult]) -> str:
         return f"a call of {name} costs {more} more"
     if found.resource == "tokens_per_call":
         return f"a call of {name} takes {more} more tokens"
-    return f"{name} has {more} more {_LABELS[found.resource]}"
+    return f"the {_LABELS[found.resource]} of {name} is {more} higher"
 
 
 def sentence(contracts: Sequence[ContractResult], *, only_changes: bool) -> str:
@@ -137,7 +138,8 @@ def _limit(found: LimitResult) -> str:
         return f"{limit}: unknown for some calls"
     proof = ""
     if found.found == "exceeded":
-        low = "" if found.low is None else f"at least {numbers.change(found.low)}, "
+        least = None if found.low is None else numbers.change(found.low)
+        low = "" if least in (None, numbers.change(found.relative)) else f"at least {least}, "
         proof = f" ({low}p {numbers.p_value(found.p_value, found.level)})"
     needs = ""
     if found.inputs < found.inputs_needed:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gatekeeper import numbers
+from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.sampling.retries import Sleep
@@ -117,7 +118,7 @@ class Meter:
                 alone = known != 0 and dearest is None
                 if self._has_room(reserve, alone=alone):
                     break
-                self._require_hope(reserve)
+                self._require_hope(reserve, request)
                 self._ended_one.clear()
                 await self._ended_one.wait()
         self.made += 1
@@ -199,7 +200,7 @@ class Meter:
             return False
         return self._spent + self._reserved + reserve.amount <= limit + _ROUNDING
 
-    def _require_hope(self, reserve: Reserve) -> None:
+    def _require_hope(self, reserve: Reserve, request: Request) -> None:
         """Raise LimitReached if the call will not fit, however little those under way cost."""
         limit = self._limits.cost_usd or 0.0
         under_way = self._under_way.total() > 0
@@ -213,8 +214,8 @@ class Meter:
             )
         raise LimitReached(
             f"{said}, and the next call to {reserve.model} can cost "
-            f"{numbers.dollars(reserve.amount)}; set a lower max_tokens in the contract's params "
-            "or raise limits.cost_usd"
+            f"{numbers.dollars(reserve.amount)}; {advise_shorter_answers([request.params])} in the "
+            "contract's params or raise limits.cost_usd"
         )
 
     @property

@@ -119,6 +119,9 @@ def test_answers_as_long_as_allowed_stay_within_the_limit(spender: Spender, para
     spender.answer = answer
     result = spender.check("openai/o1", f"{{{param}}}")
     assert limited(result)
+    # The limit that the contract sets is the one to lower.
+    said = [result.contracts[0].reasons[0].text, *result.notices]
+    assert sum(f"set a lower {param.split(':')[0]} in" in text for text in said) == 2
     assert 0 < billed[0] <= 2
     assert result.cost_usd == pytest.approx(billed[0])
 
@@ -235,7 +238,9 @@ def test_a_dear_head_reaches_no_model_by_any_way(judged: Judged, written: str, h
     answered = judged(FILES, {PROMPT: HARMLESS, "contracts/sentiment.yaml": contract}, answer=say)
     assert answered.exit_code == (3 if answered.way == "fork_stage" else 2)
     assert answered.requests == ()
-    assert "set max_tokens in params of contract sentiment" in " ".join(answered.text.split())
+    how = "set a lower" if "max_tokens" in head else "set"
+    said = " ".join(answered.text.split())
+    assert f": {how} max_tokens in params of contract sentiment" in said
 
 
 def test_a_head_without_a_price_is_for_trusted_people(judged: Judged) -> None:

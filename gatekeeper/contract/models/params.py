@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gatekeeper.contract.definition import Prompt
@@ -76,6 +76,9 @@ NUMBER_PARAMS = frozenset(
     }
 )
 
+ANSWER_LIMITS = ("max_completion_tokens", "max_tokens")
+"""The parameters that limit the length of an answer."""
+
 _CONNECTION = re.compile(
     r"^(?:(?:api|base)_?(?:key|base|url|type|version)"
     r"|.*(?:headers|auth_token|access_token|secret|credentials)|extra_(?:body|query)|organization|custom_llm_provider)$"
@@ -135,6 +138,15 @@ def value_fault(name: str, value: object) -> tuple[str, str] | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return f"{value!r} is not a number", "write a number such as 0.7, without quotes"
     return None
+
+
+def advise_shorter_answers(every: Iterable[Mapping[str, Any]]) -> str:
+    """Say which parameter to lower, by the name that the parameters of the requests set:
+    `set a lower max_completion_tokens`. If one of them sets none, `set max_tokens`."""
+    found = {next((name for name in ANSWER_LIMITS if params.get(name)), None) for params in every}
+    if None in found or not found:
+        return "set max_tokens"
+    return f"set a lower {' or '.join(sorted(filter(None, found)))}"
 
 
 def _line_of(text: str, name: str) -> int | None:

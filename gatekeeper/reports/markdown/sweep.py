@@ -79,10 +79,14 @@ def said_of_pairs(result: SweepResult) -> str:
     """How many pairs differ, in a sentence."""
     pairs = numbers.count(len(result.pairs), "pair")
     sure = sum(pair.adjusted <= result.alpha for pair in result.pairs)
+    if len(result.pairs) == 1:
+        if not sure:
+            return "The two settings do not differ significantly."
+        return "The two settings differ significantly (exact sign-flip test, two-sided)."
     if not sure:
         return f"None of {pairs} of settings differs significantly."
     return (
-        f"{sure:,} of {pairs} of settings differ significantly "
+        f"{sure:,} of {pairs} of settings {'differs' if sure == 1 else 'differ'} significantly "
         "(exact sign-flip test, two-sided, Holm over all pairs)."
     )
 

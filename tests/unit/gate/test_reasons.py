@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.plain_spaces import spaced
@@ -15,7 +16,7 @@ from gatekeeper.gate.blind_fixtures import blind_text
 from gatekeeper.gate.contract_reasons import new_contract_reasons
 from gatekeeper.gate.fixture_reasons import must_pass_reasons, nothing_passes_reasons
 from gatekeeper.gate.plan import Job
-from gatekeeper.gate.reasons import warnings_of
+from gatekeeper.gate.reasons import paired_reasons, warnings_of
 from gatekeeper.gate.result import FixtureResult, MustPassFinding, MustPassResult, Tally
 from gatekeeper.gate.work import plan_check, plan_run
 
@@ -34,6 +35,50 @@ def test_who_sees_no_drop_is_told_what_to_add(clusters: ClusterCounts | None, ad
     (reason,) = called_for(found)
     assert reason.code == "unseen"
     assert reason.text.endswith(advice)
+
+
+def test_what_no_drop_could_be_seen_in_is_told_with_how_many_it_takes() -> None:
+    found = paired(fixtures=4, minimum_detectable_effect=None, broke=1, fixtures_needed=93)
+    (reason,) = called_for(found)
+    assert spaced(reason.text) == (
+        "No drop could have been seen: 1 of 4 fixtures broke, 0 fixed; add fixtures (93 are needed "
+        "to see a drop of 5 points)."
+    )
+
+
+@pytest.mark.parametrize("effect", [None, 0.16])
+def test_broken_fixtures_are_named_whatever_the_suite_could_have_shown(
+    effect: float | None,
+) -> None:
+    found = paired(minimum_detectable_effect=effect, broke=1, clusters=ClusterCounts(4, 1, 0))
+    (reason,) = paired_reasons(
+        found, could_be_worse=False, largest_drop=0.3, margin=0.05, broken="`f1` (1/1 → 0/1)"
+    )
+    assert reason.verdict == "inconclusive"
+    assert "these fixtures broke: `f1`" in reason.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "flips"),
+    [
+        ({"fixtures": 60, "broke": 30, "fixed": 30}, True),
+        ({"fixtures": 60, "broke": 10, "fixed": 10}, True),
+        ({"fixtures": 60, "broke": 9, "fixed": 10}, False),  # fewer than a third
+        ({"fixtures": 60, "broke": 30, "fixed": 5}, False),  # one direction, beyond chance
+        ({"fixtures": 4, "broke": 2, "fixed": 2}, False),  # too few to say
+        ({"fixtures": 60, "broke": 30, "fixed": 30, "clusters": ClusterCounts(9, 1, 1)}, False),
+        ({"fixtures": 60, "broke": 30, "fixed": 30, "clusters": ClusterCounts(9, 3, 3)}, True),
+    ],
+)
+@pytest.mark.parametrize("effect", [None, 0.16])
+@pytest.mark.parametrize("drop", [0.0, 0.3])
+def test_fixtures_that_flip_both_ways_point_away_from_the_prompt(
+    fields: dict[str, Any], flips: bool, effect: float | None, drop: float
+) -> None:
+    found = paired(minimum_detectable_effect=effect, **fields)
+    (reason,) = called_for(found, largest_drop=drop)
+    assert ("provider or from a temperature" in reason.text) is flips
+    assert ("add " in reason.text) is (effect is None and not flips)
 
 
 @pytest.mark.parametrize("fields", [{"rounds": 1, "difference": -0.2}, {"rounds": 3}])

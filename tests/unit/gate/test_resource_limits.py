@@ -166,9 +166,18 @@ def test_a_base_that_costs_nothing_is_exceeded_by_any_price() -> None:
     [(0.203801, "20,280 %"), (0.001235, "23.5 %"), (0.0010001, "< 0.1 %")],
 )
 def test_sentences_and_tables_write_a_rise_alike(head: float, rise: str) -> None:
-    result = LimitResult("cost", 0.0, 0.001, head, 202.8013, 0.001, LEVEL, 40, 20, "exceeded")
+    result = LimitResult("cost", 0.0, 0.001, head, 202.9, 0.001, LEVEL, 40, 20, "exceeded")
     text = spaced(limit_reasons([result])[0].text)
-    assert f"rose by {rise} (at least 20,280 %)" in text
+    assert f"rose by {rise} (at least 20,290 %)" in text
     assert "e+" not in text
     if rise != "< 0.1 %":
         assert spaced(numbers.change(result.relative)) == f"+{rise}"
+
+
+@pytest.mark.parametrize(
+    ("low", "said"), [(2.333, "rose by 233.3 %, signif"), (2.0, "(at least 200 %), signif")]
+)
+def test_the_lower_end_is_told_unless_it_repeats_the_rise(low: float, said: str) -> None:
+    result = LimitResult("cost", 0.2, 1.0, 3.333, low, 0.001, LEVEL, 40, 6, "exceeded")
+    (reason,) = limit_reasons([result])
+    assert said in spaced(reason.text)

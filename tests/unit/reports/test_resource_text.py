@@ -55,6 +55,26 @@ def test_a_pass_says_in_one_line_that_nothing_changed() -> None:
     assert "**Cost and latency:** no clear change.\n" in _read(two)
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ((SLOWER,), "but the latency p95 of `order-id` is 50 % higher"),
+        (
+            (SLOWER, ResourceChange("latency_p50_ms", 100.0, 300.0, ConfidenceInterval(1.8, 2.2))),
+            "but the latency p50 of `order-id` is 200 % higher",
+        ),
+        ((SLOWER, DEARER), "but a call of `order-id` costs 330 % more"),
+        (
+            (SLOWER, ResourceChange("tokens_per_call", 10.0, 90.0, ConfidenceInterval(7, 9))),
+            "but the latency p95 of `order-id` is 50 % higher",
+        ),
+    ],
+)
+def test_the_title_names_the_largest_rise(changes: tuple[ResourceChange, ...], said: str) -> None:
+    contract = _with(examples.passing_contract(), *changes)
+    assert said in _read(examples.result(contract)).splitlines()[1]
+
+
 def test_a_failure_mentions_what_changed_and_nothing_else() -> None:
     assert "**Cost and latency:** latency p95 400" in _read(
         examples.result(_with(examples.failing_contract(), SLOWER))
