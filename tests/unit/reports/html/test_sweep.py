@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import pytest
 from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.definition import Target
@@ -71,6 +72,19 @@ def test_hostile_values_stay_text():
 
 def test_a_failed_setting_and_a_sure_difference_are_told_in_markdown():
     text = render_sweep(swept([{"model": m} for m in "abc"], [20, 0, None]))
-    assert "1 of 3 pairs of settings differ significantly" in text
+    assert "1 of 3 pairs of settings differs significantly" in text
     assert "| `a` | `b` | 100\u00a0points |" in text
     assert "20 calls failed" in text
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [
+        ([20, 20], "The two settings do not differ significantly."),
+        ([20, 0], "The two settings differ significantly (exact sign-flip test, two-sided)."),
+    ],
+)
+def test_two_settings_are_one_pair_and_are_told_as_two(passed: list[int], said: str) -> None:
+    found = render_sweep(swept([{"model": "a"}, {"model": "b"}], passed))
+    assert said in found
+    assert "pair" not in found
