@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.providers.answers import TokenUsage
+from gatekeeper.providers.off_peak import knows_off_peak, off_peak_prices
 from gatekeeper.providers.price_list import price_entry
 
 _THRESHOLD = re.compile(r"_above_(\d+)(k?)_tokens$")
@@ -31,9 +33,8 @@ _CACHED, _WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_c
 _WRITTEN_1H = "cache_creation_input_token_cost_above_1hr"
 _REASONING = "output_cost_per_reasoning_token"
 
-# Billed by the hour of the day, by stages of length, by citation or by search.
+# Billed by stages of length, by citation or by search.
 _SPECIAL = (
-    "off_peak_pricing",
     "tiered_pricing",
     "citation_cost_per_token",
     "input_cost_per_request",
@@ -48,10 +49,13 @@ def is_billed_by_tokens(model: str) -> bool:
 
 
 def _by_tokens(model: str, entry: Mapping[str, Any]) -> bool:
-    return "search" not in model and not any(name in entry for name in _SPECIAL)
+    special = "search" in model or any(name in entry for name in _SPECIAL)
+    return not special and knows_off_peak(entry)
 
 
-def call_cost(model: str, answered_by: object, usage: TokenUsage) -> float | None:
+def call_cost(
+    model: str, answered_by: object, usage: TokenUsage, moment: datetime | None = None
+) -> float | None:
     """Return what a call cost, in US dollars; None if the price is not known.
 
     Args:
@@ -59,11 +63,13 @@ def call_cost(model: str, answered_by: object, usage: TokenUsage) -> float | Non
         answered_by: The model's name in the answer. Its price counts if it has one: an alias, or a
             deployment's name, stands for a model.
         usage: The tokens of the call.
+        moment: When it is billed, for models whose price depends on the hour; None: now.
     """
     entry = _entry(model, answered_by)
     if entry is None or usage.other or not _by_tokens(model, entry):
         return None
-    price = _Prices(entry, usage.prompt, _TIERS.get((usage.tier or "").lower(), ""))
+    tier = _TIERS.get((usage.tier or "").lower(), "")
+    price = _Prices(entry, usage.prompt, tier, moment or datetime.now(UTC))
     paid_input, paid_output = price.of(_INPUT), price.of(_OUTPUT)
     if paid_input is None and paid_output is None:
         return None
@@ -84,11 +90,12 @@ def call_cost(model: str, answered_by: object, usage: TokenUsage) -> float | Non
 
 
 class _Prices:
-    """The prices of one model for an input of so many tokens, under a service tier."""
+    """The prices of one model for an input of so many tokens, under a service tier, at a time."""
 
-    def __init__(self, entry: Mapping[str, Any], tokens: int, tier: str) -> None:
+    def __init__(self, entry: Mapping[str, Any], tokens: int, tier: str, moment: datetime) -> None:
         self.entry = entry
         self.tier = tier
+        self._off_peak = off_peak_prices(entry, moment)
         self._crossed = _crossed_thresholds(entry, tokens)
 
     def of(self, kind: str, default: Any = None) -> Any:
@@ -98,7 +105,7 @@ class _Prices:
             price = self._number(
                 f"{kind}{threshold}{self.tier}", self._number(kind + threshold, price)
             )
-        return price
+        return self._off_peak.get(kind, price)
 
     def has(self, kind: str) -> bool:
         """Whether the list has a price of that very name."""

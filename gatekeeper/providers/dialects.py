@@ -64,6 +64,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
         "azure": Dialect(frozenset({"service_tier"}), schemas=True),
         "openrouter": _SAME,
         "mistral": Dialect(_FEW, MappingProxyType({**_SHORTER_NAME, "seed": "random_seed"})),
+        "deepseek": Dialect(),
         "groq": Dialect(renamed=_SHORTER_NAME),
         "together_ai": Dialect(guessed=True),
         "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True),

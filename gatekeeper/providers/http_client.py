@@ -80,7 +80,6 @@ class HttpClient:
                 keepalive_timeout=_IDLE_SECONDS,
                 # Python looks names up itself, in view of the network guard; c-ares would not.
                 resolver=ThreadedResolver(),
-                ssl=tls_settings(os.environ),
             ),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -92,6 +91,7 @@ class HttpClient:
             max_field_size=_MAX_HEADER,
         )
         self._proxies = getproxies()
+        self._tls: ssl.SSLContext | bool | None = None
 
     async def post(self, request: HttpRequest, exchange: Exchange) -> None:
         """Send the request and note in `exchange` what came of it: status, body, time.
@@ -116,10 +116,20 @@ class HttpClient:
             headers=headers,
             allow_redirects=False,
             proxy=proxy_for(request.url, self._proxies),
+            ssl=self._tls_of(request.url),
             trace_request_ctx=exchange,
         )
         async with sending as response:
             await _read(response, exchange)
+
+    def _tls_of(self, url: str) -> ssl.SSLContext | bool:
+        """How the address's certificate is verified. Certificates are loaded once, with the first
+        address by https."""
+        if not url.startswith("https:"):
+            return True
+        if self._tls is None:
+            self._tls = tls_settings(os.environ)
+        return self._tls
 
     async def aclose(self) -> None:
         """Close every connection."""

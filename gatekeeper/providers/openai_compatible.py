@@ -5,6 +5,7 @@ https://platform.openai.com/docs/api-reference/chat
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -161,7 +162,7 @@ def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
     return TokenUsage(
         prompt,
         completion,
-        cached=count_in(said, given, "cached_tokens"),
+        cached=count_in(said, "prompt_cache_hit_tokens") or count_in(said, given, "cached_tokens"),
         cache_writes=count_in(said, given, "cache_write_tokens")
         or count_in(said, given, "cache_creation_tokens"),
         reasoning=min(
@@ -180,6 +181,7 @@ def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float |
     """What the call cost: OpenRouter says so itself."""
     if model.startswith("openrouter/"):
         stated = document["usage"].get("cost")
-        if isinstance(stated, int | float) and not isinstance(stated, bool) and stated >= 0:
+        sound = isinstance(stated, int | float) and not isinstance(stated, bool)
+        if sound and 0 <= stated < math.inf:
             return float(stated)
     return call_cost(model, document.get("model"), usage)

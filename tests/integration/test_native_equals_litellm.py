@@ -83,6 +83,9 @@ OPENAI_ANSWERS: dict[str, Answer] = {
     "cached": Answer(
         200, chat(usage=used(1000, 100, prompt_tokens_details={"cached_tokens": 600}))
     ),
+    "cached as DeepSeek says it": Answer(
+        200, chat(usage=used(1000, 100, prompt_cache_hit_tokens=600))
+    ),
     "more cached than asked": Answer(
         200, chat(usage=used(1000, 100, prompt_tokens_details={"cached_tokens": 1600}))
     ),
@@ -325,6 +328,7 @@ MODELS = {
     "groq": ("llama-3.3-70b-versatile", "openai/gpt-oss-20b"),
     "fireworks_ai": ("accounts/fireworks/models/llama-v3p1-8b-instruct",),
     "together_ai": ("meta-llama/Llama-3.3-70B-Instruct-Turbo",),
+    "deepseek": ("deepseek-chat", "deepseek-v4-pro"),
     "cerebras": ("llama3.1-8b",),
     "moonshot": ("kimi-k2-0711-preview", "moonshot-v1-8k"),
 }

@@ -7,8 +7,10 @@ with AnsweringServer(Answer(429, b"{}", {"Retry-After": "3"})) as server:
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from support.local_server import JsonHandler, LocalServer
@@ -38,9 +40,12 @@ class Received:
 
 
 class AnsweringServer(LocalServer):
-    """`requests` are those received, in order. Set `answer` to change what is answered."""
+    """`requests` are those received, in order. Set `answer` to change what is answered.
 
-    def __init__(self, answer: Answer) -> None:
+    With `certificate`, a file of a certificate and its key, it is `https://localhost`.
+    """
+
+    def __init__(self, answer: Answer, certificate: Path | None = None) -> None:
         self.answer = answer
         self.requests: list[Received] = []
         server = self
@@ -53,4 +58,11 @@ class AnsweringServer(LocalServer):
                 given = {"Content-Type": "application/json", **answer.headers}
                 self.send(answer.status, answer.content, given)
 
-        super().__init__(self.http(Handler))
+        http = self.http(Handler)
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            http.socket = context.wrap_socket(http.socket, server_side=True)
+        super().__init__(http)
+        if certificate is not None:
+            self.url = f"https://localhost:{self.port}"

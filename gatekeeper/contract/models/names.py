@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_CHARACTERS = 200
 
@@ -49,6 +50,7 @@ def is_hosted(model: str) -> bool:
     return not model.startswith(_NOT_HOSTED)
 
 
+@lru_cache(maxsize=256)
 def read_model_name(model: str) -> ModelName:
     """Read a hosted model's name; `gpt-4o-mini` is `openai/gpt-4o-mini`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from gatekeeper.providers.answers import TokenUsage
 from gatekeeper.providers.call_cost import call_cost, is_billed_by_tokens
 from gatekeeper.providers.hosted import NATIVE_APIS
+from gatekeeper.providers.off_peak import knows_off_peak, off_peak_prices
 from gatekeeper.providers.price_list import price_entry, price_list
 from gatekeeper.providers.quiet_litellm import load_litellm
 
@@ -37,7 +39,8 @@ def native_models() -> list[str]:
         if provider in ("together_ai", "fireworks_ai") and "input_cost_per_token" not in entry:
             continue  # litellm guesses the price by the model's size, and is asked for it
         model = key if key.startswith(f"{provider}/") else f"{provider}/{key}"
-        if is_billed_by_tokens(model) and "together-ai-" not in model:
+        by_the_hour = "off_peak_pricing" in entry  # below, at hours of our own
+        if is_billed_by_tokens(model) and "together-ai-" not in model and not by_the_hour:
             found.append(model)
     return found
 
@@ -124,6 +127,47 @@ def test_surcharges_make_every_token_dearer() -> None:
     for names, factor in ((("us",), 1.1), (("us", "fast"), 2.2), (("mars",), 1.0)):
         found = call_cost(model, None, TokenUsage(1_000, 100, surcharges=names))
         assert found == pytest.approx(plain * factor)
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "2026-11-20T00:30",  # a Friday
+        "2026-11-20T01:00",
+        "2026-11-20T03:59",
+        "2026-11-20T04:00",
+        "2026-11-20T23:59",
+        "2026-11-21T03:00",  # a Saturday
+        "2026-11-22T12:00",
+    ],
+)
+def test_prices_by_the_hour(moment: str) -> None:
+    from litellm.llms.deepseek.cost_calculator import generic_cost_per_token
+
+    litellm = load_litellm()
+    at = datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    usage = litellm.Usage(1_000, 100, 1_100, prompt_tokens_details={"cached_tokens": 600})
+    for model in ("deepseek-v4-pro", "deepseek-flash"):
+        theirs = sum(generic_cost_per_token(model, usage, "deepseek", current_time=at))
+        mine = call_cost(f"deepseek/{model}", model, TokenUsage(1_000, 100, cached=600), at)
+        assert mine == pytest.approx(theirs, rel=1e-9)
+
+
+def test_off_peak_hours() -> None:
+    friday = datetime(2026, 11, 20, 3, 0, tzinfo=UTC)
+
+    def cheap(**block: Any) -> bool:
+        return bool(off_peak_prices({"off_peak_pricing": block}, friday))
+
+    assert cheap(hours_utc="02:30-03:30")
+    assert cheap(hours_utc=["22:00-23:00", "22:00-03:01"])
+    assert cheap(hours_utc="00:00-00:00")
+    assert not cheap(hours_utc="03:01-02:59")
+    assert not cheap(hours_utc="22:00-03:00")
+    assert cheap(windows=[{"hours_utc": "00:00-00:00", "weekdays": [5]}])
+    assert not cheap(windows=[{"hours_utc": "00:00-00:00", "weekdays": [4, 6]}])
+    assert not off_peak_prices({}, friday)
+    assert not knows_off_peak({"off_peak_pricing": {"weekday_timezone": "Asia/Shanghai"}})
 
 
 def test_kinds_of_tokens_with_other_prices_are_unknown() -> None:

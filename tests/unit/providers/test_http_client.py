@@ -7,11 +7,17 @@ import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import certifi
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from support.answering_server import Answer, AnsweringServer
 
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
@@ -251,3 +257,42 @@ def test_certificates_are_verified_as_the_environment_says() -> None:
     assert isinstance(context, ssl.SSLContext)
     chosen = {cipher["name"] for cipher in context.get_ciphers() if "TLS_" not in cipher["name"]}
     assert chosen == {"ECDHE-RSA-AES128-GCM-SHA256"}
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for localhost that no authority has signed, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    file = tmp_path_factory.mktemp("tls") / "localhost.pem"
+    file.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
+    return file
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_only_a_server_with_a_known_certificate_gets_the_key(
+    certificate: Path, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_VERIFY", raising=False)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate if known else certifi.where()))
+    with AnsweringServer(Answer(200, {"a": 1}), certificate) as server:
+        if known:
+            assert post(server)[1].status == 200
+        else:
+            with pytest.raises(aiohttp.ClientConnectorCertificateError):
+                post(server)
+        assert len(server.requests) == known
