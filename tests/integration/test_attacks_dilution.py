@@ -16,7 +16,7 @@ from support.proposals import (
     some_say,
 )
 from support.pull_request import FILES, PROMPT, answer
-from support.recorded_repository import csv
+from support.recorded_repository import csv, under_name
 
 FEW = MANY[:8]
 SURE = NO_SLO + "sampling: {mode: fixed}\n"
@@ -28,9 +28,7 @@ def base() -> dict[str, object]:
     made = dict(Proposal("few", "", {}, contract=SURE, recorded=some_say("no", 40)).base)
     made[FIXTURES] = csv(FEW)
     for name in OTHERS:
-        made[f"contracts/{name}.yaml"] = SURE.replace("name: words", f"name: {name}").replace(
-            "words.txt", f"{name}.txt"
-        )
+        made[f"contracts/{name}.yaml"] = under_name(SURE, name, "txt")
         made[f"prompts/{name}.txt"] = made[PROMPT_FILE]
     return made
 

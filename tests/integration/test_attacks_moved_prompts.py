@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.proposals import CONTRACT, MANY, NO_SLO, PROMPT_FILE, Proposal, all_say, some_say
-from support.recorded_repository import RECORDING, csv, recording
+from support.recorded_repository import RECORDING, csv, recording, under_name
 
 RULES = "".join(f"Rule {n}: be precise about item {n}.\n" for n in range(12))
 LONG = f"{RULES}Say {{{{ word }}}}.\n"
@@ -24,10 +24,9 @@ FOLLOWS = {
     "prompts/copy.txt": LONG,
 }
 TINY = {
-    "contracts/tiny.yaml": NO_SLO.replace("name: words", "name: tiny")
-    .replace("words.txt", "tiny.txt")
-    .replace("words.csv", "tiny.csv")
-    .replace("type: regex, pattern: ok", "type: length, min: 1"),
+    "contracts/tiny.yaml": under_name(NO_SLO, "tiny", "txt", "csv").replace(
+        "type: regex, pattern: ok", "type: length, min: 1"
+    ),
     "contracts/tiny.csv": csv(MANY),
 }
 

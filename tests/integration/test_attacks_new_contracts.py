@@ -16,7 +16,7 @@ from support.proposals import (
     judge,
     some_say,
 )
-from support.recorded_repository import PROMPT, RECORDING, csv, recording
+from support.recorded_repository import PROMPT, RECORDING, csv, recording, under_name
 
 STRICT = """\
 require_contract: true
@@ -28,12 +28,7 @@ NEW_CONTRACT = "contracts/texts.yaml"
 NEW_PROMPT = "prompts/texts.txt"
 NEW_FIXTURES = "contracts/texts.csv"
 DIFFERENT = f"Now a prompt that nobody takes for the other. {OTHER}"
-TINY = (
-    NO_SLO.replace("name: words", "name: texts")
-    .replace("words.txt", "texts.txt")
-    .replace("words.csv", "texts.csv")
-    + "slo: {success_rate: 0.01}\n"
-)
+TINY = under_name(NO_SLO, "texts", "txt", "csv") + "slo: {success_rate: 0.01}\n"
 BASE = Proposal("base", "", {}, recorded=some_say("no", 20, DIFFERENT)).base
 REPLACED = {
     CONTRACT: None,

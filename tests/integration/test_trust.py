@@ -27,7 +27,7 @@ from support.proposals import (
     rows,
 )
 from support.proposed_change import Link
-from support.recorded_repository import GOOD, PROMPT, RECORDING, answers, csv, recording
+from support.recorded_repository import GOOD, PROMPT, RECORDING, answers, csv, recording, under_name
 
 from gatekeeper.cli.main import main
 
@@ -46,8 +46,8 @@ OBJECT_FORMAT = {
     }
 }
 BROKEN = NO_SLO.replace(SAYS_OK, "{type: contains, value: '{{ expected }}'}")
-LAX = ANY_TEXT.replace("name: words", "name: lax").replace("words.txt", "lax.txt")
-SECOND = NO_SLO.replace("name: words", "name: second").replace("words.csv", "second.csv")
+LAX = under_name(ANY_TEXT, "lax", "txt")
+SECOND = under_name(NO_SLO, "second", "csv")
 
 ATTACKS = [
     Proposal(

@@ -38,6 +38,7 @@ from support.recorded_repository import (
     csv,
     recording,
     result_of,
+    under_name,
 )
 
 from gatekeeper.cli.main import main
@@ -232,8 +233,7 @@ def test_fixtures_without_an_answer_may_have_broken(silent, broken, expected, ju
 def test_an_outage_of_one_contract_makes_another_no_surer(judged):
     """Two contracts share the level, also where the one's calls fail."""
     tell, please = "Tell {{ word }}.\n", "Please tell {{ word }}.\n"
-    second = NO_SLO.replace("name: words", "name: second").replace("words.csv", "second.csv")
-    second = second.replace("words.txt", "second.txt").replace("words.samples", "second.samples")
+    second = under_name(NO_SLO, "second", "txt", "csv", "samples")
     found = []
     for name, told in (
         ("sound", all_say("ok", tell) | all_say("ok", please)),

@@ -35,6 +35,13 @@ slo: {{success_rate: 0.5}}
 """
 
 
+def under_name(contract: str, name: str, *suffixes: str) -> str:
+    """The contract under another name, with files of its own of these suffixes."""
+    for suffix in suffixes:
+        contract = contract.replace(f"words.{suffix}", f"{name}.{suffix}")
+    return contract.replace("name: words", f"name: {name}")
+
+
 def csv(words: Iterable[str] = WORDS) -> str:
     return "id,word\n" + "".join(f"{word},{word}\n" for word in words)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.validate import repository_path, validate_contracts
@@ -28,12 +29,16 @@ def written(name: str, checks: int = 1, more: str = "") -> str:
     return CONTRACT.format(name=name, checks=specs, rows=rows) + more
 
 
+def refuse_gone(model: str) -> ModelFault | None:
+    return ModelFault("it is gone", "name another", certain=True) if "gone" in model else None
+
+
 def validated(**contracts: str) -> tuple[list[str], list[str]]:
     """The lines, and the problems as text, of contracts by the name of their file."""
     files = {f"contracts/{name}.yaml": text for name, text in contracts.items()}
     files |= {"prompts/words.md": "Say {{ word }}."}
     revision = MemoryRevision({path: text.encode() for path, text in files.items()})
-    lines, problems = validate_contracts(revision, Policy())
+    lines, problems = validate_contracts(revision, Policy(), find_fault=refuse_gone)
     return lines, [str(problem) for problem in problems]
 
 
@@ -54,12 +59,15 @@ def test_a_broken_contract_hides_no_other() -> None:
         c=written("second"),
         d=written("fourth"),
         e=written("fifth", more="rubbish: 1\n"),
+        f=written("sixth").replace("gpt-4o-mini", "gone"),
+        g=written("seventh"),
     )
-    assert [line.split(": ")[1] for line in lines] == ["second", "fourth"]
+    assert [line.split(": ")[1] for line in lines] == ["second", "fourth", "seventh"]
     assert [problem.split(":")[0] for problem in problems] == [
         "contracts/a.yaml",
         "contracts/c.yaml",
         "contracts/e.yaml",
+        "contracts/f.yaml",
     ]
     assert "'second' is already the name of contracts/b.yaml" in problems[1]
 
