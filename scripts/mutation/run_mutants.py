@@ -11,6 +11,7 @@ example of `git worktree add --detach`: its source files are changed, and restor
 A mutant runs the tests of its room that run its lines, quick ones first, until one fails. A line
 that runs at import counts as run by every test of the room. One forked process at a time runs the
 tests, with limits of time and memory. A run that was interrupted continues after its last result.
+"no test" means that no unit test of the room runs the line; an integration test may.
 """
 
 from __future__ import annotations
@@ -198,13 +199,8 @@ def main() -> None:
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--coverage", type=Path, default=Path(".coverage"))
     parser.add_argument("--junit", type=Path, default=Path("build/durations.xml"))
-    parser.add_argument("--only", type=Path, help="results of a run: its survivors alone")
     options = parser.parse_args()
     mutants = list(enumerate(json.loads(options.mutants.read_text("utf-8"))))
-    if options.only:
-        before = map(json.loads, options.only.read_text("utf-8").splitlines())
-        again = {result["number"] for result in before if result["result"] != "killed"}
-        mutants = [(number, mutant) for number, mutant in mutants if number in again]
     tests = Tests.read(options.coverage, options.junit)
     options.results.touch()
     results = [json.loads(line) for line in options.results.read_text("utf-8").splitlines()]
