@@ -11,12 +11,15 @@ commit or a message.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from gatekeeper import __version__
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, Verdict
 from gatekeeper.stats.error_budget import ErrorBudget
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 _LONGEST_LABEL = 200
 _MILLISECONDS = 1000
@@ -60,17 +63,26 @@ HELP: Mapping[str, str] = {
 
 def render_prometheus(result: GateResult) -> str:
     """All metrics, each family in one block as the format asks."""
-    families: dict[str, list[str]] = {name: [] for name in HELP}
+    from prometheus_client import CollectorRegistry, Metric, generate_latest
+
+    families = {name: Metric(name, text, "gauge") for name, text in HELP.items()}
     for sample in _samples(result):
         if sample.value is not None and math.isfinite(sample.value):
-            line = f"{sample.metric}{_labels(sample.labels)} {_number(sample.value)}"
-            families[sample.metric].append(line)
-    blocks = [
-        "\n".join([f"# HELP {name} {HELP[name]}", f"# TYPE {name} gauge", *lines])
-        for name, lines in families.items()
-        if lines
-    ]
-    return "\n".join(blocks) + "\n"
+            labels = {name: _label(value) for name, value in sample.labels.items()}
+            families[sample.metric].add_sample(sample.metric, labels, sample.value)
+    registry = CollectorRegistry()
+    registry.register(_Collected([family for family in families.values() if family.samples]))
+    return generate_latest(registry).decode()
+
+
+class _Collected:
+    """Metrics that are known already, as prometheus_client asks for them."""
+
+    def __init__(self, families: Sequence[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Sequence[Metric]:
+        return self._families
 
 
 def _samples(result: GateResult) -> Iterator[_Sample]:
@@ -139,16 +151,6 @@ def _verdict(metric: str, verdict: Verdict, labels: Mapping[str, str]) -> Iterat
         yield _Sample(metric, each == verdict, {**labels, "verdict": each})
 
 
-def _labels(labels: Mapping[str, str]) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(value: str) -> str:
-    text = value[:_LONGEST_LABEL].encode(errors="replace").decode()
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-def _number(value: float) -> str:
-    return repr(value + 0 if isinstance(value, bool) else value)
+def _label(value: str) -> str:
+    """The value as UTF-8 can hold it, and of a bounded length."""
+    return value[:_LONGEST_LABEL].encode(errors="replace").decode()
