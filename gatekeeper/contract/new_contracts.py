@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import replace
 
+from gatekeeper import numbers
 from gatekeeper.contract.affected import Affected, AffectedContract
 from gatekeeper.contract.change import Change
 from gatekeeper.contract.definition import Contract
@@ -101,10 +102,11 @@ def _low_promise(asked: NewContracts, contract: Contract) -> list[str]:
     own, rate = _own_rate(contract), asked.success_rate
     if own is None or rate is None or own.target >= rate:
         return []
-    held = f", so {rate:g} applies" if asked.floor else ""
+    wanted = numbers.percent(rate)
+    held = f", so {wanted} applies" if asked.floor else ""
     return [
-        f"The success rate {own.target:g} of the new contract {contract.name} is lower than "
-        f"{rate:g}, the policy's `new_contracts.success_rate`{held}."
+        f"The success rate {numbers.percent(own.target)} of the new contract {contract.name} is "
+        f"lower than {wanted}, the policy's `new_contracts.success_rate`{held}."
     ]
 
 

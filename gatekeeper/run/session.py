@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from gatekeeper.gate.sweep.compare import SweepResult
     from gatekeeper.gate.sweep.grid import Setting
     from gatekeeper.gate.sweep.measure import Measured
-    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.history.store import HistoryStore, Past
+    from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.run.kept_run import Keep
@@ -83,46 +84,76 @@ def measure(
     _require_recording(replay)
     if not work.trials:
         return redact.value(answer_without_calls(work, waivers, notices))
-    notices = (*notices, *(() if replay else _require_sound_models(work, revisions)))
+    if not replay:
+        notices = (*notices, *_require_sound_models(work, revisions))
     gc.enable()  # the action turns it off until here
-    import asyncio
-
-    from gatekeeper.history.gating_checks import gating_history
-    from gatekeeper.history.record import events_of, past_runs
+    from gatekeeper.history.record import past_runs
     from gatekeeper.history.store import Past
-    from gatekeeper.providers import ModelRouter
     from gatekeeper.run.kept_run import keep_run
     from gatekeeper.run.sample_cache import SampleCache
 
     past = history.read() if history else Past()
-    through_litellm = work.policy.through_litellm
-    client = ModelRouter(_reader(revisions), replay=replay, through_litellm=through_litellm)
-    # A history without a single event says nothing yet.
-    around = RunContext(
-        client,
-        events_of(past.records) or None,
-        gated=gating_history(past.records),
-        # A history that begins with this run is told of when it has begun.
-        notices=(*notices, *(past.faults if keep else past.notices)),
-        waivers=waivers,
-        unread=past.unread,
-    )
     remembered = SampleCache.open(None if replay else cache, work)
     work = remembered.in_order(work)
-    around = replace(
-        around,
-        notices=(*around.notices, *remembered.notices),
-        remembered=remembered.entries,
-        resumed=unfinished.known(work.trials) if unfinished else {},
-    )
+    # Refused before the file is touched if the unfinished run asked something else.
+    resumed = unfinished.known(work.trials) if unfinished else {}
     log = None if replay or answers is None else _answer_log(answers, work, unfinished, redact)
-    if log:
-        around = replace(around, on_answer=log.add)
+    # A history that begins with this run is told of when it has begun.
+    told = past.faults if keep else past.notices
+    client = _client(work, revisions, replay)
+    around = RunContext(
+        client,
+        notices=(*notices, *told, *remembered.notices),
+        waivers=waivers,
+        remembered=remembered.entries,
+        resumed=resumed,
+        on_answer=log.add if log else None,
+    )
+    try:
+        free = replay is not None
+        found = _measure_now(work, client, _with_past(around, past), free=free, trusted=trusted)
+    finally:
+        if log:
+            log.close()
+    more = [] if replay else _unmeasured(found.outcomes, revisions)
+    more += remembered.keep(work, found.outcomes)
+    more += _about_unfinished(log, unfinished, found) if log else ()
+    found = redact.value(replace(found, notices=(*found.notices, *more)))
+    if history and keep:
+        found = keep_run(history, past, work, found, keep)
+    return redact.value(build_result(work, found, past_runs(past.records)))
+
+
+def _client(work: Work, revisions: tuple[Revision, ...], replay: Path | None) -> ModelRouter:
+    from gatekeeper.providers import ModelRouter
+
+    through_litellm = work.policy.through_litellm
+    return ModelRouter(_reader(revisions), replay=replay, through_litellm=through_litellm)
+
+
+def _with_past(around: RunContext, past: Past) -> RunContext:
+    """The context with what the history says. One without a single event says nothing yet."""
+    from gatekeeper.history.gating_checks import gating_history
+    from gatekeeper.history.record import events_of
+
+    return replace(
+        around,
+        history=events_of(past.records) or None,
+        gated=gating_history(past.records),
+        unread=past.unread,
+    )
+
+
+def _measure_now(
+    work: Work, client: ModelRouter, around: RunContext, *, free: bool, trusted: bool
+) -> Measurement:
+    """Ask the models, with progress and signals. `free` says that no answer costs anything."""
+    import asyncio
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measurement:
         price: Price = _free
         said: tuple[str, ...] = ()
-        if not replay:
+        if not free:
             # In a thread: litellm's price list takes seconds to load.
             price, said = await asyncio.to_thread(_prices_within_limits, work, trusted)
         try:
@@ -136,18 +167,7 @@ def measure(
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
-    try:
-        found = asyncio.run(_with_signals(client, within))
-    finally:
-        if log:
-            log.close()
-    more = [] if replay else _unmeasured(found.outcomes, revisions)
-    more += remembered.keep(work, found.outcomes)
-    more += _about_unfinished(log, unfinished, found) if log else ()
-    found = redact.value(replace(found, notices=(*found.notices, *more)))
-    if history and keep:
-        found = keep_run(history, past, work, found, keep)
-    return redact.value(build_result(work, found, past_runs(past.records)))
+    return asyncio.run(_with_signals(client, within))
 
 
 def _answer_log(

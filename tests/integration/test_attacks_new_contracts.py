@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.plain_spaces import spaced
 from support.proposals import (
     CONTRACT,
     FIXTURES,
@@ -198,11 +199,11 @@ def test_a_narrow_promise_does_not_lift_the_success_rate(judged, contract, polic
 
 
 @pytest.mark.parametrize(
-    ("policy", "asked", "applies"), [("{}\n", "0.5", False), (FLOOR, "0.9", True)]
+    ("policy", "asked", "applies"), [("{}\n", "50 %", False), (FLOOR, "90 %", True)]
 )
 def test_a_success_rate_below_the_policys_is_named(judged, policy, asked, applies):
     answered = judged(BASE, ADDED, policy=policy)
-    [notice] = [text for text in answered.result["notices"] if "success rate" in text]
-    assert "0.01 of the new contract texts" in notice
+    [notice] = [spaced(text) for text in answered.result["notices"] if "success rate" in text]
+    assert "1 % of the new contract texts" in notice
     assert f"lower than {asked}, " in notice
     assert notice.endswith(f", so {asked} applies.") == applies
