@@ -25,27 +25,30 @@ class AlphaShares(NamedTuple):
 
 
 def alpha_shares(contract: Contract) -> AlphaShares:
-    """Must-pass tests take nothing from a contract that cannot have any: one sample can only pass
-    or fail."""
+    """Divide a contract's alpha among its tests.
+
+    Must-pass tests take nothing if there is one sample, which can only pass or fail.
+    """
     must_pass = MUST_PASS if contract.sampling.samples > 1 and _must_pass(contract) else 0.0
     limits = LIMITS if contract.gate.limits else 0.0
     return AlphaShares(1 - must_pass - limits, must_pass, limits)
 
 
 def comparison_alpha(contract: Contract) -> float:
-    """What is left of the contract's alpha for the comparison of the whole suite."""
+    """Return the part of the contract's alpha for the comparison of the whole suite."""
     return contract.gate.alpha * alpha_shares(contract).comparison
 
 
 def must_pass_level(contract: Contract, level: float) -> float:
-    """What the must-pass tests share if the comparison of the suite is tested at `level`."""
+    """Return the level that the must-pass tests share if the comparison of the suite is tested at
+    `level`."""
     shares = alpha_shares(contract)
     return level * shares.must_pass / shares.comparison
 
 
 def limit_level(contract: Contract, level: float) -> float:
-    """What each limit is tested at if the comparison of the suite is tested at `level`: all of them
-    have equal parts (Bonferroni)."""
+    """Return the level of each limit if the comparison of the suite is tested at `level`: all have
+    equal parts (Bonferroni)."""
     shares = alpha_shares(contract)
     return level * shares.limits / shares.comparison / max(1, len(contract.gate.limits))
 

@@ -44,9 +44,9 @@ def difference_intervals(
     *,
     clustered: bool,
 ) -> dict[str, ConfidenceInterval]:
-    """Head's pass rate less base's by each method, from the paired counts of fixtures and from
-    each fixture's own drop. Newcombe's takes fixtures for independent, so that it is left out if
-    related ones count as one."""
+    """Return the interval of head's pass rate minus base's by each method, from the paired counts
+    of fixtures and from each fixture's own drop. Newcombe's interval assumes independent fixtures,
+    so it is left out if related ones count as one."""
     newcombe = None if clustered else paired_difference_interval(both, broke, fixed, neither)
     return given(
         newcombe=newcombe,
@@ -57,8 +57,11 @@ def difference_intervals(
 def other_tests(
     both: int, broke: int, fixed: int, neither: int, comparison: Comparison
 ) -> dict[str, float]:
-    """p-values, effect sizes and the probability that head is worse, by name. Those of McNemar
-    take a fixture, or a cluster, as one outcome on each arm, the others as its counts."""
+    """Return p-values, effect sizes and the probability that head is worse, by name.
+
+    McNemar's tests use one outcome of a fixture, or a cluster, on each arm; the others use its
+    counts.
+    """
     n = both + broke + fixed + neither
     if n == 0:
         return {}
@@ -86,9 +89,9 @@ def other_tests(
 
 
 def visible_drop(fixtures: int, drops: Sequence[float], level: float) -> float | None:
-    """The smallest drop of the pass rate that this run would have found with probability 0.8,
-    were it a share of fixtures that breaks and the others flicker as they did; None where even
-    the greatest would not have been found. `drops` has one entry a fixture, from -1 to 1.
+    """Return the smallest drop of the pass rate that this run would have found with probability
+    0.8, if a share of fixtures broke and the others flickered as they did; None if not even the
+    greatest drop would have been found. `drops` has one entry per fixture, from -1 to 1.
 
     The breaks come on top of the flicker, so that both count in one calculation: that of the
     exact McNemar test with as many fixtures fixed, and as many more broken, as have the same
@@ -101,12 +104,12 @@ def visible_drop(fixtures: int, drops: Sequence[float], level: float) -> float |
 
 
 def paired_latency(outcomes: Sequence[Outcome]) -> Difference | None:
-    """Head's latency less base's in milliseconds, paired by fixture."""
+    """Return head's latency minus base's in milliseconds, paired by fixture."""
     return _paired(outcomes, lambda completion: completion.latency_ms)
 
 
 def paired_cost(outcomes: Sequence[Outcome]) -> Difference | None:
-    """Head's cost of a call less base's in US dollars, paired by fixture."""
+    """Return head's cost of a call minus base's in US dollars, paired by fixture."""
     return _paired(outcomes, lambda completion: completion.cost_usd)
 
 

@@ -14,26 +14,29 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 def cost_of(outcome: Outcome) -> float | None:
-    """The price of a call in US dollars; None where it is not known."""
+    """Return the price of a call in US dollars; None if it is not known."""
     return outcome.sample.completion.cost_usd if outcome.sample.completion else None
 
 
 def tokens_of(outcome: Outcome) -> int | None:
-    """The tokens of a call's prompt and answer; None where one of them is not known."""
+    """Return the tokens of a call's prompt and answer; None if one of them is not known."""
     split = _split(outcome)
     return None if split is None else sum(split)
 
 
 def most_tokens(outcomes: Sequence[Outcome]) -> float | None:
-    """What a call could take at most: a prompt `LONGER` times the longest, and the longest answer
-    that the parameters allow. None where they limit none, or tokens are not known."""
+    """Return the largest number of tokens that a call could take: a prompt `LONGER` times the
+    longest, and the longest answer that the parameters allow. None if they limit none, or tokens
+    are not known."""
     most = _most(outcomes)
     return None if most is None else float(sum(most))
 
 
 def most_cost(outcomes: Sequence[Outcome]) -> float | None:
-    """What a call could cost at most in US dollars, as `most_tokens`. A call costs no less than
-    each of its tokens, which bounds the price of one."""
+    """Return the largest cost of a call in US dollars, as `most_tokens` does for tokens.
+
+    A call costs at least as much as each of its tokens, which bounds the price of one.
+    """
     most = _most(outcomes)
     if most is None:
         return None

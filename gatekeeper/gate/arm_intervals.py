@@ -26,8 +26,10 @@ _SEED = 42
 def rate_intervals(
     outcomes: Sequence[Outcome], clusters: Mapping[str, str]
 ) -> dict[str, ConfidenceInterval]:
-    """One arm's success rate by each method that gives an interval for these samples. `clusters`
-    maps a fixture to the one that stands for its cluster."""
+    """Return one arm's success rate by each method that gives an interval for these samples.
+
+    `clusters` maps a fixture to the one that stands for its cluster.
+    """
     measured = [o for o in outcomes if o.passed is not None]
     if not measured:
         return {}
@@ -55,7 +57,7 @@ def latency_interval(latencies: Sequence[float]) -> ConfidenceInterval | None:
 
 
 def cost_interval(costs: Sequence[float]) -> ConfidenceInterval | None:
-    """The bootstrap's interval of the mean cost of a call."""
+    """Return the bootstrap interval of the mean cost of a call."""
     return mean_interval(costs, CONFIDENCE, rng())
 
 

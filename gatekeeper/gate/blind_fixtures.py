@@ -66,8 +66,8 @@ def blind_text(fixtures: Sequence[str]) -> str:
 
 
 def blind_reasons(fixtures: Sequence[str], policy: Policy) -> list[Reason]:
-    """A contract that asks for what the answers do not have, if the base policy asks for a
-    person's word on what can no longer be seen."""
+    """Return the reason for a contract with fixtures that can no longer show a regression, if the
+    base policy requires a waiver for this."""
     if not fixtures or policy.on_loosening != "require_waiver":
         return []
     text = (

@@ -27,7 +27,8 @@ class Burn:
 
 
 def burns(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> dict[str, Burn]:
-    """What each objective with an error budget makes of the outcomes, by its name."""
+    """Return the burn rate that each objective with an error budget has in these outcomes, by its
+    name."""
     found = {}
     for objective in evaluation.contract.slo:
         if objective.good_share is not None:

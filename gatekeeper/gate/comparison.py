@@ -121,8 +121,8 @@ class Comparison:
     def evaluate(
         self, level: float, *, harshly: bool = False, better: bool = False
     ) -> SequentialResult:
-        """What the test says at a level no stricter than its own: whether head is worse, or with
-        `better` whether it is better; by the reading kindest to head, or by the harshest."""
+        """Return the test's decision at a level no stricter than its own: whether head is worse, or
+        with `better` whether it is better, by the favourable or the unfavourable reading."""
         asked = (level, harshly, better, tuple(self._drawn))
         if asked not in self._evaluations:
             readings = self._harshest if harshly else self._kindest
@@ -133,7 +133,7 @@ class Comparison:
         return self._evaluations[asked]
 
     def counts(self) -> list[Counts]:
-        """The counts of each unit that has a measured pair."""
+        """Return the counts of each unit that has a measured pair."""
         return [counts for counts, _ in self._counts_and_sizes()]
 
     def _counts_and_sizes(self) -> list[tuple[Counts, int]]:
@@ -171,7 +171,7 @@ class Comparison:
         return self._expected - int(self._measured.sum(dtype=int))
 
     def largest_drop(self) -> float:
-        """The mean drop over all inputs, had all that is not known gone against head."""
+        """Return the mean drop over all inputs if every unknown sample counts against head."""
         seen = self._looked_at(self._harshest)
         # A single round of what was drawn so far; `_first` has no second dimension.
         seen = seen if seen.shape[1] else self._first(self._harshest)[:, None]
@@ -179,7 +179,7 @@ class Comparison:
         return float(seen.sum(dtype=int) / inputs) if inputs else 0.0
 
     def drops(self) -> list[float]:
-        """Base's pass rate less head's, of each unit that has a measured pair: -1 to 1.
+        """Return base's pass rate minus head's, of each unit that has a measured pair: -1 to 1.
 
         Where units have unequal sizes each is weighted by its own, so that the mean is that over
         inputs; a drop may then be beyond 1."""

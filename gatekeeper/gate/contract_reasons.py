@@ -16,7 +16,7 @@ from gatekeeper.gate.result import Reason
 
 
 def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
-    """A contract that head no longer has."""
+    """Return the reason for a contract that head no longer has."""
     if contract.prompt_still_there:
         return _left_by_removal(contract, policy)
     if contract.successors and not policy.allow.contract_removal:
@@ -34,8 +34,8 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
 def left_reasons(
     prompt: str | None, policy: Policy, replaced_by: str | None = None
 ) -> list[Reason]:
-    """A contract that turned to another prompt while its old one stays. `replaced_by` says what
-    the old one is now, if it is no regular file any more."""
+    """Return the reason for a contract that now names another prompt while its old one still
+    exists. `replaced_by` says what the old one is now, if it is no longer a regular file."""
     if prompt is None:
         return []
     if policy.allow.contract_removal:
@@ -51,8 +51,8 @@ def left_reasons(
 
 
 def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
-    """A contract without a base version that has too few fixtures, or whose prompt took the
-    place of one that could not be compared with it."""
+    """Return the reasons for a contract without a base version that has too few fixtures, or whose
+    prompt replaced one that could not be compared with it."""
     reasons = []
     distinct = len(job.contract.fixtures) - len(job.evaluations[0].counts_with)
     asked = policy.new_contracts.fixtures
@@ -86,8 +86,8 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 
 def untested_reasons(job: Job) -> list[Reason]:
-    """A template that changed while every message of the contract's fixtures stayed as it was.
-    What a change of the model or its parameters shows says nothing of the template."""
+    """Return the reason for a template that changed while every message of the contract's fixtures
+    stayed the same. A change of the model or its parameters does not test the template."""
     if not job.leaves_messages or not job.changes_template:
         return []
     same = "request of the fixtures is the same as before, so nothing was measured"
@@ -101,7 +101,7 @@ def untested_reasons(job: Job) -> list[Reason]:
 
 
 def policy_reasons(loosened: Sequence[Loosening], policy: Policy) -> list[Reason]:
-    """A policy that asks less, if the base policy asks for a person's word on that."""
+    """Return the reason for a weakened policy, if the base policy requires a waiver for this."""
     if not loosened or policy.on_loosening != "require_waiver":
         return []
     keys = ", ".join(f"`{found.key}`" for found in loosened)
@@ -113,8 +113,8 @@ def policy_reasons(loosened: Sequence[Loosening], policy: Policy) -> list[Reason
 
 
 def not_held_up(reason: Reason) -> Reason:
-    """The reason for a change that leaves every request as it was and weakens nothing: what the
-    evidence left open before, it still leaves open, so only what is certain holds it up."""
+    """Return the reason for a change that leaves every request the same and weakens nothing: open
+    questions were open before, so only certain failures block it."""
     if reason.verdict != "inconclusive" or reason.code not in ("slo", "unseen", "undecided"):
         return reason
     text = f"{reason.text} The prompt and its settings did not change, so this holds up nothing."

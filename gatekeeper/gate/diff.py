@@ -52,7 +52,7 @@ class Side:
 
 
 def compare_sides(earlier: Side, later: Side, names: Sequence[str] = ()) -> GateResult:
-    """The result of kind `diff`: what got worse from the earlier side to the later one.
+    """Return the result of kind `diff`: what got worse from the earlier side to the later one.
 
     `names` narrows it to those contracts. The level and the margin are those of a contract that
     sets none: samples do not say what theirs set.

@@ -46,9 +46,9 @@ def contract_budgets(
 def error_budgets(
     contract: Contract, spending: Spending, policy: Policy, now: datetime, on_head: Shares = _NONE
 ) -> tuple[ErrorBudget, ...]:
-    """The budget of each objective that counts events, in the contract's order; those of a mean
-    (cost, tokens, score) have none. `on_head` is what merging would bring. The objectives share
-    the chance of a false freeze in equal parts (Bonferroni)."""
+    """Return the budget of each objective that counts events, in the contract's order; those of a
+    mean (cost, tokens, score) have none. `on_head` is what merging would add. The objectives share
+    the probability of a false freeze in equal parts (Bonferroni)."""
     events = spending.get(contract.name, {})
     budgeted = sum(objective.good_share is not None for objective in contract.slo)
     return tuple(
@@ -68,7 +68,7 @@ def error_budgets(
 
 
 def by_pressure(budgets: Sequence[ErrorBudget]) -> list[ErrorBudget]:
-    """The one with the smallest share left first; those without an event last."""
+    """Sort budgets: the smallest share left first, those without an event last."""
     return sorted(budgets, key=_share_left)
 
 
@@ -77,13 +77,13 @@ def most_pressing(budgets: Sequence[ErrorBudget]) -> ErrorBudget | None:
 
 
 def is_frozen(budgets: Sequence[ErrorBudget], contract: Contract, policy: Policy) -> bool:
-    """Whether only what is significantly better may merge: more failed than chance explains."""
+    """Return whether only a significant improvement may merge: more failed than chance explains."""
     overspent = any(budget.overspent for budget in budgets)
     return policy.freeze and overspent and not is_exempt(contract, policy)
 
 
 def is_exempt(contract: Contract, policy: Policy) -> bool:
-    """Whether the policy lets the contract's changes through a spent budget."""
+    """Return whether the policy exempts the contract from freezes."""
     names = (contract.name, contract.path, contract.target.prompt.path)
     return any(any(matching(names, pattern)) for pattern in policy.freeze_exempt)
 

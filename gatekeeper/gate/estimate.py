@@ -79,7 +79,7 @@ class Forecast:
         return _sum([contract.worst_cost_usd for contract in self.contracts])
 
     def document(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Return the estimate as plain data for JSON."""
         sums = {name: getattr(self, name) for name in ("calls", "cost_usd", "worst_cost_usd")}
         return {**asdict(self), **sums}
 
@@ -92,8 +92,8 @@ def forecast(
     worst: Price,
     find_fault: FindFault = no_fault,
 ) -> Forecast:
-    """Forecast the check of a change. `expected` gives about what a request costs, `worst` the most
-    that it can cost; `find_fault` says what is wrong with a model's name.
+    """Estimate the check of a change. `expected` gives the approximate cost of a request, `worst`
+    the most that it can cost; `find_fault` says what is wrong with a model's name.
 
     All comparisons of the run share the level, so each is forecast at alpha divided by their
     number: what it has when Holm's procedure tests it first, and what sampling goes by. Raises
@@ -167,7 +167,7 @@ class _Shared:
         )
 
     def foresee(self, evaluation: Evaluation) -> Foresight | None:
-        """What the judging could see; None if it compares nothing."""
+        """Return what the evaluation could detect; None if it compares nothing."""
         contract = evaluation.contract
         level = self._levels.get((contract.name, evaluation.by))
         if level is None:

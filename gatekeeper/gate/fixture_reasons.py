@@ -19,8 +19,11 @@ MOST_NAMES = 5
 
 
 def nothing_passes_reasons(fixtures: Sequence[FixtureResult]) -> list[Reason]:
-    """A suite in which no fixture passes on head. No test is needed to say that such a prompt, or
-    such a contract, is not ready; if calls were lost that could have passed, it is `error`."""
+    """Return the reason for a suite in which no fixture passes on head.
+
+    This needs no test: such a prompt, or such a contract, is not ready. If lost calls could have
+    passed, it is `error`.
+    """
     failed = sum(fixture.head_passed is False for fixture in fixtures)
     if not failed or any(fixture.head_passed for fixture in fixtures):
         return []
@@ -34,7 +37,7 @@ def nothing_passes_reasons(fixtures: Sequence[FixtureResult]) -> list[Reason]:
 def tolerance_reasons(
     tolerance: float | None, head: ArmResult, fixtures: Sequence[FixtureResult]
 ) -> list[Reason]:
-    """PCSL's tau: the share of fixtures that must pass after aggregation."""
+    """Return the reason for PCSL's tau: the share of fixtures that must pass after aggregation."""
     if tolerance is None or not fixtures:
         return []
     best = head.fixtures_passed + len(fixtures) - head.fixtures
@@ -55,8 +58,10 @@ def tolerance_reasons(
 
 
 def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
-    """What `must_pass` calls for. What failed in some samples only, and may be chance, is named and
-    holds up nothing."""
+    """Return the reasons of `must_pass`.
+
+    A failure in some samples only, which may be chance, is named and does not block.
+    """
     reasons = []
     for found, verdict, text in _MUST_PASS:
         units = [_unit(r) for r in results if r.found == found and not _failed_before(r)]
@@ -84,7 +89,8 @@ _MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
 
 
 def broken_for_sure(fixtures: Sequence[FixtureResult]) -> str:
-    """The fixtures that passed every sample on base and none on head; empty if there are none."""
+    """Return the fixtures that passed every sample on base and none on head; empty if there are
+    none."""
     broken = [
         _change(fixture.id, fixture.base, fixture.head)
         for fixture in fixtures
@@ -94,7 +100,8 @@ def broken_for_sure(fixtures: Sequence[FixtureResult]) -> str:
 
 
 def has_broken(fixture: FixtureResult) -> bool:
-    """Whether it passed every sample on base and none on head: no report may call that nothing."""
+    """Return whether the fixture passed every sample on base and none on head, which every report
+    must name."""
     base, head = fixture.base, fixture.head
     if base is None or head is None:
         return False

@@ -32,7 +32,7 @@ GatingHistory = Mapping[str, Sequence[GatingChecks]]
 
 
 def error_checks(contract: Contract) -> tuple[str, ...]:
-    """The names of the checks that gate, those of fixtures included, as records keep them."""
+    """Return the names of the checks that gate, with those of fixtures, in the form of records."""
     return tuple(sorted(map(_stored, _gating(contract))))
 
 
@@ -42,8 +42,8 @@ def lowered_check_warnings(
     history: GatingHistory,
     now: datetime,
 ) -> tuple[str, ...]:
-    """A sentence for the checks whose severity was lowered within the longest window of the
-    contract's objectives. What the pull request itself lowers is named as a weakening."""
+    """Return a sentence for the checks whose severity was lowered within the longest window of the
+    contract's objectives. The pull request's own changes are named as a weakening instead."""
     window = _longest_window(base or contract)
     start = now - parse_window(window)
     warns = _only_warn(contract)

@@ -29,7 +29,7 @@ OBJECTIVE_ERROR = 0.05
 
 
 def judged(sample: Sample, contract: Contract, judge: Evaluator) -> Outcome:
-    """The sample after the contract's repairs, with what each of its checks says.
+    """Return the sample after the contract's repairs, with the result of each check.
 
     The whole answer is judged; what is returned holds no more of it than is stored.
     """
@@ -103,7 +103,7 @@ class EvaluationMonitor:
         )
 
     def judge(self, sample: Sample) -> Outcome:
-        """What the contract says of a sample; it is not taken for evidence yet."""
+        """Evaluate a sample; it is not yet evidence."""
         return judged(sample, self.evaluation.contract, self.evaluation.judge)
 
     def take(self, outcome: Outcome) -> None:
@@ -145,12 +145,12 @@ class Progress(Protocol):
     def started(
         self, total: int, standings: Callable[[], Sequence[ContractProgress]] = tuple
     ) -> None:
-        """`total` calls will be made at most; `standings` says at any time how far each
-        contract is."""
+        """Start the display: at most `total` calls will be made, and `standings` returns each
+        contract's progress at any time."""
         ...
 
     def advanced(self, *, cost_usd: float | None, failed: bool) -> None:
-        """One call is done; a `cost_usd` of None is not known."""
+        """Count one finished call; a `cost_usd` of None is not known."""
         ...
 
 
@@ -172,11 +172,11 @@ class Watches:
         }
 
     def of(self, job: Job) -> tuple[EvaluationMonitor, ...]:
-        """The watches of a job, head's first."""
+        """Return the watches of a job, head's first."""
         return tuple(self._watches[job.contract.name].values())
 
     def standings(self) -> tuple[ContractProgress, ...]:
-        """How far each contract is; nothing is evaluated anew, so one may ask often."""
+        """Return each contract's progress; nothing is evaluated again, so this is cheap."""
         return tuple(standing(name, by.values()) for name, by in self._watches.items())
 
     @property
@@ -186,12 +186,13 @@ class Watches:
         return tuple(outcome for watch in each for outcome in watch.outcomes)
 
     def wants(self, trial: Trial) -> bool:
-        """Whether who asked for the trial still needs it: one regression is enough for all."""
+        """Return whether the trial's evaluation still needs it: one regression is enough for
+        all."""
         judges = self._watches[trial.contract]
         return not (judges[trial.judged_by].settled or any(w.regressed for w in judges.values()))
 
     def judge(self, sample: Sample) -> Outcome:
-        """What who asked for the sample says of it."""
+        """Evaluate the sample with the contract that requested it."""
         return self._of_trial(sample.trial).judge(sample)
 
     def _of_trial(self, trial: Trial) -> EvaluationMonitor:

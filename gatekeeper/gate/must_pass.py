@@ -34,7 +34,8 @@ class Unit(NamedTuple):
 
 
 def must_pass_units(contract: Contract) -> tuple[Unit, ...]:
-    """Each fixture that must pass, and each check that must pass with each of its fixtures."""
+    """Return each fixture that must pass, and each check that must pass with each of its
+    fixtures."""
     return tuple(_units(contract))
 
 
@@ -45,7 +46,7 @@ def must_pass_results(
     *,
     complete: bool,
 ) -> tuple[MustPassResult, ...]:
-    """What became of each unit.
+    """Return the result of each unit.
 
     Args:
         level: That of the suite's comparison; None if nothing is compared.
@@ -80,8 +81,10 @@ class _Count(NamedTuple):
     planned: int
 
     def p_value(self, *, harshly: bool) -> float:
-        """That head got worse; 1 without a base. `harshly` takes what is unknown as failed on head
-        and as passed on base."""
+        """Return the p-value that head got worse; 1 without a base.
+
+        `harshly` counts unknown samples as failed on head and as passed on base.
+        """
         if self.base is None:
             return 1.0
         head, base = self.head.passed, self.base.passed

@@ -12,8 +12,10 @@ from gatekeeper.gate.unit_words import unit_noun
 
 
 def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -> list[Reason]:
-    """Objectives that are missed, or look missed, or could not be measured. `objectives` are those
-    of the contract; they say which of them the policy sets."""
+    """Return the reasons of objectives that are missed, or look missed, or could not be measured.
+
+    `objectives` are those of the contract; they say which of them the policy sets.
+    """
     by_policy = {objective.name for objective in objectives if objective.by_policy}
     reasons = []
     for result in results:

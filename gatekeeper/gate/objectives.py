@@ -40,7 +40,7 @@ def slo_results(
     *,
     clustered: bool = False,
 ) -> tuple[SloResult, ...]:
-    """Each objective that the contract sets, in its order.
+    """Return the result of each objective that the contract sets, in its order.
 
     `head` holds the head arm's outcomes, those of failed calls included; `planned` how many
     each input should have, by fixture: what is missing could have been anything. `confidence`
@@ -68,18 +68,22 @@ def slo_results(
 
 
 def undecided(results: Sequence[SloResult]) -> tuple[SloResult, ...]:
-    """The same, left open: seen at a moment that the samples themselves chose."""
+    """Return the same results as open, because the samples themselves determined the time of the
+    stop."""
     return tuple(replace(result, met=None, unmeasured=False) for result in results)
 
 
 def in_doubt(result: SloResult) -> bool:
-    """Whether more samples are worth their price: it is open, and does not look met."""
+    """Return whether the objective is worth more samples: it is open, and not on the right side of
+    its target."""
     return result.unmeasured or standing(result) == "unlikely"
 
 
 def standing(result: SloResult) -> str:
-    """`met`, `missed`, or while it is open which side the observation is on:
-    `likely`, `unlikely`; `unknown` where nothing was observed."""
+    """Return `met`, `missed`, or for an open objective the side of the measured value:
+
+    `likely`, `unlikely`; `unknown` if nothing was measured.
+    """
     if result.met is not None:
         return "met" if result.met else "missed"
     if result.observed is None:
@@ -92,13 +96,13 @@ def standing(result: SloResult) -> str:
 def concerned(
     contract: Contract, objective: Objective, outcomes: Sequence[Outcome]
 ) -> list[Outcome]:
-    """The outcomes that the objective is about: those of its category, and of its check."""
+    """Return the outcomes that the objective is about: those of its category, and of its check."""
     about = _fixtures(contract, objective)
     return [o for o in outcomes if o.sample.trial.fixture in about]
 
 
 def count_units(contract: Contract, objective: Objective, counts_with: Mapping[str, str]) -> int:
-    """How many units the objective is about: different inputs, or clusters of them."""
+    """Return how many units the objective is about: different inputs, or clusters of them."""
     about = _fixtures(contract, objective)
     return len({counts_with.get(fixture, fixture) for fixture in about})
 
@@ -115,9 +119,9 @@ class _Drawn:
     clustered: bool = False
 
     def inputs(self, amount: Callable[[Outcome], float | None]) -> list[tuple[float, int, int]]:
-        """The sum of the known amounts of each unit, how many there are, and how many there
-        should be. Drawing an input again says nothing new about the others, and neither does a
-        related one."""
+        """Return, for each unit, the sum of the known amounts, their number, and how many there
+        should be. More samples of an input say nothing new about the others, and neither does a
+        related input."""
         total: dict[str, float] = defaultdict(float)
         known: Counter[str] = Counter()
         wanted: Counter[str] = Counter()
@@ -206,8 +210,10 @@ def _with_inputs(found: SloResult, inputs: int, objective: Objective, drawn: _Dr
 
 
 def inputs_to_prove(objective: Objective, confidence: float) -> int | None:
-    """How many distinct inputs it takes to prove the objective met if every sample is good. None
-    for a mean, where that depends on the amounts, and for a target that nothing proves."""
+    """Return how many distinct inputs prove the objective met if every sample is good.
+
+    None for a mean, which depends on the amounts, and for a target that nothing proves.
+    """
     share = objective.good_share
     return None if share is None else inputs_needed(float(share), confidence)
 

@@ -26,7 +26,7 @@ MOST_IN_RESULT = 20_000
 
 
 def aggregate(rule: Aggregate, outcomes: Sequence[Outcome], planned: int) -> bool | None:
-    """Whether a fixture counts as passed on one arm; None while the samples leave it open.
+    """Return whether a fixture counts as passed on one arm; None while the samples leave it open.
 
     `planned` is the number of samples that complete data would have had.
     """
@@ -42,7 +42,7 @@ def aggregate(rule: Aggregate, outcomes: Sequence[Outcome], planned: int) -> boo
 
 
 def by_fixture(outcomes: Sequence[Outcome]) -> ByFixture:
-    """Outcomes grouped by fixture and arm, in the order given."""
+    """Group outcomes by fixture and arm, in the order given."""
     groups: dict[tuple[str, Arm], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         trial = outcome.sample.trial
@@ -51,7 +51,7 @@ def by_fixture(outcomes: Sequence[Outcome]) -> ByFixture:
 
 
 def messages_by_arm(trials: Iterable[Trial]) -> dict[Arm, dict[str, tuple[Message, ...]]]:
-    """What each arm is sent for each fixture."""
+    """Return the messages that each arm is sent for each fixture."""
     found: dict[Arm, dict[str, tuple[Message, ...]]] = {arm: {} for arm in ARMS}
     for trial in trials:
         if trial.repetition == 0:
@@ -60,7 +60,7 @@ def messages_by_arm(trials: Iterable[Trial]) -> dict[Arm, dict[str, tuple[Messag
 
 
 def duplicates(trials: Iterable[Trial]) -> dict[str, str]:
-    """Fixtures whose input is, on every arm, that of an earlier one, to that one.
+    """Map each fixture whose input is, on every arm, that of an earlier one, to that one.
 
     On every arm: a head prompt that forgets its variable makes all its inputs the same, and
     must not turn a hundred broken fixtures into one.
@@ -88,7 +88,7 @@ def fixture_results(
     paired: bool,
     copies: bool = False,
 ) -> list[FixtureResult]:
-    """One result a fixture of the contract, in its order, measured or not.
+    """Return one result per fixture of the contract, in its order, measured or not.
 
     With several samples a fixture and arm, each has a p-value of its own: Fisher's exact
     test that it got worse, adjusted over the fixtures by Benjamini-Hochberg. It names the
@@ -125,7 +125,7 @@ def fixture_result(
     *,
     paired: bool,
 ) -> FixtureResult:
-    """What the samples so far say of one fixture."""
+    """Return the result of one fixture from the samples so far."""
     base = groups.get((fixture.id, "base"), ())
     head = groups.get((fixture.id, "head"), ())
     rule = contract.sampling.aggregate
@@ -158,7 +158,8 @@ def arm_result(
     fixtures: Sequence[FixtureResult],
     clusters: Mapping[str, str] | None = None,
 ) -> ArmResult:
-    """One arm's counts, rate with interval, latency and cost. Unmeasured samples count nowhere.
+    """Return one arm's counts, rate with interval, latency and cost. Unmeasured samples do not
+    count.
 
     `clusters` maps a fixture to the one that stands for its cluster; the rate's interval is then
     over clusters. None means that there is none.
@@ -191,12 +192,15 @@ def arm_result(
 
 
 def latencies(outcomes: Sequence[Outcome]) -> list[float]:
-    """The known latencies in milliseconds. A shared sample is one call, counted on its own arm."""
+    """Return the known latencies in milliseconds.
+
+    A shared sample is one call, counted on its own arm.
+    """
     return _known(o.sample.completion.latency_ms for o in outcomes if o.sample.completion)
 
 
 def quantile(values: Sequence[float], q: float) -> float | None:
-    """The smallest value with at least a share q of the values at or below it.
+    """Return the smallest value with at least a share q of the values at or below it.
 
     Inverse of the empirical distribution function (Hyndman and Fan 1996, definition 1).
     """

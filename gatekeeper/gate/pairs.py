@@ -52,7 +52,7 @@ class Pairs:
 
 
 def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
-    """The paired counts over distinct inputs: duplicates of an input are one.
+    """Return the paired counts over distinct inputs: duplicates of an input are one.
 
     An input broke when more of the fixtures that share it broke than were fixed (a sign for each
     of them, as the exact sign test on clusters asks for).
@@ -61,8 +61,8 @@ def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
 
 
 def count_clusters(fixtures: Sequence[FixtureResult], counts_with: Mapping[str, str]) -> Pairs:
-    """The paired counts over units: of the inputs of a unit that broke and that were fixed, the
-    more numerous say what happened to it."""
+    """Return the paired counts over units: if more inputs of a unit broke than were fixed, the unit
+    broke, and the other way round."""
     units: dict[str, list[Fate]] = defaultdict(list)
     for fixture, of_input in _fate_of_inputs(fixtures).items():
         units[counts_with.get(fixture, fixture)].append(of_input)
@@ -106,8 +106,11 @@ def paired_result(
     stopped: Stopped | None,
     clusters: Pairs | None = None,
 ) -> PairedResult:
-    """The comparison of the arms. `level` is the one that this contract is tested at. `clusters`
-    are there if related fixtures count as one."""
+    """Return the comparison of the arms.
+
+    `level` is the one that this contract is tested at. `clusters` are given if related fixtures
+    count as one.
+    """
     units = clusters or pairs
     counted = units.both, units.broke, units.fixed, units.neither
     drops = comparison.drops()
@@ -150,8 +153,8 @@ def _cluster_counts(clusters: Pairs) -> ClusterCounts:
 
 
 def method(test: SequentialTest, *, clustered: bool = False) -> str:
-    """The name of the test that decides, as the design asks for it; all are one-sided, and
-    take each distinct input as one, or each cluster."""
+    """Return the name of the test that decides, by the design; all are one-sided, and count each
+    distinct input once, or each cluster."""
     if clustered:
         return f"{'sequential' if test.early else 'exact'} sign-flip test over clusters"
     name = "McNemar test" if test.rounds == 1 else "sign-flip test"
@@ -159,7 +162,7 @@ def method(test: SequentialTest, *, clustered: bool = False) -> str:
 
 
 def fate(members: Sequence[Change]) -> Fate:
-    """What happened to one input from base to head, over all fixtures that share it."""
+    """Return what happened to one input from base to head, over all fixtures that share it."""
     if any(None in member for member in members):
         return "unknown"
     sign = sum(bool(head) - bool(base) for base, head in members)

@@ -179,7 +179,7 @@ def _gaps(sampled: Run) -> tuple[str, ...]:
 def answer_without_calls(
     work: Work, waivers: tuple[Waiver, ...] = (), notices: tuple[str, ...] = ()
 ) -> GateResult:
-    """The result of work that has no trial: nothing affected, or contracts removed."""
+    """Return the result of work that has no trial: nothing affected, or contracts removed."""
     found = _without_samples(work, waivers)
     now = datetime.now(UTC)
     return build_result(
@@ -218,8 +218,10 @@ def _without_samples(work: Work, waivers: Sequence[Waiver]) -> tuple[ContractRes
 
 
 def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ()) -> GateResult:
-    """The result of a run, whole: nothing is added to it later. `past` is what the history had
-    when the run began."""
+    """Return the complete result of a run: nothing is added to it later.
+
+    `past` are the contents of the history when the run began.
+    """
     uncovered = uncovered_reasons(work.affected.uncovered, work.policy)
     verdict = worst([*(c.verdict for c in found.contracts), *(r.verdict for r in uncovered)])
     return GateResult(

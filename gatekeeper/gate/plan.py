@@ -97,13 +97,15 @@ class Evaluation:
         return messages["base"] == messages["head"]
 
     def without_comparison(self) -> Evaluation:
-        """The same on head alone. Nothing is rendered again."""
+        """Return the same job on head alone. Nothing is rendered again."""
         trials = tuple(trial for trial in self.trials if trial.arm == "head")
         return replace(self, base=None, trials=trials, unpaired=(), same_input=duplicates(trials))
 
     def planned_on_head(self, rounds: int) -> Counter[str]:
-        """How many samples of each fixture the first rounds should bring on head. What head
-        cannot be asked counts: its outcome is unknown, and not left out."""
+        """Return how many samples of each fixture the first rounds should take on head.
+
+        Fixtures that head cannot take count: their outcome is unknown.
+        """
         planned = Counter(
             trial.fixture
             for trial in self.trials
@@ -113,13 +115,14 @@ class Evaluation:
         return planned
 
     def units(self) -> Mapping[str, Sequence[str]]:
-        """The fixtures of each unit that both arms can take, by the one that stands for it."""
+        """Return the fixtures of each unit that both arms can take, by the one that stands for
+        it."""
         apart = {*self.unpaired, *self.unanswerable}
         compared = [f.id for f in self.contract.fixtures if f.id not in apart]
         return members_of(self.counts_with, compared)
 
     def inputs_of(self, fixtures: Sequence[str]) -> Sequence[Sequence[str]]:
-        """The fixtures by the input that they share."""
+        """Group the fixtures by the input that they share."""
         return tuple(members_of(self.same_input, fixtures).values())
 
 
@@ -203,7 +206,7 @@ class Job:
                 yield (trial.repetition, places.setdefault(trial.fixture, len(places))), trial
 
     def in_order(self, order_seed: str) -> Job:
-        """The same job with its trials in the order that another seed draws."""
+        """Return the same job with its trials in the order of another seed."""
         evaluations = tuple(
             replace(evaluation, trials=in_order(evaluation.trials, order_seed))
             for evaluation in self.evaluations
@@ -347,8 +350,8 @@ def judges_differently(base: Contract, head: Contract) -> bool:
 
 
 def levels(jobs: Sequence[Job]) -> dict[tuple[str, JudgedBy], float]:
-    """The strictest level that each comparison of a run is tested at, Holm's first, by contract
-    and by who judges.
+    """Return the strictest level of each comparison of a run, the first of Holm's procedure, by
+    contract and by evaluation.
 
     There are two families, so that nothing a pull request writes can make the base's contracts
     less sure of what they find: those contracts share alpha among themselves, and what head

@@ -87,7 +87,8 @@ class Foresight:
 
 
 def foresee(evaluation: Evaluation, together: int = 1, contracts: int = 1) -> Foresight:
-    """What the judging could see, were so many comparisons of so many contracts to share alpha."""
+    """Return what the evaluation could detect if so many comparisons of so many contracts share
+    alpha."""
     gate = evaluation.contract.gate
     units = evaluation.units()
     inputs = len(units)
@@ -106,8 +107,8 @@ def foresee(evaluation: Evaluation, together: int = 1, contracts: int = 1) -> Fo
 
 
 def objective_notes(evaluation: Evaluation) -> tuple[str, ...]:
-    """A sentence for each objective that the contract has too few inputs to prove, however often
-    they are drawn and even if all of their samples are good."""
+    """Return a sentence for each objective that the contract has too few inputs to prove, whatever
+    the number of samples and even if all of them are good."""
     contract = evaluation.contract
     if not contract.slo:
         return ()
@@ -128,7 +129,8 @@ def objective_notes(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
-    """A sentence for each limit of `gate` that the contract has too few inputs to find exceeded."""
+    """Return a sentence for each limit of `gate` that the contract has too few inputs to find
+    exceeded."""
     have = len(evaluation.contract.fixtures) - len(evaluation.counts_with)
     noun = "clusters" if evaluation.clustered else "distinct inputs"
     return tuple(
@@ -140,7 +142,8 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
-    """A sentence for the limit on cost, if it can never be judged because a model has no price."""
+    """Return a sentence for a limit on cost that can never be evaluated, because a model has no
+    price."""
     limits = [limit for limit in evaluation.contract.gate.limits if limit.name == "cost"]
     if not limits:
         return ()

@@ -50,7 +50,8 @@ class ContractProgress:
 
 
 def standing(contract: str, watches: Iterable[Watched]) -> ContractProgress:
-    """Of the watches of one contract, head's first: its comparison, and the samples of all."""
+    """Return the progress of one contract from its watches, head's first: its comparison, and the
+    samples of all."""
     every = tuple(watches)
     comparison = every[0].comparison
     broke, fixed = comparison.changed if comparison else (0, 0)

@@ -57,7 +57,8 @@ class Weighed:
 
 
 def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
-    """Why a contract was not sampled to the end, where its answer was not sure without."""
+    """Return the reason for a contract that was not completely sampled, if its result was not
+    certain without the rest."""
     if all(w.settled for w in weighed):
         return []
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
@@ -70,7 +71,7 @@ def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
 
 
 def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
-    """Changed prompts that no contract watches."""
+    """Return the reasons of changed prompts without a contract."""
     verdict: Verdict = "fail" if policy.require_contract else "pass"
     return [Reason("uncovered", f"{path} has no contract.", verdict) for path in paths]
 
@@ -84,10 +85,12 @@ def paired_reasons(
     cause: str = "",
     broken: str = "",
 ) -> list[Reason]:
-    """What base against head says. What could not be measured may all speak against head:
-    `could_be_worse` says whether the test then finds it worse, `largest_drop` by how much;
-    `cause` is why most of it could not be. `broken` names the fixtures that passed every sample on
-    base and none on head, if there are any."""
+    """Return the reasons of base against head.
+
+    All unmeasured samples may count against head: `could_be_worse` says whether the test then finds
+    it worse, `largest_drop` by how much; `cause` is why most of them could not be measured.
+    `broken` names the fixtures that passed every sample on base and none on head, if there are any.
+    """
     if paired.p_value is None and paired.stopped == "regressed":
         return []  # the contract's other comparison was sure before a first cluster was complete
     if paired.p_value is None:
@@ -151,8 +154,8 @@ def budget_reasons(
     *,
     exempt: bool = False,
 ) -> list[Reason]:
-    """The freeze rule: once more failed than the budget and chance explain, only a change passes
-    that is significantly better by its objective, in the eyes of every contract that judges."""
+    """Return the reason of a freeze: if more failed than the budget and chance explain, a change
+    passes only if every contract that applies finds it significantly better by its objective."""
     spent = [budget for budget in budgets if budget.overspent] if policy.freeze else []
     return [
         _lifted(budget)
@@ -163,8 +166,8 @@ def budget_reasons(
 
 
 def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
-    """Where the history could not be read a spent budget would not be seen: not knowing of a freeze
-    is not knowing of none."""
+    """Return the reason for a history that could not be read: gatekeeper cannot know whether a
+    budget is overspent."""
     contract = job.base or job.contract
     budgeted = any(objective.good_share is not None for objective in contract.slo)
     if not policy.freeze or not budgeted or is_exempt(contract, policy):
@@ -219,7 +222,7 @@ def _passes_more(weighed: Weighed) -> bool:
 
 
 def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
-    """What the pull request loosened, and who judges it then."""
+    """Return the reason for each weakening, and which contract applies then."""
     if not job.weakened:
         return []
     if policy.on_loosening == "require_waiver":
@@ -244,8 +247,10 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 
 def broken_base_reasons(job: Job) -> list[Reason]:
-    """A base contract that cannot judge a changed prompt. One whose prompt stays as it is can be
-    repaired: nothing that it watches changes."""
+    """Return the reason for a base contract that cannot be applied to a changed prompt.
+
+    A base contract whose prompt did not change can be repaired.
+    """
     if job.base_problem is None or not job.paired:
         return []
     text = (
@@ -256,8 +261,8 @@ def broken_base_reasons(job: Job) -> list[Reason]:
 
 
 def under_base(weighed: Weighed, own: Weighed) -> list[Reason]:
-    """What the base contract says against the change; what it is content with is left out. `own` is
-    what the contract of head found: that neither has anything to evaluate is said once."""
+    """Return the base contract's reasons against the change; the others are left out. `own` is the
+    result of head's contract: if neither has anything to evaluate, only one reason says so."""
     by = weighed.evaluation.by
     settings = " with its own model and parameters" if by == "base_settings" else ""
     return [
@@ -287,7 +292,7 @@ def _nothing_to_evaluate(*, same_requests: bool) -> Reason:
 def evidence_reasons(
     weighed: Weighed, *, at_base: bool = True, repeats: bool = False
 ) -> list[Reason]:
-    """Everything one contract says of one set of outcomes.
+    """Return all reasons of one contract from one set of outcomes.
 
     `at_base` says that the contract has a base version. `repeats` says that another contract's
     reasons already say that there is nothing to evaluate.
@@ -332,7 +337,7 @@ def evidence_reasons(
 
 
 def warnings_of(job: Job) -> tuple[str, ...]:
-    """What calls for no verdict, but a reviewer should know."""
+    """Return warnings that do not affect the verdict, for the reviewer."""
     own, *others = job.evaluations
     warnings = list(job.notices)
     if own.unpaired:

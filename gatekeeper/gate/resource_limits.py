@@ -46,7 +46,7 @@ def limit_results(
     *,
     complete: bool,
 ) -> tuple[LimitResult, ...]:
-    """What became of each limit; nothing if nothing is compared.
+    """Return the result of each limit; nothing if nothing is compared.
 
     Args:
         level: That of the suite's comparison, of which the limits take their share of alpha.
@@ -64,7 +64,10 @@ def limit_results(
 
 
 def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
-    """What the limits call for. One that looks exceeded and may not be is `inconclusive`."""
+    """Return the reasons of the limits.
+
+    One that looks exceeded and may not be is `inconclusive`.
+    """
     reasons = []
     for result in results:
         limit = ResourceLimit(result.name, result.limit)
@@ -90,7 +93,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
 
 
 def fewest_inputs(limit: ResourceLimit) -> int:
-    """How many distinct inputs it takes before the limit can be found exceeded."""
+    """Return how many distinct inputs are needed before the limit can be found exceeded."""
     return _MEASURED[limit.name].fixtures
 
 

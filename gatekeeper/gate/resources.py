@@ -42,7 +42,8 @@ MEASURES: Mapping[Resource, Measure] = {
 
 
 def resource_changes(outcomes: Sequence[Outcome]) -> tuple[ResourceChange, ...]:
-    """Each resource that is known of some fixture on both arms; too few give no interval."""
+    """Return the change of each resource that is known for some fixture on both arms; too few
+    fixtures give no interval."""
     import numpy as np
 
     found = []

@@ -59,7 +59,7 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
 
 
 def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
-    """Why no model is to be called; None if nothing speaks against it."""
+    """Return why no model may be called; None if calls are allowed."""
     limits = work.policy.limits
     requests = distinct_requests(work.trials)
     if not trusted and limits.calls is not None and len(requests) > limits.calls:

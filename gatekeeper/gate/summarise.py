@@ -37,8 +37,11 @@ class Evidence:
 
 
 def weigh(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
-    """The evidence of the watch's outcomes. `stopped` says that sampling ended because the
-    answer was sure: what was then not drawn is left out, and otherwise it is unknown."""
+    """Return the evidence of the watch's outcomes.
+
+    `stopped` says that sampling ended because the result was certain: samples that were not taken
+    are then left out, and otherwise they are unknown.
+    """
     evaluation, outcomes = watch.evaluation, watch.outcomes
     fixtures = fixture_results(
         evaluation.contract,

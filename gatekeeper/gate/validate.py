@@ -39,13 +39,11 @@ def validate_contracts(
     find_fault: FindFault = no_fault,
     price: Price | None = None,
 ) -> tuple[list[str], list[Problem]]:
-    """A line for each sound contract, with a warning under it where it cannot see its own
-    margin or has inputs that are nearly the same, a note for each objective that it has too few
-    inputs to prove, and every problem of the others.
+    """Return a line for each valid contract, with warnings and notes, and all problems of the others.
 
     `paths` are contract files from the repository root; none means all that the policy names.
-    `price` says what a request costs, for a warning of limits on what has no price.
-    Raises UsageError where there is no contract at all.
+    `price` gives the cost of a request, for a warning about limits that need a price. Raises
+    UsageError if there is no contract at all.
     """
     notices = () if paths else _near_misses(revision, policy)
     paths = paths or contract_paths(revision, policy, SHAPES)
@@ -100,8 +98,10 @@ def _near_misses(revision: Revision, policy: Policy) -> tuple[str, ...]:
 
 
 def repository_path(path: Path, root: Path) -> str:
-    """The path from the repository root, with forward slashes. Raises UsageError where it lies
-    outside of the repository."""
+    """Return the path from the repository root, with forward slashes.
+
+    Raises UsageError if it is outside of the repository.
+    """
     try:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:

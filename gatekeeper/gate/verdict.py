@@ -58,12 +58,12 @@ SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of a whole from those of its parts; of nothing it is `pass`."""
+    """Return the worst verdict of the parts; `pass` if there are none."""
     return min(verdicts, key=SEVERITY.index, default="pass")
 
 
 def exit_code(verdict: Verdict, policy: Policy) -> int:
-    """What the process ends with; `inconclusive` ends as the base policy says."""
+    """Return the exit code of the process; the base policy decides about `inconclusive`."""
     if verdict == "inconclusive":
         return 1 if policy.on_inconclusive == "fail" else 0
     return {"pass": 0, "fail": 1, "error": 3}[verdict]
@@ -81,7 +81,7 @@ def conclude(
     unread: bool = False,
     gated: GatingHistory = MappingProxyType({}),
 ) -> list[ContractResult]:
-    """Each job's result. All comparisons of the run share the level by Holm's procedure.
+    """Return each job's result. All comparisons of the run share the level by Holm's procedure.
 
     `history` is None where there is none to know of, or where it is `unread`: then it is not
     known what is frozen. `gated` says which checks gated in earlier runs.
@@ -108,7 +108,7 @@ def _with_reasons(result: ContractResult, more: Sequence[Reason]) -> ContractRes
 
 
 def waived(found: ContractResult, waivers: Sequence[Waiver]) -> ContractResult:
-    """The result with what people waived no longer gating; every reason stays to be read."""
+    """Return the result with waived contracts no longer gating; every reason stays readable."""
     mine = [w for w in waivers if w.contract in (found.name, None)]
     waiver = next((w for kind in ("waive", "accept") for w in mine if w.kind == kind), None)
     if waiver is None or not any(_covers(waiver, reason) for reason in found.reasons):
@@ -197,8 +197,8 @@ def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
 
 
 def loosened_policy(loosened: Sequence[Loosening], policy: Policy) -> list[ContractResult]:
-    """The policy in the place of a contract, so that a person can waive what holds it up; nothing
-    if nothing does."""
+    """Return the policy in place of a contract, so that a person can waive its weakening; nothing
+    if it is not weakened."""
     reasons = policy_reasons(loosened, policy)
     texts = tuple(f"`{found.key}` {found.text}" for found in loosened)
     return [
@@ -215,7 +215,7 @@ def loosened_policy(loosened: Sequence[Loosening], policy: Policy) -> list[Contr
 
 
 def removed(contract: AffectedContract, policy: Policy) -> ContractResult:
-    """A contract that head no longer has."""
+    """Return the result of a contract that head no longer has."""
     reason = removed_reason(contract, policy)
     return ContractResult(
         contract.name, contract.path, reason.verdict, (reason,), contract.affected_by
@@ -223,7 +223,8 @@ def removed(contract: AffectedContract, policy: Policy) -> ContractResult:
 
 
 def untested(job: Job) -> ContractResult:
-    """A contract none of whose fixtures shows what the template's change does."""
+    """Return the result of a contract none of whose fixtures shows the effect of the template's
+    change."""
     contract, reasons = job.contract, untested_reasons(job)
     verdict = worst(reason.verdict for reason in reasons)
     return ContractResult(contract.name, contract.path, verdict, tuple(reasons), job.affected_by)
@@ -304,7 +305,8 @@ def _verdict_under_base(weighed: Weighed) -> Verdict:
 
 
 def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) -> bool:
-    """Whether a budget is spent, so that only a significantly better change may merge."""
+    """Return whether a budget is overspent, so that only a significantly better change may
+    merge."""
     if history is None or not job.paired:
         return False
     contract = job.base or job.contract

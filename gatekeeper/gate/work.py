@@ -77,7 +77,7 @@ def plan_check(
     notices: tuple[str, ...] = (),
     order_seed: str | None = None,
 ) -> Work:
-    """The pull-request gate: base against head for every contract that the change touches.
+    """Plan the pull-request gate: base against head for every contract that the change affects.
 
     `names` narrows it to those contracts. `order_seed` repeats the order of an earlier run;
     without it nobody can know the order before the run. Raises ContractError and UsageError.
@@ -109,7 +109,7 @@ def plan_run(
     order_seed: str | None = None,
     trusted: Sequence[Revision] | None = None,
 ) -> Work:
-    """The full suite on one revision: every contract against its own objectives.
+    """Plan the full suite on one revision: every contract against its own objectives.
 
     `samples` is drawn of every fixture instead of what each contract asks for. `order_seed` is as
     in `plan_check`. `trusted` are the revisions whose models may be called; None: this one.
@@ -126,8 +126,8 @@ def plan_run(
 
 
 def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
-    """The suite on head, narrowed to the contracts that the change affects: what merging has
-    brought, measured against its own objectives. Raises ContractError."""
+    """Plan the suite on head for the contracts that the change affects, measured against their own
+    objectives, to see the effect of the merge. Raises ContractError."""
     found = find_affected(change, policy, SHAPES)
     suite = tuple(
         replace(

@@ -36,7 +36,7 @@ class TokenUsage:
 
 
 def token_count(said: object) -> int | None:
-    """What the provider says it counted; None for what cannot be a count of tokens."""
+    """Return the provider's token count; None if the value cannot be a number of tokens."""
     if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said <= _MOST_TOKENS:
         return None
     return said
@@ -50,8 +50,8 @@ def count_in(document: Any, *path: str) -> int:
 
 
 def fingerprint_of(*names: object) -> str | None:
-    """The model that answered and its build, as far as the provider names them: an alias such as
-    `gpt-4o-mini` stands for another model tomorrow. https://platform.openai.com/docs/api-reference/chat/object
-    """
+    """Return the model that answered and its build, as far as the provider names them, because an
+    alias such as `gpt-4o-mini` may mean another model tomorrow.
+    https://platform.openai.com/docs/api-reference/chat/object"""
     named = [text[:_LONGEST_NAME] for text in names if isinstance(text, str) and text.isprintable()]
     return " ".join(filter(None, named)) or None

@@ -31,7 +31,10 @@ class Recalled(NamedTuple):
 
 
 def read_cache(path: Path, key: bytes, now: datetime) -> Recalled:
-    """What earlier runs with the same keys measured in the last days. Never fails."""
+    """Return the samples that earlier runs with the same keys measured in the last days.
+
+    Never fails.
+    """
     try:
         content = _content(path)
     except FileNotFoundError:

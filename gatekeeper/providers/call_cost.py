@@ -42,8 +42,8 @@ _SPECIAL = (
 
 
 def is_billed_by_tokens(model: str) -> bool:
-    """Whether tokens alone, and prices that `call_cost` understands, make up the price of a call.
-    A model that is not in the list is: its price is unknown."""
+    """Return whether tokens alone, and prices that `call_cost` understands, make up the price of a
+    call. This is true of a model that is not in the list: its price is unknown."""
     entry = price_entry(model)
     return entry is None or _by_tokens(model, entry)
 
@@ -99,7 +99,7 @@ class _Prices:
         self._crossed = _crossed_thresholds(entry, tokens)
 
     def of(self, kind: str, default: Any = None) -> Any:
-        """The price of a token of that kind; the default if the list has none."""
+        """Return the price of a token of that kind; the default if the list has none."""
         price = self._number(kind + self.tier, self._number(kind, default))
         for threshold in self._crossed:
             price = self._number(
@@ -108,7 +108,7 @@ class _Prices:
         return self._off_peak.get(kind, price)
 
     def has(self, kind: str) -> bool:
-        """Whether the list has a price of that very name."""
+        """Return whether the list has a price with exactly that name."""
         return self._number(kind, None) is not None
 
     def _number(self, name: str, default: Any) -> Any:

@@ -35,7 +35,7 @@ def require_endpoint(model: str) -> Endpoint:
 
 
 def missing_key(model: str, endpoint: Endpoint) -> UsageError:
-    """The error that names the variables of which one must hold the key."""
+    """Return the error that names the variables of which one must hold the key."""
     return UsageError(
         f"{model}: no API key, so no model was called; set {' or '.join(endpoint.missing)} in the "
         "environment"

@@ -107,7 +107,7 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
 
 
 def is_known(model: str) -> bool:
-    """Whether the name is one, of a provider in the catalogue."""
+    """Return whether the name is a model's name, of a provider in the catalogue."""
     try:
         return read_model_name(model).provider in CATALOGUE
     except ValueError:
@@ -115,7 +115,7 @@ def is_known(model: str) -> bool:
 
 
 def is_expected_host(host: str, patterns: Iterable[str]) -> bool:
-    """Whether one of the patterns fits; `*` stands for letters, digits and hyphens."""
+    """Return whether one of the patterns matches; `*` stands for letters, digits and hyphens."""
     host = host.lower().rstrip(".")
     return any(
         re.fullmatch("[a-z0-9-]+".join(map(re.escape, pattern.lower().split("*"))), host)

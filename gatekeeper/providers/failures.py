@@ -105,7 +105,7 @@ def _with_status(model: str, status: int, text: str, retry_after: str | None) ->
 
 
 def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> float | None:
-    """A Retry-After header in seconds, from either of its forms; None where it says nothing."""
+    """Return a Retry-After header in seconds, from either of its forms; None if it has none."""
     if retry_after is None:
         return None
     try:
@@ -126,8 +126,8 @@ def _seconds_until(http_date: str, now: datetime) -> float | None:
 
 
 def plain(text: str) -> str:
-    """An error text on one short line, without litellm's wrapping, without secrets and without a
-    full stop at its end, as the sentences that quote it have their own."""
+    """Return an error text on one short line, without litellm's wrapping, without secrets and
+    without a full stop at its end, because the sentences that quote it have their own."""
     text = _WRAPPERS.sub("", text.split("Traceback (most recent call last)")[0])
     for name, value in os.environ.items():
         if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:

@@ -176,7 +176,7 @@ class _TimedResponse(aiohttp.ClientResponse):
         self._socket = None
 
     def own_time_ms(self) -> float | None:
-        """The request's own time in milliseconds; None if the answer has not ended."""
+        """Return the request's own time in milliseconds; None if the answer has not ended."""
         return self._own_time_ms
 
 

@@ -45,7 +45,7 @@ def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> s
 
 
 def is_redirect(status: int) -> bool:
-    """Whether the status is one of a redirect, followed by nobody here."""
+    """Return whether the status is a redirect, which is not followed."""
     return 300 <= status < 400
 
 

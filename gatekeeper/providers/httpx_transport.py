@@ -111,7 +111,7 @@ class HttpxTransport(httpx.AsyncBaseTransport):
         return response, body
 
     async def aclose(self) -> None:
-        """Nothing: litellm's clients come and go, the owner calls `shut_down`."""
+        """Do nothing: litellm opens and closes clients, and the owner calls `shut_down`."""
 
     async def shut_down(self) -> None:
         await self._client.aclose()

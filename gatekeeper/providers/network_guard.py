@@ -48,7 +48,7 @@ class NetworkGuard:
         self._patterns.update(patterns)
 
     def start(self) -> None:
-        """Begin to refuse. Safe to call twice."""
+        """Start to refuse connections. Safe to call twice."""
         if self in NetworkGuard._active:
             return
         if not NetworkGuard._hooked:

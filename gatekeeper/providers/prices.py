@@ -36,7 +36,7 @@ _PLAIN_TIERS = frozenset({"default", "standard", "standard_only", "flex"})
 
 
 def expected_cost(request: Request) -> float | None:
-    """About what the request costs, in US dollars, for a person to plan with.
+    """Return the approximate cost of the request in US dollars, for a person to plan with.
 
     The answer is taken to use up `max_tokens`, or 256 tokens if it is not set: an answer of the
     model's maximum is rare. None if the price is not known. An embedded or recorded model costs
@@ -59,7 +59,7 @@ def expected_cost(request: Request) -> float | None:
 
 
 def worst_cost(request: Request) -> float | None:
-    """The most that the request can cost, in US dollars, for the limit to hold.
+    """Return the most that the request can cost in US dollars, for the limit to hold.
 
     Every byte of the input is counted as a token, and the answer is as long as it may be: by
     `max_tokens` or `max_completion_tokens`, else by the model's own maximum. Of several prices

@@ -12,7 +12,7 @@ _A_KEY = re.compile(r"_(?:KEY|KEY_ID|TOKEN|SECRET)$")
 
 
 def load_litellm() -> Any:
-    """The module. Its import takes seconds, so never on an event loop."""
+    """Import litellm and return it. The import takes seconds, so never do it on an event loop."""
     # Its price list would be fetched from the network, which can hang for seconds.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     # Otherwise a .env file found upwards of the package may set keys and base URLs.

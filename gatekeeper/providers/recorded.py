@@ -100,7 +100,7 @@ class ReplayClient:
 
 
 def answered_in(path: str, content: bytes) -> frozenset[Answered]:
-    """What the recording has an answer for. Raises CallFailed if it is none."""
+    """Return the recording's answers. Raises CallFailed if it is not a recording."""
     recording = _parse(path, content.decode("utf-8"))
     return frozenset(
         key

@@ -49,7 +49,7 @@ class ModelRouter:
                 await client.require_key(model)
 
     def slots(self, model: str) -> int | None:
-        """How many requests to the model make sense at the same time; None: any number."""
+        """Return how many requests to the model make sense at the same time; None: any number."""
         client = self._client(model)
         return client.slots(model) if isinstance(client, LimitedClient) else None
 

@@ -21,7 +21,7 @@ _MOST_AIMS = 3
 
 
 def advice(result: GateResult, contract: ContractResult) -> str:
-    """What to do about the contract's worst reason; empty if there is nothing to do."""
+    """Return what to do about the contract's worst reason; empty if there is nothing to do."""
     if result.verdict == "pass" or result.kind == "diff":
         return ""
     codes = [r.code for r in worst_reasons(contract) if r.verdict == result.verdict]

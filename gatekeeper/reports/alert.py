@@ -27,12 +27,12 @@ class News:
 
 
 def news_of(result: GateResult) -> tuple[News, ...]:
-    """What a check found, contract by contract; what a person waived is no news."""
+    """Return the news of a check, contract by contract, without waived ones."""
     return tuple(news for contract in result.contracts for news in _of_contract(contract))
 
 
 def wanted(news: Sequence[News], kinds: Sequence[str]) -> tuple[News, ...]:
-    """The news of these kinds, in the order of `NEWS_KINDS`."""
+    """Return the news of these kinds, in the order of `NEWS_KINDS`."""
     ordered = sorted(news, key=lambda found: NEWS_KINDS.index(found.kind))
     return tuple(found for found in ordered if found.kind in kinds)
 

@@ -33,7 +33,7 @@ class Place:
 
 
 def places(contracts: Sequence[ContractResult]) -> tuple[Place, ...]:
-    """Where people should look, the worst first.
+    """Return the places that people should look at, the worst first.
 
     Every contract that does not pass has its say before any has a second one. Those after
     the first mark further sections that changed in the same prompt: which of them did the
@@ -49,7 +49,7 @@ def places(contracts: Sequence[ContractResult]) -> tuple[Place, ...]:
 
 
 def failing_check(contract: ContractResult) -> str | None:
-    """The check that fails on most fixtures at head, in words; None where none fails."""
+    """Return the check that fails on most fixtures at head, in words; None if none fails."""
     fixtures = _deciding(contract)
     at_head = Counter(_checks(fixtures, "head"))
     if not at_head:

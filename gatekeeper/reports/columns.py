@@ -62,8 +62,8 @@ class Column:
 
 
 def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Column, ...]:
-    """The columns between the contract's name and its verdict; those in which no contract has
-    anything are left out."""
+    """Return the columns between the contract's name and its verdict, without those that are empty
+    for all contracts."""
     found: list[Column] = []
     if result.kind != "run":
         found += [
@@ -95,19 +95,19 @@ def _column(
 
 
 def objective_value(slo: SloResult, value: float | None) -> str:
-    """An amount of what the objective measures, in its unit."""
+    """Write an amount of an objective in its unit."""
     return numbers.amount(value, measure_of(slo.objective).unit)
 
 
 def target(slo: SloResult) -> str:
-    """What is wanted, with the side on which it lies."""
+    """Write the target of an objective, with its direction."""
     sign = "≥" if measure_of(slo.objective).better == "higher" else "≤"
     default = " (default)" if slo.default else ""
     return f"{sign} {objective_value(slo, slo.target)}{default}"
 
 
 def standing(slo: SloResult, contract: ContractResult) -> str:
-    """`met`, `missed`, or that it is open and why."""
+    """Return `met`, `missed`, or the reason why it is open."""
     if slo.met is not None:
         return "met" if slo.met else "missed"
     if slo.unmeasured:
@@ -124,7 +124,7 @@ def standing(slo: SloResult, contract: ContractResult) -> str:
 
 
 def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[str]]:
-    """Those that a reader must see one by one, and all others in a few words: `8 met`.
+    """Return the objectives to show one by one, and all others in a few words: `8 met`.
 
     That is what is missed, else the one that is most in doubt. Where the comparison decided,
     nobody waits for the open ones.
@@ -165,7 +165,7 @@ def _budget_left(contract: ContractResult) -> Cell:
 
 
 def share_left(budget: ErrorBudget) -> str:
-    """How much of an error budget is left."""
+    """Return the share of an error budget that is left."""
     if budget.events == 0:
         return "no history yet"
     if budget.budget <= 0:

@@ -33,13 +33,13 @@ def judged_by_base(found: UnderBase) -> str:
 
 
 def in_samples(arm: ArmResult, paired: PairedResult | None) -> bool:
-    """Whether rates count samples and not fixtures."""
+    """Return whether rates count samples and not fixtures."""
     return paired.rounds > 1 if paired else arm.samples > arm.fixtures
 
 
 def rates(arm: ArmResult, paired: PairedResult | None) -> Rate:
-    """What the difference of the arms is made of, so that every report shows the same: fixtures,
-    or samples if there are several of each, which is also what the objectives are about."""
+    """Return the two rates whose difference every report shows: of fixtures, or of samples if there
+    are several of each, which the objectives count too."""
     if in_samples(arm, paired):
         return Rate(arm.passed, arm.samples, arm.success_rate)
     share = arm.fixtures_passed / arm.fixtures if arm.fixtures else None
@@ -47,8 +47,10 @@ def rates(arm: ArmResult, paired: PairedResult | None) -> Rate:
 
 
 def difference(paired: PairedResult) -> str:
-    """Head less base, in percentage points. A run that ended because of what it saw has seen
-    more than there is, as a rule: its number is told as the estimate that it is."""
+    """Return head minus base, in percentage points.
+
+    After an early stop the number is usually too large, so it is marked as an estimate.
+    """
     if paired.difference is None or not ended_early(paired):
         return numbers.points(paired.difference)
     exact = paired.difference
@@ -56,26 +58,28 @@ def difference(paired: PairedResult) -> str:
 
 
 def is_significant(paired: PairedResult) -> bool:
-    """Whether head is worse beyond what chance explains."""
+    """Return whether head is significantly worse."""
     return paired.p_value is not None and paired.p_value <= paired.alpha
 
 
 def is_better(paired: PairedResult) -> bool:
-    """Whether head is better beyond chance; an early stop leaves no interval that could say so."""
+    """Return whether head is significantly better; an early stop leaves no interval that could say
+    so."""
     interval = None if ended_early(paired) else paired.interval
     return interval is not None and interval.low > 0
 
 
 def seeable_effect(paired: PairedResult) -> float | None:
-    """The smallest drop the run could have seen, which every result without a finding must say.
-    None if sampling ended early: the figure is that of the planned samples."""
+    """Return the smallest drop that the run could have detected, which every result without a
+    finding must say. None if sampling ended early: the number is that of the planned samples."""
     # Where head was shown to be no worse than the margin, that is the answer.
     answered = paired.p_value is None or is_significant(paired) or paired.stopped == "not_worse"
     return None if answered or paired.incomplete else paired.minimum_detectable_effect
 
 
 def fixtures_wanted(paired: PairedResult) -> str:
-    """How many fixtures it takes, where nothing was found and there are fewer; empty otherwise."""
+    """Return how many fixtures are needed, if nothing was found and there are fewer; empty
+    otherwise."""
     needed = paired.fixtures_needed
     answered = is_significant(paired) or paired.stopped == "not_worse"
     if needed is None or needed <= paired.units or answered:
@@ -92,7 +96,8 @@ def fixtures_wanted(paired: PairedResult) -> str:
 
 
 def counts(paired: PairedResult) -> str:
-    """`9 broke, 0 fixed; sure after 9 of 100 fixtures`: what was seen, and of how much."""
+    """Write the counts of changed inputs, such as `9 broke, 0 fixed`, and how many were
+    compared."""
     text = f"{paired.broke:,} broke, {paired.fixed:,} fixed"
     if paired.clusters:
         text += f" ({changed_clusters(paired.clusters)})"
@@ -106,7 +111,7 @@ def counts(paired: PairedResult) -> str:
 
 
 def ended_early(paired: PairedResult) -> bool:
-    """Whether sampling ended because the result was certain before every planned pair was
+    """Return whether sampling ended because the result was certain before every planned pair was
     sampled."""
     return paired.stopped in ("regressed", "not_worse") and paired.incomplete
 
@@ -125,7 +130,7 @@ def early_stop(paired: PairedResult) -> str:
 
 
 def deciding_test(paired: PairedResult) -> str:
-    """The test that decides, its level, and how many comparisons of the run share alpha."""
+    """Return the test that decides, its level, and how many comparisons of the run share alpha."""
     of = paired.family
     shared = f", by Holm over {of:,} comparisons" if of > 1 else ""
     inputs = compared_units(paired, "distinct input")
@@ -133,7 +138,8 @@ def deciding_test(paired: PairedResult) -> str:
 
 
 def decided_by(paired: PairedResult) -> str:
-    """The deciding test with its answer, and what it would have taken to see more."""
+    """Return the deciding test with its p-value, and what the run would have needed to detect
+    more."""
     p = paired_p_value(paired)
     value = "no p-value" if p == numbers.NONE else f"p {p}"
     parts = [

@@ -30,7 +30,7 @@ _STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "learnin
 
 
 def drift_document(found: Sequence[ContractDrift], notices: Sequence[str]) -> dict[str, Any]:
-    """The whole as JSON data; times in UTC, rates as shares."""
+    """Return the drifts as JSON data; times in UTC, rates as shares."""
     return {
         "schema": SCHEMA,
         "contracts": [_document(contract) for contract in found],
@@ -41,7 +41,7 @@ def drift_document(found: Sequence[ContractDrift], notices: Sequence[str]) -> di
 def print_drifts(
     found: Sequence[ContractDrift], notices: Sequence[str] = (), console: Console | None = None
 ) -> None:
-    """One line a contract, then what is sure."""
+    """Print one line per contract, then the certain changes."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -77,7 +77,7 @@ def print_drifts(
 
 
 def status_text(contract: ContractDrift) -> str:
-    """How a contract stands, with the nights on which it was outside of its usual range."""
+    """Return a contract's status, with the nights on which it was outside of its usual range."""
     if contract.status == "learning":
         return f"learning, {contract.measured} of {NIGHTS_NEEDED} nights"
     if contract.watch_reason:
@@ -90,7 +90,7 @@ def status_text(contract: ContractDrift) -> str:
 
 
 def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
-    """What is sure, one for each contract that drifted."""
+    """Return the news of each contract that drifted."""
     return tuple(
         News("drift", contract.contract, drifted(contract, contract.change))
         for contract in found
@@ -99,7 +99,7 @@ def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
 
 
 def drifted(contract: ContractDrift, change: SureChange) -> str:
-    """A sure change in a sentence or two."""
+    """Describe a certain change in a sentence or two."""
     text = (
         f"{contract.model} answers {change.direction} since {_day(change.since)}: "
         f"{numbers.points(change.size.value)} in pass rate "
@@ -111,7 +111,7 @@ def drifted(contract: ContractDrift, change: SureChange) -> str:
 
 
 def issue_title(found: Sequence[ContractDrift]) -> str:
-    """One line: how many, and the first by name."""
+    """Return the issue's title: how many contracts drifted, and the first by name."""
     names = [contract.contract for contract in found if contract.change is not None]
     if not names:
         return "Model drift: over"
@@ -120,7 +120,7 @@ def issue_title(found: Sequence[ContractDrift]) -> str:
 
 
 def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
-    """The issue's text in Markdown: what drifted, how sure that is, and what to do."""
+    """Return the issue's text in Markdown: what drifted, the evidence, and what to do."""
     sure = [contract for contract in found if contract.change is not None]
     link = f"\n\nLast looked at by [this run]({run_url})." if run_url else ""
     if not sure:

@@ -24,7 +24,7 @@ _STYLE = {"spent": "yellow", "overspent": "red"}
 def budget_document(
     found: Sequence[ContractBudgets], notices: Sequence[str], now: datetime
 ) -> dict[str, Any]:
-    """The whole as JSON data; the fields are described in docs/objectives.md."""
+    """Return the budgets as JSON data; docs/objectives.md describes the fields."""
     return {
         "schema": SCHEMA,
         "gatekeeper": __version__,
@@ -46,7 +46,8 @@ def budget_document(
 def print_budgets(
     found: Sequence[ContractBudgets], notices: Sequence[str] = (), console: Console | None = None
 ) -> None:
-    """One line for each contract and objective that has a budget; the frozen contracts last."""
+    """Print one line for each contract and objective that has a budget; the frozen contracts
+    last."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -42,7 +42,7 @@ _WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)")
 
 
 def visible(text: str) -> str:
-    """The same text with each invisible character spelled out, as evidence must be seen.
+    """Spell out each invisible character of the text, because evidence must be visible.
 
     An opening of an HTML comment is broken up: not even inside code may hostile text
     carry the marker by which the comment is found again.
@@ -51,20 +51,21 @@ def visible(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without invisible characters, on one line, and no command to a workflow's runner
-    wherever it is printed."""
+    """Return the text without invisible characters, on one line, and never a command to a
+    workflow's runner."""
     return _break_commands(" ".join(_break_comments(_HIDDEN.sub("", text)).split()))
 
 
 def clip(text: str, limit: int | None) -> str:
-    """At most `limit` characters, the last one an ellipsis where something was cut."""
+    """Return at most `limit` characters, the last one an ellipsis if something was cut."""
     if limit is None or len(text) <= limit:
         return text
     return text[: limit - 1].rstrip() + "…"
 
 
 def prose(text: str, limit: int | None = None) -> str:
-    """Text for a Markdown paragraph, list item or table cell: it reads as written, no more."""
+    """Escape text for a Markdown paragraph, list item or table cell, so that it shows as
+    written."""
     cut = clip(plain(text), limit)
     unlinked = _REFERENCE.sub(lambda found: found[0] + _BREAK, cut)
     escaped = _ACTIVE.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), unlinked)
@@ -72,7 +73,7 @@ def prose(text: str, limit: int | None = None) -> str:
 
 
 def code(text: str, limit: int | None = None) -> str:
-    """A code span on one line, with a fence longer than any run of backticks inside."""
+    """Return a code span on one line, with a fence longer than any run of backticks inside."""
     cut = clip(visible(text).replace("\n", "⏎").replace("\t", "⇥"), limit)
     if not cut:
         return "*(empty)*"
@@ -83,7 +84,7 @@ def code(text: str, limit: int | None = None) -> str:
 
 
 def code_cell(text: str, limit: int | None = None) -> str:
-    """A code span for a table cell.
+    """Return a code span for a table cell.
 
     Renderers disagree on a backslash before a pipe inside code, so text with a pipe
     is shown as prose, where an entity says it without doubt.
@@ -94,25 +95,25 @@ def code_cell(text: str, limit: int | None = None) -> str:
 
 
 def block(text: str, language: str = "text", limit: int | None = None) -> str:
-    """A fenced code block; the fence is longer than any run of backticks inside."""
+    """Return a fenced code block; the fence is longer than any run of backticks inside."""
     cut = clip(visible(text), limit)
     fence = "`" * max(3, _longest_run(cut) + 1)
     return f"{fence}{language}\n{cut}\n{fence}"
 
 
 def html_code(text: str, limit: int | None = None) -> str:
-    """`<code>` for places where Markdown is not read, such as a `<summary>`."""
+    """Return `<code>` for places where Markdown is not read, such as a `<summary>`."""
     cut = clip(" ".join(visible(text).split()), limit)
     return f"<code>{html.escape(cut)}</code>"
 
 
 def log_text(text: str) -> str:
-    """Text for a workflow log: no line of it is read as a command by the runner."""
+    """Escape text for a workflow log, so that the runner reads no line of it as a command."""
     return "\n".join(_log_line(line) for line in visible(text).split("\n"))
 
 
 def xml_text(text: str) -> str:
-    """Text without the characters that XML 1.0 forbids, with the others that hide spelled out."""
+    """Remove the characters that XML 1.0 forbids, and spell out others that are invisible."""
     return _HIDDEN_OR_RETURN.sub(_spell, text)
 
 

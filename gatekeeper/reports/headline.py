@@ -39,7 +39,7 @@ _REASON_LIMIT = 600
 
 
 def title(result: GateResult) -> str:
-    """The verdict in a few words, without markup."""
+    """Return the verdict in a few words, without markup."""
     if result.verdict == "error":
         return "Could not measure"
     if result.kind == "run":
@@ -68,17 +68,17 @@ def _has_regressed(result: GateResult) -> bool:
 
 
 def headline(result: GateResult) -> str:
-    """The title line of the comment, as a Markdown heading."""
+    """Return the title line of the comment, as a Markdown heading."""
     return f"## {ICONS[result.verdict]} {headline_text(result)}"
 
 
 def headline_text(result: GateResult) -> str:
-    """The title with what it is about, as Markdown of one line."""
+    """Return the title with its subject, as Markdown of one line."""
     return f"{title(result)}{_subject(result)}{_weakened(result)}"
 
 
 def lead(result: GateResult) -> tuple[str, ...]:
-    """The paragraphs under the title: what happened, what to do, what a call takes."""
+    """Return the paragraphs under the title: what happened, what to do, what a call takes."""
     chosen = foremost(result)
     if chosen is None:
         return (_without_contract(result),)
@@ -96,7 +96,7 @@ def lead(result: GateResult) -> tuple[str, ...]:
 
 
 def said_in_lead(result: GateResult) -> Reason | None:
-    """The reason that the lead quotes, or says in its own words."""
+    """Return the reason that the lead quotes, or says in its own words."""
     chosen = foremost(result)
     if chosen is None:
         return None
@@ -105,7 +105,7 @@ def said_in_lead(result: GateResult) -> Reason | None:
 
 
 def what_happened(contract: ContractResult) -> str:
-    """The finding that matters most about one contract, with its size and how sure it is."""
+    """Return the most important finding about one contract, with its size and significance."""
     name = code(contract.name, 80)
     quoted = _quoted(contract)
     if quoted:
@@ -120,7 +120,7 @@ def what_happened(contract: ContractResult) -> str:
 
 
 def foremost(result: GateResult) -> ContractResult | None:
-    """The contract that the lead speaks of: the worst of those that made the verdict."""
+    """Return the contract that the lead is about: the worst of those with the verdict."""
     return next((c for c in by_severity(result.contracts) if c.verdict == result.verdict), None)
 
 

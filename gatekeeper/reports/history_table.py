@@ -45,12 +45,12 @@ _COLUMNS: Mapping[str, Kind] = {
 
 
 def records_csv(records: Sequence[Record]) -> str:
-    """One row a record, as `records` has them; what counts by check or fixture is left to JSON."""
+    """Return one CSV row per record; JSON also has the counts by check and by fixture."""
     return csv_text(_COLUMNS, (_row(record) for record in records))
 
 
 def print_records(records: Sequence[Record], console: Console | None = None) -> None:
-    """One line a record, the newest first."""
+    """Print one line per record, the newest first."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -18,37 +18,37 @@ _CHANGES = re.compile(r"^<!-- drift: ([0-9a-f ]*) -->$", re.MULTILINE)
 
 
 def comment_marker(marker_id: str = DEFAULT_ID) -> str:
-    """The line of the comment with the verdict."""
+    """Return the marker of the comment with the verdict."""
     return f"<!-- gatekeeper:{_safe(marker_id)} -->"
 
 
 def run_marker(marker_id: str) -> str:
-    """The line of the comment with the result of a run that somebody started by hand."""
+    """Return the marker of the comment with the result of a manual run."""
     return f"<!-- gatekeeper-run:{_safe(marker_id)} -->"
 
 
 def drift_marker(marker_id: str) -> str:
-    """The line of the issue about drift."""
+    """Return the marker of the issue about drift."""
     return f"<!-- gatekeeper-drift:{_safe(marker_id)} -->"
 
 
 def reply_marker(marker_id: str, comment_id: int) -> str:
-    """The line of the reply to the command in a comment."""
+    """Return the marker of the reply to the command in a comment."""
     return f"<!-- gatekeeper-reply:{_safe(marker_id)}:{comment_id} -->"
 
 
 def head_marker(sha: str) -> str:
-    """The line that names the commit that a comment is about."""
+    """Return the marker that names the commit that a comment is about."""
     return f"<!-- gatekeeper-head:{sha} -->"
 
 
 def changes_marker(changes: Collection[str]) -> str:
-    """The line that names the changes that an issue about drift tells of."""
+    """Return the marker that names the changes in an issue about drift."""
     return f"<!-- drift: {' '.join(sorted(changes))} -->"
 
 
 def read_changes(body: str) -> frozenset[str]:
-    """The changes that the text of an issue names."""
+    """Read the changes that the text of an issue names."""
     found = _CHANGES.search(body)
     return frozenset(found[1].split()) if found else frozenset()
 

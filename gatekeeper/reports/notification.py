@@ -29,7 +29,7 @@ _LONGEST_PART = 600
 
 
 def notification_title(news: Sequence[News], repository: str) -> str:
-    """One line: where, and the worst of what happened."""
+    """Return one line: the repository, and the worst news."""
     others = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
     return f"{_unmentioned(repository, 140)}: {TITLES[news[0].kind]}{others}"
 
@@ -41,7 +41,7 @@ def notification_body(
     url: str | None = None,
     template: str | None = None,
 ) -> tuple[str, str | None]:
-    """The text, and what is wrong with the template where the built-in one took its place.
+    """Return the text, and what is wrong with the template if the built-in one replaced it.
 
     A template is Jinja2 and sees `news` (each with `kind`, `contract`, `text`), `commit` and
     `url`; it is bounded and sandboxed like a prompt.

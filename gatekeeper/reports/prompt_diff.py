@@ -46,7 +46,7 @@ class SectionChange:
 
 
 def split_sections(text: str) -> tuple[Section, ...]:
-    """The prompt cut at its headings and role lines. Their texts together are the whole text."""
+    """Split the prompt at its headings and role lines. Their texts together are the whole text."""
     if not text:
         return ()
     lines = text.removesuffix("\n").split("\n")
@@ -61,7 +61,8 @@ def split_sections(text: str) -> tuple[Section, ...]:
 
 
 def prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
-    """The sections of a contract's prompt that differ; none if there is nothing to compare."""
+    """Return the sections of a contract's prompt that differ; none if there is nothing to
+    compare."""
     if contract.base is None or contract.head is None:
         return ()
     return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
@@ -69,7 +70,10 @@ def prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
 
 @lru_cache(maxsize=1_024)
 def diff_prompts(base: str, head: str) -> tuple[SectionChange, ...]:
-    """The sections that differ, in the order of the prompt. All reports of a run share them."""
+    """Return the sections that differ, in the order of the prompt.
+
+    All reports of a run share them.
+    """
     if base == head:
         return ()
     if base.count("\n") + head.count("\n") > _MOST_LINES:

@@ -14,7 +14,8 @@ _PROVEN = 0.05
 
 
 def by_severity(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
-    """The worst first; among equals what is shown to be worse, then the largest drop."""
+    """Sort contracts, the worst first; among equals those that are proven worse, then the largest
+    drop."""
     return tuple(sorted(contracts, key=_contract_rank))
 
 
@@ -23,18 +24,18 @@ def worst_reasons(contract: ContractResult) -> tuple[Reason, ...]:
 
 
 def worst_verdict(reasons: Sequence[Reason]) -> Verdict:
-    """What the worst of the reasons calls for; there must be one."""
+    """Return the verdict of the worst reason; there must be one."""
     return min((reason.verdict for reason in reasons), key=_SEVERITY.__getitem__)
 
 
 def by_loss(fixtures: Iterable[FixtureResult], arm: Arm = "head") -> tuple[FixtureResult, ...]:
-    """Those proven to have lost first, then those that lost most on `arm` against the other,
-    then those that pass least on it; otherwise in the contract's order."""
+    """Sort fixtures: proven losses first, then the largest losses on `arm` against the other, then
+    the lowest pass rates on it; otherwise in the contract's order."""
     return tuple(sorted(fixtures, key=lambda fixture: _fixture_rank(fixture, arm)))
 
 
 def is_proven(fixture: FixtureResult) -> bool:
-    """Whether the fixture's own test says that it got worse."""
+    """Return whether the fixture's own test shows that it got worse."""
     return fixture.p_value is not None and fixture.p_value <= _PROVEN
 
 

@@ -99,7 +99,7 @@ class Redactor:
         return tuple(s for s in whole if not any(s in other and s != other for other in whole))
 
     def text(self, text: str) -> str:
-        """The text with `***` in place of every secret."""
+        """Replace every secret in the text by `***`."""
         if not self._secrets or len(text) < SHORTEST:
             return text
         redacted = self._redacted(text)
@@ -125,7 +125,7 @@ class Redactor:
         return text
 
     def value(self, value: _Value) -> _Value:
-        """The same value with every text in it redacted: before anything cuts or escapes it."""
+        """Redact every text in the value, before anything cuts or escapes it."""
         return self._inside(value, {}) if self._secrets else value
 
     def _inside(self, value: Any, known: dict[str, str]) -> Any:
@@ -151,12 +151,12 @@ class Redactor:
 
 @lru_cache(maxsize=8)
 def redactor(secrets: tuple[str, ...]) -> Redactor:
-    """The redactor of these secrets: its patterns are compiled once in a run."""
+    """Return the redactor of these secrets: its patterns are compiled once in a run."""
     return Redactor(secrets)
 
 
 def environment_redactor() -> Redactor:
-    """The redactor of the secrets that this process has in its environment."""
+    """Return the redactor of the secrets that this process has in its environment."""
     return redactor(secrets_in(os.environ))
 
 

@@ -39,13 +39,15 @@ _MOST = 3
 
 
 def changed(contract: ContractResult) -> tuple[ResourceChange, ...]:
-    """The resources that differ, beyond chance and by an amount that matters."""
+    """Return the resources that differ significantly and by an amount that matters."""
     return tuple(r for r in contract.paired.resources if r.differs) if contract.paired else ()
 
 
 def cell_lines(contract: ContractResult) -> tuple[str, ...]:
-    """A line for each resource that differs: `cost +330 % [+318, +341]`, and one for each other
-    that exceeds a limit or may exceed it."""
+    """Return a line for each resource that differs:
+
+    `cost +330 % [+318, +341]`, and one for each other that exceeds a limit or may exceed it.
+    """
     found = changed(contract)
     limited = {_LIMITED[limit.name]: limit for limit in contract.limits if limit.found != "kept"}
     for resource in found:
@@ -67,7 +69,7 @@ def _in_short(limit: LimitResult) -> str:
 
 
 def rise(contracts: Sequence[ContractResult]) -> str:
-    """The largest rise for the title: `a call of `x` costs 330 % more`; empty without one."""
+    """Write the largest rise for the title: `a call of `x` costs 330 % more`; empty without one."""
     risen = [
         (found, contract)
         for contract in contracts
@@ -91,7 +93,10 @@ def rise(contracts: Sequence[ContractResult]) -> str:
 
 
 def sentence(contracts: Sequence[ContractResult], *, only_changes: bool) -> str:
-    """One line on cost and latency. Unless `only_changes`, it also says that nothing changed."""
+    """Write one line on cost and latency.
+
+    Unless `only_changes`, it also says that nothing changed.
+    """
     found = [(contract, changed(contract)) for contract in contracts]
     differing = [(contract, changes) for contract, changes in found if changes]
     if differing:
@@ -115,19 +120,19 @@ def sentence(contracts: Sequence[ContractResult], *, only_changes: bool) -> str:
 
 
 def describe(found: ResourceChange) -> str:
-    """`cost 0.0010 → 0.0043 USD`."""
+    """Write `cost 0.0010 → 0.0043 USD`."""
     changed_amount = numbers.transition(found.base, found.head, _UNITS[found.resource])
     return f"{_LABELS[found.resource]} {changed_amount}"
 
 
 def details(contract: ContractResult) -> str:
-    """Every resource with its interval, for how a contract was decided."""
+    """Return every resource with its interval, for how a contract was decided."""
     resources = contract.paired.resources if contract.paired else ()
     return "; ".join(f"{describe(found)}{_around(found)}" for found in resources)
 
 
 def limit_details(contract: ContractResult) -> str:
-    """Every limit with what was found of it, for how a contract was decided."""
+    """Return every limit with its result, for how a contract was decided."""
     return "; ".join(_limit(found) for found in contract.limits)
 
 

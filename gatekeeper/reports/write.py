@@ -59,7 +59,7 @@ _ASKED_FOR = tuple(file for files in _ON_DEMAND.values() for file in files)
 
 
 def require_formats(formats: Collection[Format]) -> None:
-    """Before the first call is paid for, not after the last. Raises UsageError."""
+    """Raise UsageError, before any call is made, if a format cannot be written."""
     if "parquet" in formats:
         require_parquet()
 
@@ -88,7 +88,7 @@ def write_reports(
     redact: Redactor | None = None,
     comment: str | None = None,
 ) -> dict[str, Path]:
-    """File name -> path: what every run leaves, and the files of `formats` beside it.
+    """Write the reports of every run and the files of `formats`; return file name -> path.
 
     `result` comes without secrets; `redact` is for what was asked of the models, which no other
     report shows, and for the finished texts. `notices` come from after the result. `comment` is
@@ -116,9 +116,11 @@ def write_reports(
 def write_files(
     contents: Mapping[str, str | bytes], out: Path, *, redact: Redactor | None = None
 ) -> dict[str, Path]:
-    """File name -> path, all of them new or none. The last is the one that says that the others
-    are there. `redact` takes secrets out of every text; by default, those of the environment.
-    Raises WriteError, and leaves no file half written."""
+    """Write the files and return file name -> path; all of them are new, or none.
+
+    The last file shows that the others exist. `redact` removes secrets from every text; by default,
+    those of the environment. Raises WriteError, and leaves no file incomplete.
+    """
     redact = redact or environment_redactor()
     with _named(out):
         out.mkdir(parents=True, exist_ok=True)

@@ -50,8 +50,10 @@ class Setting:
 
 
 def read_axis(text: str) -> Axis:
-    """`temperature=0,0.3,0.7` as an axis. Values are YAML; one with a comma goes in quotes or
-    brackets. Raises UsageError."""
+    """Read `temperature=0,0.3,0.7` as an axis.
+
+    Values are YAML; one with a comma goes in quotes or brackets. Raises UsageError.
+    """
     name, equals, values = text.partition("=")
     if not equals or not name.strip():
         raise UsageError(f"--param {text}: write NAME=VALUE,VALUE, such as temperature=0,0.7")
@@ -65,7 +67,8 @@ def read_axis(text: str) -> Axis:
 
 
 def settings_of(contract: Contract, axes: Sequence[Axis], revision: Revision) -> list[Setting]:
-    """The contract's own setting first, then every other combination in the order of the axes.
+    """Return the contract's own setting first, then every other combination in the order of the
+    axes.
 
     Raises UsageError for an axis that is there twice, no axis, a prompt that cannot be read,
     and too many combinations.
@@ -138,7 +141,7 @@ def _require_known_params(model: str, axes: Sequence[Axis]) -> None:
 
 
 def said(value: Any) -> str:
-    """A value as a reader would write it."""
+    """Write a value as a reader would."""
     if value is None:
         return "not set"
     return value if isinstance(value, str) else json.dumps(value, default=str)

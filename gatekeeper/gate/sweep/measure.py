@@ -43,7 +43,7 @@ class Measured:
 def plan_sweep(
     contract: Contract, settings: Sequence[Setting], drawn: random.Random | None = None
 ) -> tuple[Trial, ...]:
-    """The trials: repetition by repetition, fixture by fixture, all settings of it together.
+    """Return the trials: repetition by repetition, fixture by fixture, all settings of it together.
 
     `drawn` gives the order of the fixtures, and anew for each fixture that of its settings: if
     one always went first, one bad replica of the provider could make it look worse. A trial's
@@ -66,8 +66,9 @@ def plan_sweep(
 
 
 def require_within(trials: Sequence[Trial], limits: Limits, price: Price | None = None) -> None:
-    """A sweep that a limit cuts short compares settings on different fixtures: it is refused
-    before the first call. `price` gives the most that a request can cost. Raises UsageError."""
+    """Refuse, before the first call, a sweep that exceeds a limit, because it would compare
+    settings on different fixtures. `price` gives the most that a request can cost. Raises
+    UsageError."""
     calls = len(distinct_requests(trials))
     if limits.calls is not None and calls > limits.calls:
         raise UsageError(

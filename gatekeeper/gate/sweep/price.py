@@ -32,8 +32,8 @@ class Price:
         return _VERBS[self.measure]
 
     def is_less(self, one: int, other: int) -> bool:
-        """Whether the first takes less than the other: by `MATERIAL` or more, and the paired
-        bootstrap over fixtures that both answered says so too."""
+        """Return whether the first takes less than the other: by `MATERIAL` or more, and by the
+        paired bootstrap over fixtures that both answered."""
         if not self.measure or one == other:
             return False
         if self.amounts[one] > (1 - MATERIAL) * self.amounts[other]:
@@ -54,7 +54,8 @@ class Price:
 def price_of(
     cells: Sequence[Cell], outcomes: Sequence[Sequence[Outcome]], near: Sequence[int]
 ) -> Price:
-    """By cost if it is known of all, else by tokens, else by latency."""
+    """Return how settings are compared by price: by cost if it is known for all, else by tokens,
+    else by latency."""
     ways: tuple[tuple[str, Mapping[int, float | None]], ...] = (
         ("cost", {i: cells[i].arm.cost_per_call_usd for i in near}),
         ("tokens", {i: cells[i].tokens_per_call for i in near}),

@@ -23,7 +23,8 @@ _NOTHING = ("none affected", "lightgrey")
 
 
 def render_badge(result: GateResult) -> str:
-    """The verdict, and the share of head's fixtures that pass over all contracts measured."""
+    """Render the verdict, and the share of head's fixtures that pass over all measured
+    contracts."""
     state = _state(result)
     words, color = state
     share = _share(result)

@@ -56,19 +56,19 @@ class Table(NamedTuple):
 
 
 def render_csv(table: Table, result: GateResult) -> str:
-    """RFC 4180 with a header, in UTF-8 with a line feed after each row."""
+    """Render RFC 4180 with a header, in UTF-8 with a line feed after each row."""
     return csv_text(table.columns, table.rows(result))
 
 
 def csv_text(columns: Mapping[str, Kind], rows: Iterable[Row]) -> str:
-    """Rows of any table as CSV, in the form described above."""
+    """Render rows of any table as CSV, in the form described above."""
     lines = [",".join(columns)]
     lines += [",".join(_cell(row[name], kind) for name, kind in columns.items()) for row in rows]
     return "\n".join(lines) + "\n"
 
 
 def render_parquet(table: Table, result: GateResult) -> bytes:
-    """The table as a Parquet file. Half a surrogate pair, which no UTF-8 can hold, is `?`.
+    """Render the table as a Parquet file. Half a surrogate pair, which UTF-8 cannot hold, is `?`.
 
     Raises UsageError without pyarrow.
     """
@@ -85,7 +85,7 @@ def render_parquet(table: Table, result: GateResult) -> bytes:
 
 
 def require_parquet() -> None:
-    """Raises UsageError where Parquet cannot be written."""
+    """Raise UsageError if Parquet cannot be written."""
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
@@ -93,13 +93,13 @@ def require_parquet() -> None:
 
 
 def guarded(text: str) -> str:
-    """The text for a cell of the CSV, without the quotes around it."""
+    """Return the text for a cell of the CSV, without the quotes around it."""
     spelled = text.replace("⟨U+", "⟨U+27E8⟩U+").replace("\r", "⟨U+000D⟩")
     return _FORMULA.sub(lambda at: f"{at[1]}'{at[2]}" if at[2] else at[0], xml_text(spelled))
 
 
 def restored(cell: str) -> str:
-    """The text that `guarded` was given."""
+    """Restore the text that `guarded` was given."""
     spelled = _GUARDED.sub(lambda at: at[1] + (at[2] or ""), cell)
     return _SPELLED.sub(lambda found: chr(int(found[1], 16)), spelled)
 

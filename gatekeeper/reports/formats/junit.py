@@ -46,7 +46,8 @@ class _Suite(TestSuite):  # type: ignore[misc]
 
 
 def render_junit(result: GateResult) -> str:
-    """A failed check is a failure; a call that failed is an error; the unmeasured is skipped."""
+    """Render a failed check as a failure, a failed call as an error, and an unmeasured fixture as
+    skipped."""
     seconds = _seconds(result)
     limit = _output_limit(sum(len(contract.fixtures) for contract in result.contracts))
     suites = [_suite(contract, result, seconds, limit) for contract in result.contracts]

@@ -62,7 +62,7 @@ HELP: Mapping[str, str] = {
 
 
 def render_prometheus(result: GateResult) -> str:
-    """All metrics, each family in one block as the format asks."""
+    """Render all metrics, each family in one block as the format requires."""
     from prometheus_client import CollectorRegistry, Metric, generate_latest
 
     families = {name: Metric(name, text, "gauge") for name, text in HELP.items()}

@@ -36,7 +36,8 @@ class SavedRun:
 
 
 def find_samples(path: Path) -> Path | None:
-    """The file of samples that the path means: itself, beside it, or in it; None where none is."""
+    """Return the file of samples for the path: the path itself, or a file next to it or in it; None
+    if there is none."""
     candidates = (path,) if path.suffix == ".jsonl" else (path / _NAME, path.parent / _NAME)
     if path.is_dir():
         candidates = (path / _NAME,)
@@ -47,9 +48,9 @@ _NAME = "samples.jsonl"
 
 
 def read_run(path: Path) -> SavedRun:
-    """The run without the secrets of this process's environment: an older version of this program
-    may have left them in its files. Raises UsageError that names the file, the line and what is
-    wrong with it."""
+    """Read the run, without the secrets of this process's environment: an older version of
+    gatekeeper may have left them in its files. Raises UsageError that names the file, the line and
+    the mistake."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

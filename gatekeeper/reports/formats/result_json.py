@@ -32,7 +32,7 @@ _SCHEMA_FILE = "result.v1.json"
 
 
 def result_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) that every result document follows."""
+    """Return the JSON Schema (draft 2020-12) that every result document follows."""
     from importlib.resources import files
 
     text = files("gatekeeper.reports").joinpath(_SCHEMA_FILE).read_text(encoding="utf-8")
@@ -41,8 +41,10 @@ def result_schema() -> dict[str, Any]:
 
 
 def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str, Any]:
-    """The result as JSON-ready values; `notices` come from after it. What is not known is null;
-    never NaN, never infinite."""
+    """Return the result as JSON-ready values; `notices` are later than the result.
+
+    Unknown values are null; never NaN, never infinite.
+    """
     started = result.started if result.started.tzinfo else result.started.replace(tzinfo=UTC)
     document = {
         "schema": SCHEMA_VERSION,
@@ -76,12 +78,12 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
 
 
 def render_result(result: GateResult, notices: Sequence[str] = ()) -> str:
-    """`result.json`: the document as text."""
+    """Render `result.json`: the document as text."""
     return encode(result_document(result, notices), indent=2) + "\n"
 
 
 def encode(value: Any, indent: int | None = None) -> str:
-    """JSON that any reader takes, whatever a model wrote into it."""
+    """Return JSON that any reader accepts, whatever a model wrote into it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     try:
         text.encode()
@@ -235,7 +237,7 @@ def _difference(difference: Difference | None) -> dict[str, Any] | None:
 
 
 def error_budget_document(budget: ErrorBudget | None) -> dict[str, Any] | None:
-    """As the schema of result.json has it."""
+    """Return an error budget in the form of the schema of result.json."""
     if budget is None:
         return None
     projected = budget.projected_burn_rate

@@ -10,12 +10,12 @@ from gatekeeper.reports.formats.result_json import encode
 
 
 def render_samples(result: GateResult) -> str:
-    """One JSON object a line, in the order of the plan; empty where nothing was sampled."""
+    """Render one JSON object per line, in the order of the plan; empty if nothing was sampled."""
     return "".join(f"{encode(sample_document(outcome))}\n" for outcome in result.outcomes)
 
 
 def sample_document(outcome: Outcome) -> dict[str, Any]:
-    """`request` and `repetition` find the line again when the same request is replayed."""
+    """Return a sample's document; `request` and `repetition` find the line again in a replay."""
     from gatekeeper.contract.digests import request_digest
 
     sample = outcome.sample

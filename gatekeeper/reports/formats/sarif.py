@@ -33,7 +33,7 @@ _RULES: Mapping[ReasonCode, ReasonEntry] = {
 
 
 def render_sarif(result: GateResult) -> str:
-    """The run as a SARIF log with one run in it; the worst results first."""
+    """Render the run as a SARIF log with one run in it; the worst results first."""
     found = list(islice(_results(result), MOST_RESULTS + 1))
     invocation: dict[str, Any] = {
         "executionSuccessful": result.verdict != "error",

@@ -47,7 +47,7 @@ _KNOWN = {
 
 
 def opinion_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
-    """Rows of a Markdown table: a method, and what it makes of the samples."""
+    """Return rows of a Markdown table: a method, and its result for the samples."""
     found: list[tuple[str, str]] = []
     paired = contract.paired
     if paired:
@@ -66,7 +66,8 @@ def opinion_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
 
 
 def has_width(interval: ConfidenceInterval) -> bool:
-    """Whether the interval says anything: one without width comes from data without spread."""
+    """Return whether the interval means anything: one without width comes from data without
+    variance."""
     return interval.high > interval.low
 
 

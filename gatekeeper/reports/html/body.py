@@ -52,7 +52,7 @@ _OPINIONS = (
 def render_body(
     result: GateResult, judged: Sequence[Judging], detailed: int, notices: Sequence[str] = ()
 ) -> str:
-    """Everything above the samples; the worst `detailed` contracts are shown in full."""
+    """Render everything above the samples; the worst `detailed` contracts are shown in full."""
     ranked = by_severity(result.contracts)
     past = _by_contract(result.past)
     sections = [
@@ -84,7 +84,7 @@ def render_body(
 
 
 def render_samples(judged: Sequence[Judging], packed: Packed) -> str:
-    """The place where the script shows the samples, and the samples themselves."""
+    """Render the element in which the script shows the samples, and the samples themselves."""
     if not judged:
         return ""
     labels = [clip(plain(evaluation.label), 120) for evaluation in judged]

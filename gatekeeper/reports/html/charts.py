@@ -40,7 +40,7 @@ def success_trend(
     target: float | None,
     now_is: str = "this change",
 ) -> str:
-    """The share of samples that passed on the default branch, run by run, and now on head.
+    """Draw the share of samples that passed on the default branch, run by run, and now on head.
 
     `now_is` says what head is.
     """
@@ -80,7 +80,7 @@ def success_trend(
 
 
 def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) -> str:
-    """What was left of an objective's error budget after each run, and what is left now.
+    """Draw what was left of an objective's error budget after each run, and what is left now.
 
     `target` is the objective's own.
     """
@@ -121,7 +121,7 @@ def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) ->
 
 
 def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
-    """How large a share of calls was answered within which time, by arm."""
+    """Draw the share of calls that were answered within a time, by arm."""
     known = {arm: sorted(latencies(outcomes[arm])) for arm in _ARMS}
     known = {arm: values for arm, values in known.items() if len(values) > 1}
     if not known:
@@ -161,7 +161,7 @@ def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
 
 
 def token_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
-    """Mean tokens a call, asked and answered, by arm; cost beside them."""
+    """Draw the mean tokens of a call, of prompt and answer, by arm, with the cost."""
     rows = {arm: _tokens(outcomes[arm]) for arm in _ARMS}
     known = {arm: found for arm, found in rows.items() if found is not None}
     if not known:
@@ -185,7 +185,7 @@ def token_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
 
 
 def interval_strip(contract: ContractResult) -> str:
-    """Both arms' success rates with their intervals, and the objective, on one line each."""
+    """Draw both arms' success rates with their intervals, and the objective, on one line each."""
     arms = {"base": contract.base, "head": contract.head}
     known = {
         label: (arm.success_rate, arm.interval)

@@ -50,8 +50,8 @@ def render_html(
     limit: int = LIMIT,
     clean: Callable[[str], str] = str,
 ) -> str:
-    """HTML of at most `limit` bytes of UTF-8; the limit must leave room for a page at all.
-    `notices` come from after the result.
+    """Render HTML of at most `limit` bytes of UTF-8, which must be enough for a page. `notices` are
+    later than the result.
 
     `clean` takes secrets out of the inputs of the samples, which no other report shows; the rest
     of `result` comes clean.
@@ -86,7 +86,7 @@ def _quiet(result: GateResult) -> str:
 
 
 def page(heading: str, body: str, script: str = "") -> str:
-    """A whole page that may load and run nothing but what is in it. `heading` is plain text."""
+    """Render a whole page that may load and run only its own content. `heading` is plain text."""
     style = _asset("style.css")
     policy = [
         "default-src 'none'",

@@ -42,7 +42,7 @@ def heatmap(
     corner: str = "",
     kind: str = "heat",
 ) -> str:
-    """HTML of a table with a cell for each `(row, column)`; those that are missing are empty.
+    """Render an HTML table with a cell for each `(row, column)`; missing ones are empty.
 
     `corner` names what the rows are. All texts may be hostile. `kind` becomes its class.
     """
@@ -64,7 +64,7 @@ def heatmap(
 def failure_clusters(
     fixtures: Sequence[FixtureResult], outcomes: Mapping[str, Sequence[Outcome]]
 ) -> str:
-    """Where head fails: a row for each category, a column for each check, the worst first.
+    """Render where head fails: a row for each category, a column for each check, the worst first.
 
     Empty where no check fails on head. A cell is the share of head's judged samples that fail.
     """

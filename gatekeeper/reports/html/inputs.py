@@ -12,7 +12,7 @@ Messages = Sequence[Message]
 
 
 def distinct_parts(inputs: Mapping[str, Messages]) -> dict[str, str]:
-    """Fixture -> the texts in which it differs from the others, one paragraph a message.
+    """Map each fixture to the texts in which it differs from the others, one paragraph per message.
 
     Whole lines are kept: what all values begin with, such as the mark of a document, still
     belongs to them. Of a single fixture, and if the conversations differ in shape, it is the last

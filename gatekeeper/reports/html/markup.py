@@ -30,17 +30,17 @@ _NO_LINK = "\u200b"
 
 
 def blocks(markdown: str) -> Markup:
-    """Paragraphs, lists and tables."""
+    """Render paragraphs, lists and tables."""
     return _finished(_reader().render(markdown))
 
 
 def inline(markdown: str) -> Markup:
-    """One line, without a paragraph around it."""
+    """Render one line, without a paragraph around it."""
     return _finished(_reader().renderInline(markdown))
 
 
 def icon(name: str, label: str = "") -> Markup:
-    """A picture from the page's own set; without a label it says nothing that words do not."""
+    """Render a picture of the page's own set; without a label it is only decoration."""
     said = f'role="img" aria-label="{escape(label)}"' if label else 'aria-hidden="true"'
     return Markup(f'<svg class="icon {name}" {said}><use href="#i-{name}"/></svg>')  # noqa: S704
 
@@ -53,7 +53,7 @@ def _reader() -> MarkdownIt:
 
 
 def with_icons(html: str) -> Markup:
-    """The emoji of the other reports as the page's own pictures."""
+    """Replace the emoji of the other reports by the page's own pictures."""
     return Markup(_ICON.sub(lambda found: icon(*ICONS[found[0]]), html))  # noqa: S704
 
 

@@ -81,7 +81,8 @@ class _Item:
 
 
 def evaluations(result: GateResult) -> tuple[Judging, ...]:
-    """In the order of the report: the worst contract first, then what its base contract saw."""
+    """Return evaluations in the order of the report: the worst contract first, then those of its
+    base contract."""
     groups: dict[tuple[str, JudgedBy], dict[str, list[Outcome]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -93,7 +94,7 @@ def evaluations(result: GateResult) -> tuple[Judging, ...]:
 
 
 def worst_first(fixtures: Sequence[FixtureResult]) -> tuple[FixtureResult, ...]:
-    """What broke, what fails, what is not known, what was fixed, and the rest."""
+    """Sort fixtures: broken, failing, unknown, fixed, and the rest."""
     return tuple(sorted(by_loss(fixtures), key=_place))
 
 
@@ -106,8 +107,10 @@ def _place(fixture: FixtureResult) -> int:
 
 
 def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
-    """As much as fits into `room` bytes; of nothing fitting, no text at all. `clean` is applied
-    to what only this report shows of a sample: its input."""
+    """Pack as many samples as fit into `room` bytes; if none fits, no text at all.
+
+    `clean` is applied to the input of a sample, which only this report shows.
+    """
     items = sorted(_items(judged), key=lambda item: item.rank)
     total = sum(len(item.outcomes) for item in items)
     inputs = [_inputs(evaluation, clean) for evaluation in judged]

@@ -26,7 +26,7 @@ _DARKEST = 0.66
 
 
 def render_sweep_page(result: SweepResult) -> str:
-    """One self-contained file, which asks no network and runs no script."""
+    """Render one self-contained file, which loads nothing from the network and runs no script."""
     title = f"Sweep of {plain(result.contract)}"
     chosen = "pass" if result.recommendation.setting is not None else "inconclusive"
     sections = [
@@ -47,7 +47,7 @@ def render_sweep_page(result: SweepResult) -> str:
 
 
 def sweep_map(result: SweepResult) -> str:
-    """A table coloured by how far below the best each setting is: the last axis across, all
+    """Render a table coloured by how far below the best each setting is: the last axis across, all
     others down."""
     *down, across = axes_of(result)
     rates = [c.arm.success_rate for c in result.cells if c.arm.success_rate is not None]

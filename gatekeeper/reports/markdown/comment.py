@@ -29,8 +29,8 @@ def render_comment(
     limit: int = COMMENT_LIMIT,
     marker_id: str = DEFAULT_ID,
 ) -> str:
-    """Markdown of at most `limit` characters, or a few hundred if the limit is below that, with
-    the marker in the first line. `notices` come from after the result."""
+    """Render Markdown of at most `limit` characters, or a few hundred if the limit is below that,
+    with the marker in the first line. `notices` are later than the result."""
     first = comment_marker(marker_id)
     return f"{first}\n{comment_text(result, notices, limit=limit - len(first) - 1)}"
 
@@ -38,7 +38,7 @@ def render_comment(
 def comment_text(
     result: GateResult, notices: Sequence[str] = (), *, limit: int = COMMENT_LIMIT
 ) -> str:
-    """The comment without its marker."""
+    """Render the comment without its marker."""
     return compose(result, notices, limit=limit, depth=_DEPTH)
 
 
@@ -50,7 +50,10 @@ def compose(
     depth: Depth,
     size: Callable[[str], int] = len,
 ) -> str:
-    """The answer without the marker. The worst findings are added first, and survive."""
+    """Write the answer without the marker.
+
+    The worst findings are added first, so that they are not cut.
+    """
     ending = f"<sub>{footer(result, __version__)}</sub>"
     page = Page(limit - size(ending) - size(_CUT) - 8, size)
     page.add(headline(result))

@@ -21,8 +21,8 @@ _RULES = ("---",) * len(_TITLES)
 
 
 def as_base_judges(contract: ContractResult) -> ContractResult | None:
-    """The contract as the base's found it, if that speaks against the change or if the change
-    weakened the contract: then it is the base contract's judgement that says what was promised."""
+    """Return the contract's result under the base contract, if that speaks against the change or if
+    the change weakened the contract, because the base contract then has the original objectives."""
     found = contract.under_base
     its = [reason for reason in contract.reasons if reason.judged_by != "head"]
     if found is None or not (its or contract.weakened):
@@ -48,14 +48,15 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
 
 
 def rows_of(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
-    """The rows of a table of contracts: each, and below it how the base contract judged it, if
-    that matters. Otherwise a failure could stand beside figures that show none."""
+    """Return the rows of a table of contracts: each, and below it the result under the base
+    contract, if that matters. Otherwise a failure could be next to numbers that show none."""
     pairs = ((contract, as_base_judges(contract)) for contract in contracts)
     return tuple(row for pair in pairs for row in pair if row)
 
 
 def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
-    """A few lines a contract, the worst first: causes, tests, arms, objectives, error budget."""
+    """Add a few lines per contract, the worst first: causes, tests, arms, objectives, error
+    budget."""
     rows = [row for evaluation in rows_of(contracts) for row in decision_rows(evaluation)]
     if not rows:
         return
@@ -64,8 +65,8 @@ def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
 
 
 def decision_rows(contract: ContractResult) -> list[str]:
-    """Blocks of Markdown: why it ran, the test, the arms, a table of the objectives, the error
-    budget."""
+    """Return blocks of Markdown: why it ran, the test, the arms, a table of the objectives, the
+    error budget."""
     name = code(contract.name, 100)
     rows = []
     if contract.affected_by:

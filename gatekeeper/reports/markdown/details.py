@@ -34,7 +34,8 @@ class Depth:
 
 
 def add_details(page: Page, result: GateResult, depth: Depth) -> None:
-    """Worst contract first; of each, what broke before what explains it."""
+    """Add the details, the worst contract first; for each, broken fixtures before their
+    explanation."""
     ranked = by_severity(result.contracts)
     several = len(ranked) > 1
     shown: set[tuple[str, str]] = set()

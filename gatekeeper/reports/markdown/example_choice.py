@@ -45,7 +45,7 @@ class Telling:
 
 
 def most_telling(contract: ContractResult, codes: Set[ReasonCode]) -> Telling | None:
-    """The fixture that says most about the reasons that decide.
+    """Return the fixture that illustrates the deciding reasons best.
 
     A fixture that must pass and fails comes before all others. Limits on cost, tokens and latency,
     weakening, budgets and the policy have no example: no single answer shows them.

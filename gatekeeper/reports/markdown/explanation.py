@@ -36,7 +36,7 @@ _OUTPUT = 400
 
 
 def render_explanation(result: GateResult, name: str) -> str:
-    """Markdown of at most some ten thousand characters."""
+    """Render Markdown of at most some ten thousand characters."""
     contract = next((c for c in result.contracts if c.name == name), None)
     if contract is None:
         return f"{code(name, 100)} is not affected by this change, so there is no evidence on it.\n"

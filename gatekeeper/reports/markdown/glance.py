@@ -103,7 +103,7 @@ def at_a_glance(result: GateResult) -> Glance | None:
 
 
 def add_glance(page: Page, result: GateResult) -> None:
-    """The same as Markdown, if there is room for it next to what follows."""
+    """Add the same as Markdown, if there is room for it and the following parts."""
     found = at_a_glance(result)
     if found is None:
         return

@@ -30,7 +30,7 @@ class Page:
         return self._left < _LEAST
 
     def add(self, text: str) -> bool:
-        """Whether the block fitted."""
+        """Add the block if it fits, and return whether it did."""
         cost = self._size(text) + len(_GAP)
         if cost > self._left:
             self.cut = True
@@ -57,7 +57,7 @@ class Page:
         joint: str = "\n",
         share: float = 1.0,
     ) -> bool:
-        """As many rows as fit into a share of what is left, and how many more there are.
+        """Add as many rows as fit into a share of the rest, and the number of the others.
 
         `total` counts the rows there would be, where `rows` are only the first of them.
         """
@@ -74,7 +74,7 @@ class Page:
         return self.add(opening + joint.join(kept) + closing)
 
     def text(self, ending: str = "") -> str:
-        """The page; the ending's room must have been kept by the caller."""
+        """Return the page; the caller must have kept room for the ending."""
         return _GAP.join([*self._parts, *([ending] if ending else [])])
 
     def _fitting(self, rows: Iterable[str], joint: str, room: int) -> list[str]:
@@ -88,5 +88,5 @@ class Page:
 
 
 def fold(summary_html: str) -> tuple[str, str]:
-    """The opening and the closing of a folded part; the summary must be harmless HTML."""
+    """Return the opening and the closing of a folded part; the summary must be escaped HTML."""
     return f"<details><summary>{summary_html}</summary>{_GAP}", f"{_GAP}</details>"

@@ -20,7 +20,7 @@ _LIST_LIMIT = 20
 
 
 def add_table(page: Page, result: GateResult) -> None:
-    """One row a contract, the worst first, and one for what its base contract says against it."""
+    """Add one row per contract, the worst first, and one for the result under its base contract."""
     contracts = rows_of(by_severity(result.contracts))
     shown = columns(result, contracts)
     titles = ["Contract", *(column.title for column in shown), "Verdict"]
@@ -42,7 +42,7 @@ def add_table(page: Page, result: GateResult) -> None:
 
 
 def add_reasons(page: Page, result: GateResult) -> None:
-    """The reasons, the worst first. What the lead quotes or the table shows is not said again."""
+    """Add the reasons, the worst first, without those that the lead quotes or the table shows."""
     ranked = by_severity(result.contracts)
     quoted = said_in_lead(result)
     reasons = [
@@ -61,8 +61,10 @@ def add_reasons(page: Page, result: GateResult) -> None:
 
 
 def add_notes(page: Page, result: GateResult, more: Sequence[str] = ()) -> None:
-    """What was weakened, what has no contract, and what else a reviewer should know. `more` are
-    notices from after the result."""
+    """Add weakenings, prompts without a contract, and other notes for a reviewer.
+
+    `more` are notices that are later than the result.
+    """
     ranked = by_severity(result.contracts)
     _add_list(
         page,
@@ -83,7 +85,7 @@ def add_notes(page: Page, result: GateResult, more: Sequence[str] = ()) -> None:
 
 
 def footer(result: GateResult, version: str) -> str:
-    """Which commits were judged, when, at what price, by which version."""
+    """Return the tested commits, the time, the price and the version."""
     against = f" against {code(_short(result.base_sha))}" if result.base_sha else ""
     parts = [
         f"{code(_short(result.head_sha))}{against}",

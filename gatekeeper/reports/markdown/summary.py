@@ -18,5 +18,5 @@ _DEPTH = Depth(broken=500, others=200, output=4_000, diff=40_000)
 def render_summary(
     result: GateResult, notices: Sequence[str] = (), *, limit: int = SUMMARY_LIMIT
 ) -> str:
-    """Markdown of at most `limit` bytes of UTF-8. `notices` come from after the result."""
+    """Render Markdown of at most `limit` bytes of UTF-8. `notices` are later than the result."""
     return compose(result, notices, limit=limit, depth=_DEPTH, size=byte_length)

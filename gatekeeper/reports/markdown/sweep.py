@@ -13,7 +13,7 @@ _MOST_PAIRS = 30
 
 
 def sweep_document(result: SweepResult) -> dict[str, Any]:
-    """All that was found, as plain data. Rates are shares; latencies milliseconds; costs USD."""
+    """Return the sweep as plain data. Rates are shares; latencies milliseconds; costs USD."""
     return {
         "sweep": 1,
         "contract": result.contract,
@@ -36,7 +36,7 @@ def sweep_document(result: SweepResult) -> dict[str, Any]:
 
 
 def render_sweep(result: SweepResult) -> str:
-    """Markdown: the recommendation, the settings, then the pairs that differ."""
+    """Render Markdown: the recommendation, the settings, then the pairs that differ."""
     parts = (
         f"## Sweep of {code(result.contract, 80)}",
         f"{recommendation(result)} {visible_drop(result)}",
@@ -47,7 +47,7 @@ def render_sweep(result: SweepResult) -> str:
 
 
 def recommendation(result: SweepResult) -> str:
-    """The setting to take and why, and what this sweep could not have seen."""
+    """Return the recommended setting, the reason, and what this sweep could not have detected."""
     found = result.recommendation
     if found.setting is None:
         return f"**No recommendation:** {prose(found.reason)}."
@@ -58,25 +58,25 @@ def recommendation(result: SweepResult) -> str:
 
 
 def axes_of(result: SweepResult) -> tuple[str, ...]:
-    """What is varied, in the order in which it was asked for."""
+    """Return the varied axes, in the order of the command line."""
     return tuple(result.cells[0].setting.varied)
 
 
 def by_rate(result: SweepResult) -> list[int]:
-    """The settings' numbers, the best pass rate first; unmeasured ones last."""
+    """Return the settings' numbers, the best pass rate first; unmeasured ones last."""
     rates = [cell.arm.success_rate for cell in result.cells]
     return sorted(range(len(rates)), key=lambda i: (rates[i] is None, -(rates[i] or 0.0)))
 
 
 def pass_rate(cell: Cell) -> str:
-    """`92 % (46/50)`, and how many calls had no answer."""
+    """Write `92 % (46/50)`, and how many calls had no answer."""
     arm = cell.arm
     lost = f", {numbers.count(arm.failed_calls, 'call')} failed" if arm.failed_calls else ""
     return f"{numbers.percent(arm.success_rate)} ({arm.passed:,}/{arm.samples:,}{lost})"
 
 
 def said_of_pairs(result: SweepResult) -> str:
-    """How many pairs differ, in a sentence."""
+    """Write in a sentence how many pairs differ."""
     pairs = numbers.count(len(result.pairs), "pair")
     sure = sum(pair.adjusted <= result.alpha for pair in result.pairs)
     if len(result.pairs) == 1:
@@ -92,7 +92,7 @@ def said_of_pairs(result: SweepResult) -> str:
 
 
 def visible_drop(result: SweepResult) -> str:
-    """What this sweep could not have seen."""
+    """Write what this sweep could not have detected."""
     on = numbers.count(result.inputs, "cluster" if result.clustered else "distinct input")
     if result.visible is None:
         return f"On {on} no difference between two settings could have been found."
@@ -103,7 +103,7 @@ def visible_drop(result: SweepResult) -> str:
 
 
 def settings_table(result: SweepResult) -> str:
-    """A Markdown table of every setting, the best first."""
+    """Render a Markdown table of every setting, the best first."""
     head = "| | setting | pass rate | 95 % interval | p95 latency | tokens a call | cost a call |"
     rule = "| --- | --- | --- | --- | --- | --- | --- |"
     return "\n".join([head, rule, *(_row(result, number) for number in by_rate(result))])
@@ -128,7 +128,7 @@ def _row(result: SweepResult, number: int) -> str:
 
 
 def sure_differences(result: SweepResult) -> str:
-    """Markdown: the pairs that differ, the surest first."""
+    """Render Markdown with the pairs that differ, the most significant first."""
     sure = sorted(
         (pair for pair in result.pairs if pair.adjusted <= result.alpha),
         key=lambda pair: pair.adjusted,

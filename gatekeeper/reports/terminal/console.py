@@ -27,8 +27,10 @@ def print_result(
     console: Console | None = None,
     notices: Sequence[str] = (),
 ) -> None:
-    """The result in colour on a terminal, and without colour or frames elsewhere. `notices` come
-    from after the result."""
+    """Print the result in colour on a terminal, and without colour or frames elsewhere.
+
+    `notices` are later than the result.
+    """
     if console is None and _is_quiet(result) and not notices:
         sys.stdout.write(f"{ICONS['pass']} {title(result)}: no contract is affected\n")
         return
@@ -38,7 +40,7 @@ def print_result(
 
 
 def print_forecast(forecast: Forecast, console: Console | None = None) -> None:
-    """What a check would run, why, and at what price."""
+    """Print what a check would run, why, and at what price."""
     from gatekeeper.reports.terminal.screen import show_forecast
 
     show_forecast(forecast, console or log_console())
@@ -49,8 +51,11 @@ def _is_quiet(result: GateResult) -> bool:
 
 
 def log_console(file: TextIO | None = None) -> Console:
-    """Standard output, or `file`. What is no terminal has no width: a table's row and a sentence
-    are a line each, which tools can search and no viewer finds broken in pieces."""
+    """Return a console for standard output, or `file`.
+
+    If it is not a terminal, a table's row and a sentence are one line each, which tools can search
+    and no viewer wraps.
+    """
     from rich.console import Console
 
     file = file or sys.stdout

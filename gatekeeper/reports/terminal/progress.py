@@ -73,7 +73,10 @@ class TerminalProgress:
     def started(
         self, total: int, standings: Callable[[], Sequence[ContractProgress]] = tuple
     ) -> None:
-        """`total` calls are planned; fewer may be made. `standings` is asked now and then."""
+        """Start the display: `total` calls are planned; fewer may be made.
+
+        `standings` is called now and then.
+        """
         self._total, self._done, self._failed, self._cost = total, 0, 0, None
         self._standings = standings
         self._began = self._clock()
@@ -93,7 +96,7 @@ class TerminalProgress:
         self._draw()
 
     def advanced(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
-        """One more call is done. The cost shown is the sum of what is known."""
+        """Count one more finished call. The shown cost is the sum of the known costs."""
         self._done += 1
         self._failed += failed
         if cost_usd is not None:
@@ -109,7 +112,7 @@ class TerminalProgress:
             )
 
     def finished(self) -> None:
-        """What was drawn goes away and one line stays. Safe to call twice."""
+        """Remove the display and leave one line. Safe to call twice."""
         if self._live:
             self._live.stop()
             self._live = None

@@ -39,7 +39,7 @@ _MOST_WEAKENED = 10
 def show_result(
     result: GateResult, files: Mapping[str, Path], console: Console, notices: Sequence[str] = ()
 ) -> None:
-    """The worst contract first; the verdict last, where the eye ends."""
+    """Print the worst contract first and the verdict last."""
     if result.contracts:
         console.print(_table(result, console))
         for contract in by_severity(result.contracts):
@@ -61,7 +61,7 @@ def _sentence(text: str) -> str:
 
 
 def show_forecast(forecast: Forecast, console: Console) -> None:
-    """Each affected contract with its causes and its price, then the sum."""
+    """Print each affected contract with its causes and its price, then the sum."""
     for contract in forecast.contracts:
         _print_contract_forecast(console, contract)
     for path in forecast.uncovered:

@@ -29,7 +29,7 @@ _LONGEST = 48
 def show_sweep(
     result: SweepResult, files: Mapping[str, Path], console: Console | None = None
 ) -> None:
-    """The table, what differs surely, the recommendation, and where the files are."""
+    """Print the table, the significant differences, the recommendation, and the files."""
     console = console or log_console()
     console.print(_table(result, console))
     console.print(Text(said_of_pairs(result)))
