@@ -51,7 +51,7 @@ def rate_intervals(
 
 
 def latency_interval(latencies: Sequence[float]) -> ConfidenceInterval | None:
-    """Order statistics about the 95 % quantile; None where one of its ends is not known."""
+    """Order statistics about the 95 % quantile; None if one of its ends is not known."""
     low, high = quantile_bounds(latencies, 0.95) if latencies else (None, None)
     return None if low is None or high is None else ConfidenceInterval(low, high)
 

@@ -20,7 +20,7 @@ from gatekeeper.stats.sign_flip import sign_flip_test
 @dataclass(frozen=True, slots=True)
 class Burn:
     """`good` is the interval of the share of head's events that are good; None without one.
-    `p_better` is the p-value that head spends less than base, None where nothing was compared."""
+    `p_better` is the p-value that head spends less than base, None if nothing was compared."""
 
     good: ConfidenceInterval | None
     p_better: float | None

@@ -229,7 +229,7 @@ class Comparison:
         )
 
     def _read_input(self, fixtures: Sequence[Sequence[Outcome]]) -> tuple[int, int]:
-        """An input in one round, by the kindest and the harshest reading: 1 where base passed
+        """An input in one round, by the kindest and the harshest reading: 1 if base passed
         and head did not, -1 the other way round, in sign over the fixtures that share it."""
         kindest = harshest = 0
         for mine in fixtures:

@@ -32,7 +32,7 @@ class ContractForecast:
     known, `worst_cost_usd` also if nothing bounds it.
 
     What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
-    and `warning` are those of `foresight.Foresight`. All are None where nothing is compared.
+    and `warning` are those of `foresight.Foresight`. All are None if nothing is compared.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Forecast:
     unaffected: int
     notices: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    """Models that the base policy does not allow, where the most that may be spent is more than it
+    """Models that the base policy does not allow, if the most that may be spent is more than it
     allows, and limits that can never be judged."""
 
     @property

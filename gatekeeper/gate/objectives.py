@@ -312,7 +312,7 @@ def _decide(
 
 
 def _agreeing(met: bool | None, observed: float | None, objective: Objective) -> bool | None:
-    """Inputs count alike in what decides, and samples in what was observed: where the two
+    """Inputs count alike in what decides, and samples in what was observed: if the two
     disagree about the target, it is open."""
     seen = decide(observed, observed, observed, objective.target, objective.measure.better)
     return met if met == seen else None

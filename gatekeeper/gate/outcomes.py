@@ -92,7 +92,7 @@ def fixture_results(
 
     With several samples a fixture and arm, each has a p-value of its own: Fisher's exact
     test that it got worse, adjusted over the fixtures by Benjamini-Hochberg. It names the
-    broken ones and decides nothing. Where the samples are `copies`, drawn at temperature 0,
+    broken ones and decides nothing. If the samples are `copies`, drawn at temperature 0,
     there is none. `planned` is how many samples complete data would have had.
     """
     results = [

@@ -116,7 +116,7 @@ def paired_result(
     drops = comparison.drops()
     measured = bool(drops)
     intervals = difference_intervals(*counted, drops, clustered=clusters is not None)
-    # Where each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
+    # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
     spread = comparison.rounds > 1 or clusters is not None
     shown = intervals.get("bootstrap_fixtures") if spread else None
     if shown is None or shown.low == shown.high:

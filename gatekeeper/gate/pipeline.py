@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class RunContext:
     """What a run is given from outside: the model, the past, and how to follow or end it.
 
-    `history` holds the events of the default branch, by contract and objective; None where no
+    `history` holds the events of the default branch, by contract and objective; None if no
     history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
     that count for the commit judged. `unread` says that there is a history and that it could not
     be read. `gated` says which checks gated in earlier runs. `remembered` is what earlier runs

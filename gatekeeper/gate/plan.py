@@ -45,7 +45,7 @@ from gatekeeper.sampling.trials import as_sent, plan_trials
 class Evaluation:
     """One contract judging what the arms answer to its own fixtures.
 
-    `by` says whose contract it is. `base` is None where there is nothing to compare with:
+    `by` says whose contract it is. `base` is None if there is nothing to compare with:
     then head alone is judged. `unpaired` fixtures have no base arm and are not compared.
     `unanswerable` ones have no head arm; what head would have answered to them is unknown, so
     it may speak for head or against it. `same_input` maps a fixture to the earlier one whose
@@ -128,7 +128,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A contract that runs. `base` is the contract at the base revision, None where it is new.
+    """A contract that runs. `base` is the contract at the base revision, None if it is new.
 
     The order of the trials was drawn from `order_seed`. `base_problem` says why the base contract,
     which should judge too, cannot.
@@ -218,7 +218,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     """Plan an affected contract that exists at head. The order of its trials is drawn from
     `order_seed`, see sampling/trial_order.py.
 
-    Raises ContractError where head's prompt does not render or a check cannot be prepared:
+    Raises ContractError if head's prompt does not render or a check cannot be prepared:
     before any model is called.
     """
     head, base = affected.head, affected.base

@@ -28,8 +28,8 @@ class Foresight:
     one a contract if the base contract judges too. Shares in [0, 1].
 
     `minimum_detectable_effect` is the smallest drop found with probability 0.8 where fixtures do
-    not flicker, which no number of samples betters; None where none is. `fixtures_needed` is how
-    many fixtures find one of `margin`; None where no number does.
+    not flicker, which no number of samples betters; None if none is. `fixtures_needed` is how
+    many fixtures find one of `margin`; None if no number does.
     """
 
     name: str

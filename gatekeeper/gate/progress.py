@@ -35,7 +35,7 @@ class ContractProgress:
 
     `pairs` of base and head were compared, by which `broke` and `fixed` inputs are told; None
     where nothing is compared. `worse` and `not_worse` say how near those answers are, from 0 to
-    1; None where only a later look can tell. `answer` is there when no more samples are needed.
+    1; None if only a later look can tell. `answer` is there when no more samples are needed.
     """
 
     contract: str

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """One judging with what it found. `comparison` and `paired` are None where there was nothing
+    """One judging with what it found. `comparison` and `paired` are None if there was nothing
     to compare; `settled` says that no sample was missing for the answer, `drawn` that every one
     that was planned is there."""
 

@@ -111,10 +111,10 @@ class PairedResult:
     discordant ones, `unknown` those whose outcome was not determined on both arms. `difference` is
     head minus base in the pass rate, the mean over fixtures; negative is worse. `stopped` is None
     where the run ended before the answer was sure. `rounds` is how many samples of each fixture
-    and arm were compared, 0 where the first was not drawn to the end; `unmeasured` how many of
+    and arm were compared, 0 if the first was not drawn to the end; `unmeasured` how many of
     the pairs drawn have no outcome on an arm.
 
-    `planned_rounds` is how many rounds there would have been; where the answer was sure before,
+    `planned_rounds` is how many rounds there would have been; if the answer was sure before,
     `difference` was seen at a moment that the samples chose: it tends to overstate what was
     found, and `interval`, which is that of a fixed number of samples, is too sure.
 
@@ -178,7 +178,7 @@ class SloResult:
 
     `unmeasured` says that samples without an answer could have decided it either way. `inputs` is
     how many distinct inputs were measured, or clusters of them if `clustered`; `inputs_needed` how
-    many it takes to prove the objective met if all are good; None for a mean, where that depends
+    many it takes to prove the objective met if all are good; None for a mean, which depends
     on the amounts. `default` says that the contract sets no `success_rate` and is held
     to the default one.
     """
@@ -218,7 +218,7 @@ class FixtureFailure:
 
 @dataclass(frozen=True, slots=True)
 class FixtureResult:
-    """One fixture on both arms. `change` is None where an arm's outcome is not known.
+    """One fixture on both arms. `change` is None if an arm's outcome is not known.
 
     `errors` are messages of calls that failed; `failures` the failing error-severity checks,
     `warnings` the failing warn-severity ones. The two outputs are the first sample of each arm.
@@ -319,7 +319,7 @@ class ContractResult:
     error_budgets: tuple[ErrorBudget, ...] = ()
     """That of every objective; `error_budget` is the most pressing of them."""
     order_seed: str | None = None
-    """The run's, or that of the earlier run whose samples it goes on with; None where nothing
+    """The run's, or that of the earlier run whose samples it goes on with; None if nothing
     was planned."""
     contract_digest: str | None = None
     """The same for contracts that run and judge in the same way, see contract/digests.py."""
@@ -364,7 +364,7 @@ class PastRun:
 
     @property
     def success_rate(self) -> float | None:
-        """None where nothing was judged."""
+        """None if nothing was judged."""
         return 1 - self.failed / self.samples if self.samples else None
 
 

@@ -21,7 +21,7 @@ from gatekeeper.gate.result import ArmResult, FixtureResult, MustPassResult, Slo
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`pairs` is None where there is nothing to compare with; `clusters` too where related
+    """`pairs` is None if there is nothing to compare with; `clusters` too where related
     fixtures do not count as one."""
 
     contract: Contract

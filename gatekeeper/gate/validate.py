@@ -39,7 +39,7 @@ def validate_contracts(
     find_fault: FindFault = no_fault,
     price: Price | None = None,
 ) -> tuple[list[str], list[Problem]]:
-    """Return a line for each valid contract, with warnings and notes, and all problems of the others.
+    """Return a line for each valid contract, with notes, and all problems of the others.
 
     `paths` are contract files from the repository root; none means all that the policy names.
     `price` gives the cost of a request, for a warning about limits that need a price. Raises

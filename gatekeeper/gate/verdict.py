@@ -83,7 +83,7 @@ def conclude(
 ) -> list[ContractResult]:
     """Return each job's result. All comparisons of the run share the level by Holm's procedure.
 
-    `history` is None where there is none to know of, or where it is `unread`: then it is not
+    `history` is None if there is none to know of, or if it is `unread`: then it is not
     known what is frozen. `gated` says which checks gated in earlier runs.
     """
     weighed = _weigh_all(jobs, watches)

@@ -177,7 +177,7 @@ def _plan(
     gone = tuple(contract for contract in wanted if contract.head is None)
     models = tuple(pair for job in jobs for pair in _models(job))
     hosted = [(place, model) for place, model in models if is_hosted(model)]
-    # Reading every contract of base takes a while: only where one may be refused for it.
+    # Reading every contract of base takes a while: only if one may be refused for it.
     problems = model_problems(hosted, allowed_models(policy, trusted)) if hosted else ()
     work = Work(kind, base_sha, head_sha, policy, affected, jobs, gone, seed, problems, untested)
     return replace(work, models=models)

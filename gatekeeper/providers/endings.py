@@ -18,7 +18,7 @@ from gatekeeper.providers.refusals import refusal_reason
 
 _MAX_REASON = 40
 
-# Where the reason stands: OpenAI and most others; Anthropic; Bedrock; Gemini; Cohere; Ollama;
+# The field with the reason: OpenAI and most others; Anthropic; Bedrock; Gemini; Cohere; Ollama;
 # OpenAI's responses.
 _REASONS: tuple[tuple[str | int, ...], ...] = (
     ("choices", 0, "finish_reason"),

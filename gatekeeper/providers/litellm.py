@@ -196,7 +196,7 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
     if ending is None:
         raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
     usage = getattr(response, "usage", None)
-    # litellm reports zero where the provider reported nothing; no prompt has no tokens.
+    # litellm reports zero if the provider reported nothing; no prompt has no tokens.
     prompt_tokens = token_count(getattr(usage, "prompt_tokens", None)) or None
     completion_tokens = token_count(getattr(usage, "completion_tokens", None))
     completion_tokens = completion_tokens if prompt_tokens else None

@@ -21,7 +21,7 @@ _REASON = 600
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A finding at a line of head; `line` is None where it concerns the file as a whole.
+    """A finding at a line of head; `line` is None if it concerns the file as a whole.
 
     All texts are visible characters, which what carries them has still to escape.
     """

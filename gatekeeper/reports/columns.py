@@ -126,7 +126,7 @@ def standing(slo: SloResult, contract: ContractResult) -> str:
 def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[str]]:
     """Return the objectives to show one by one, and all others in a few words: `8 met`.
 
-    That is what is missed, else the one that is most in doubt. Where the comparison decided,
+    That is what is missed, else the one that is most in doubt. If the comparison decided,
     nobody waits for the open ones.
     """
     unmet = sorted((slo for slo in contract.slo if slo.met is not True), key=_urgency)
@@ -195,7 +195,7 @@ def _difference(paired: PairedResult | None) -> Cell:
 
 
 def _chance(paired: PairedResult | None) -> Cell:
-    """The p-value; where it finds nothing, also how large a drop it could have found. It is that
+    """The p-value; if it finds nothing, also how large a drop it could have found. It is that
     of being worse, so that a change for the better has none."""
     if paired is None:
         return Cell(_UNKNOWN)

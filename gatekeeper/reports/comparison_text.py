@@ -72,7 +72,7 @@ def is_better(paired: PairedResult) -> bool:
 def seeable_effect(paired: PairedResult) -> float | None:
     """Return the smallest drop that the run could have detected, which every result without a
     finding must say. None if sampling ended early: the number is that of the planned samples."""
-    # Where head was shown to be no worse than the margin, that is the answer.
+    # If head was shown to be no worse than the margin, that is the answer.
     answered = paired.p_value is None or is_significant(paired) or paired.stopped == "not_worse"
     return None if answered or paired.incomplete else paired.minimum_detectable_effect
 

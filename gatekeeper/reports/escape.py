@@ -34,7 +34,7 @@ _ENTITIES = {"\\": "&#92;", "|": "&#124;", "$": "&#36;", "<": "&lt;", "&": "&amp
 # What would begin a list, heading, quote, rule or table at the start of a line.
 _BLOCK_START = re.compile(r"^(?:(\d+)(?=[.)])|(?=[-+=#>:]))")
 
-# GitHub links these in the finished text, where a backslash is gone already.
+# GitHub links these in the finished text, in which a backslash is gone already.
 _REFERENCE = re.compile(r"(@)(?=\w)|(#)(?=\d)|\b(gh-)(?=\d)|(:)(?=//)|\b(www)(?=\.)", re.IGNORECASE)
 _BREAK = "\u200b"
 
@@ -87,7 +87,7 @@ def code_cell(text: str, limit: int | None = None) -> str:
     """Return a code span for a table cell.
 
     Renderers disagree on a backslash before a pipe inside code, so text with a pipe
-    is shown as prose, where an entity says it without doubt.
+    is shown as prose, in which an entity says it without doubt.
     """
     if "|" in text:
         return prose(text, limit)

@@ -147,7 +147,7 @@ def _under_roles(starts: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """The index of the first line after YAML front matter, 0 where there is none."""
+    """The index of the first line after YAML front matter, 0 if there is none."""
     if lines[0].rstrip() != "---":
         return 0
     for index, line in enumerate(lines[1:], 1):
@@ -187,7 +187,7 @@ def _changed(base: Section, head: Section) -> SectionChange:
 
 
 def _start(sections: Sequence[Section], index: int) -> int:
-    """Where the section begins, or the text ends where there is none of that index."""
+    """Return where the section begins, or where the text ends if there is no such section."""
     if index < len(sections):
         return sections[index].line
     return sections[-1].line + len(sections[-1].lines) - 1 if sections else 1

@@ -1,4 +1,4 @@
-"""Takes known secrets out of what is written, also where they come encoded. Pure.
+"""Takes known secrets out of what is written, also if they come encoded. Pure.
 
 The runner masks secrets in the log alone; comments, summaries, files and outputs are ours.
 Found are, of every known value of eight characters or more:

@@ -34,7 +34,7 @@ from gatekeeper.reports.redact import Redactor, environment_redactor
 _Render = Callable[[GateResult], str | bytes]
 _OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed
 
-# result.json comes last: where it is, the others are.
+# result.json comes last: if it exists, the others do.
 _FORMATS: Mapping[str, _Render] = {
     "comment.md": render_comment,
     "summary.md": render_summary,

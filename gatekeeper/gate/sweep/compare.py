@@ -47,7 +47,7 @@ class PairOfSettings:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The number of the setting, and the reason in a sentence. None where nothing was measured."""
+    """The number of the setting, and the reason in a sentence. None if nothing was measured."""
 
     setting: int | None
     reason: str
@@ -57,7 +57,7 @@ class Recommendation:
 class SweepResult:
     """What a sweep found. `inputs` is how many distinct ones any two settings have both answered,
     or how many clusters of them if `clustered`; 0 if there are none. `visible` is the smallest
-    drop between two settings that it could have found with 80 % power, as a share; None where it
+    drop between two settings that it could have found with 80 % power, as a share; None if it
     could find none."""
 
     contract: str

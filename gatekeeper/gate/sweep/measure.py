@@ -31,7 +31,7 @@ from gatekeeper.sampling.trials import plan_trials
 class Measured:
     """The judged samples of each setting, in its order, and what they took.
 
-    `ended` says why sampling ended before all was drawn; None where it did not.
+    `ended` says why sampling ended before all was drawn; None if it did not.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]

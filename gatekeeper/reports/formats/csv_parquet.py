@@ -6,7 +6,7 @@ opened in spreadsheets and read as text, so two things are changed there, and ca
 
 - A character that is invisible, reorders text or ends a line in some readers only is spelled
   `⟨U+202E⟩`, and a `⟨` before `U+` is `⟨U+27E8⟩`.
-- Where a spreadsheet would begin a cell with `=`, `+`, `-` or `@`, and so read a formula, an
+- If a spreadsheet would begin a cell with `=`, `+`, `-` or `@`, and so read a formula, an
   apostrophe goes before it; where such apostrophes are there already, one more. A cell begins
   at the start of a text, and for spreadsheets set to other separators at each new line, tab
   and semicolon: OWASP, CSV Injection, https://owasp.org/www-community/attacks/CSV_Injection

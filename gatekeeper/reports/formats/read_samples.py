@@ -114,14 +114,14 @@ def _completion(row: Mapping[str, Any]) -> Completion:
 
 
 def _cut(row: Mapping[str, Any]) -> CutText | None:
-    """The whole of an answer of which the row has the beginning; None where it has all of it."""
+    """The whole of an answer of which the row has the beginning; None if it has all of it."""
     if row.get("output_sha256") is None:
         return None
     return CutText(int(row["output_length"]), _text(row, "output_sha256"))
 
 
 def _described(path: Path) -> tuple[str | None, Mapping[str, str]]:
-    """The commit and the prompts of the result beside it, where there is one that says so."""
+    """The commit and the prompts of the result beside it, if there is one that says so."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         prompts = {

@@ -76,7 +76,7 @@ def render_html(
 
 
 def _quiet(result: GateResult) -> str:
-    """Where nothing is affected: the verdict, and that no model was called."""
+    """Print the verdict, and that no model was called, if nothing is affected."""
     text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in lead(result))
     when = escape(f"{numbers.moment(result.started)} · gatekeeper {__version__}")
     return (

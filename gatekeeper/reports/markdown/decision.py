@@ -138,7 +138,7 @@ def _budget_rows(contract: ContractResult, name: str) -> list[str]:
 
 
 def _times(rate: float) -> str:
-    """A burn rate; most are below 1, where one digit would make many of them 0."""
+    """A burn rate; most are below 1, and one digit would make many of them 0."""
     return numbers.number(rate) if rate >= 1 else f"{round(rate, 2):g}"
 
 

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees. rich is loaded only where there is something to lay out."""
+"""What a person at a terminal sees. rich is loaded only if there is something to lay out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result and the forecast on a terminal: a table, the reasons, where the files are."""
+"""The result and the forecast on a terminal: a table, the reasons, the files."""
 
 from __future__ import annotations
 
