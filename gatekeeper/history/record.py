@@ -48,15 +48,15 @@ class Count(NamedTuple):
 class Record:
     """One contract in one run.
 
-    `id` is the same for the same contract of the same run, however often it arrives.
-    `samples` were judged and `failed` of them failed; `calls` had an answer or not, `failed_calls`
-    had none. `objectives` counts, by objective, the events that spend its budget: such as
+    `id` is the same for the same contract of the same run, however often it arrives. `samples` were
+    evaluated and `failed` of them failed; `calls` counts all calls, `failed_calls` those without an
+    answer. `objectives` counts, by objective, the events of its error budget: such as
     `success_rate`, `latency_p95_ms` (slower than its target), `checks.NAME`, `repair_rate`, and
     `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
-    `fingerprints` is what the provider said answered, sorted; empty if it says nothing.
-    Latencies in milliseconds, by quantile (`p50`, `p95`); costs in US dollars. `score` is the mean
-    score of the samples that checks gave one. `error_checks` are the names of the checks that
-    gated, a long one as `#` and a digest; records of older versions do not have it.
+    `fingerprints` identify the models that answered, sorted; empty if the provider sends none.
+    Latencies are in milliseconds, by quantile (`p50`, `p95`); costs are in US dollars. `score` is
+    the mean score of the samples to which checks gave one. `error_checks` are the names of the
+    checks that gated, a long one as `#` and a digest; records of older versions do not have it.
 
     Raises ValueError if the numbers contradict each other.
     """
