@@ -163,11 +163,23 @@ def _measure_now(
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
         ready = replace(around, price=price, progress=progress, stop=stop)
-        found = await measure_contracts(work, ready)
+        # Imports that the end of the run needs take no time while the models are thinking.
+        imports = asyncio.create_task(asyncio.to_thread(_import_statistics_and_reports))
+        try:
+            found = await measure_contracts(work, ready)
+        finally:
+            await imports
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
     return asyncio.run(_with_signals(client, within))
+
+
+def _import_statistics_and_reports() -> None:
+    import scipy.special  # noqa: F401
+
+    import gatekeeper.reports.terminal.console
+    import gatekeeper.reports.write  # noqa: F401
 
 
 def _answer_log(
