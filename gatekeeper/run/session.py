@@ -154,7 +154,7 @@ def _measure_now(
         price: Price = _free
         said: tuple[str, ...] = ()
         if not free:
-            # In a thread: litellm's price list takes seconds to load.
+            # In a thread: the price list is large, and progress is already shown.
             price, said = await asyncio.to_thread(_prices_within_limits, work, trusted)
         try:
             await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
