@@ -146,11 +146,14 @@ def history_of(arguments: argparse.Namespace, repository: Repository) -> History
 def past_of(arguments: argparse.Namespace, repository: Repository, policy: Policy) -> HistoryStore:
     """Return the history that the option of `add_past` or the policy names, not yet read.
 
-    Raises UsageError if neither names one.
+    Raises UsageError if neither names one, or if the option names a file that does not exist.
     """
-    from gatekeeper.history.open import open_history
+    from gatekeeper.history.open import open_history, require_history
 
     location = arguments.history or policy.history
     if location == NO_HISTORY:
         raise UsageError(f"{POLICY_PATH} turns the history off; name one with --history")
-    return open_history(location, repository)
+    store = open_history(location, repository)
+    if arguments.history and not getattr(arguments, "source", None):
+        require_history(location, "--history")
+    return store

@@ -66,6 +66,11 @@ class Work:
         return (*names, POLICY_NAME) if self.policy_loosened else tuple(names)
 
     @property
+    def called_models(self) -> frozenset[str]:
+        """The models that the trials ask."""
+        return frozenset(trial.request.model for trial in self.trials)
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         return tuple(trial for job in self.jobs for trial in job.trials)
 

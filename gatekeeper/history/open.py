@@ -51,6 +51,19 @@ def open_history(location: str, repository: HasBranches, folder: Path = Path()) 
     raise UsageError(f"history {_shown(location)}: no kind of history; give {KINDS}")
 
 
+def require_history(location: str, option: str, folder: Path = Path()) -> None:
+    """Refuse a file that does not exist, for commands that only read: a misspelt name must not look
+    like a history without runs. Raises UsageError.
+
+    A branch or a database may hold no record yet: the first run makes them.
+    """
+    if location.startswith((BRANCH, DATABASE)) or (folder / location).exists():
+        return
+    raise UsageError(
+        f"{option} {_shown(location)}: there is no such file; `gatekeeper run --history` makes one"
+    )
+
+
 def _branch(name: str, repository: HasBranches) -> HistoryStore:
     repository.data_branch(name)  # refuses what is no name of a branch
     return BranchHistory(name, lambda: repository.data_branch(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -77,6 +78,21 @@ def forget_reports(out: Path, named: str | None = None) -> None:
     for name in (*_FORMATS, *_ASKED_FOR):
         with contextlib.suppress(OSError):
             (out / name).unlink(missing_ok=True)
+
+
+def require_writable(out: Path) -> None:
+    """Raise WriteError if no file can be made in `out`, before the first call is paid for.
+
+    Leaves nothing there: a folder that does not exist yet is not made, the one to hold it is tried.
+    """
+    folder = out.absolute()
+    with _named(out):
+        while not os.path.lexists(folder):
+            folder = folder.parent
+        if not stat.S_ISDIR(folder.stat().st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        with tempfile.TemporaryFile(dir=folder):
+            pass
 
 
 def write_reports(

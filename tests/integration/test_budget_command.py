@@ -85,8 +85,8 @@ def test_the_table_names_what_is_frozen(repository, history, capsys):
     assert "words is frozen" in shown
 
 
-def test_without_a_run_nothing_is_known(repository, tmp_path, capsys):
-    assert budget(repository, "--history", tmp_path / "none.jsonl") == 0
+def test_without_a_run_nothing_is_known(repository, capsys):
+    assert budget(repository, "--history", "branch:gatekeeper-data") == 0
     shown = capsys.readouterr().out
     assert "no history" in shown
     assert "frozen:" not in shown

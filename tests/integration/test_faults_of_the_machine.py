@@ -17,7 +17,11 @@ from pathlib import Path
 
 import pytest
 from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
 from support.proposals import OTHER, PROMPT_FILE, Proposal, all_say
+from support.pull_request import FILES, HARMLESS, PROMPT
+
+from gatekeeper.cli.main import main
 
 PASS, FAIL = all_say("ok"), all_say("no")
 Judge = Callable[..., subprocess.CompletedProcess[str]]
@@ -133,6 +137,43 @@ def test_an_output_folder_that_cannot_be_made(
     assert ran.returncode == 3
     (line,) = said(ran, "may merge")
     assert os.strerror(why) in line
+
+
+def _commands(repository: GitRepository) -> dict[str, list[str]]:
+    at = ["--repo", str(repository.path)]
+    return {
+        "check": ["check", *at, "--base", "main", "--head", "pr"],
+        "run": ["run", *at, "--ref", "pr"],
+        "diff": ["diff", *at, "main", "pr"],
+        "sweep": ["sweep", *at, "--contract", "sentiment", "--param", "temperature=0,1"],
+    }
+
+
+@pytest.mark.parametrize("command", ["check", "run", "diff", "sweep"])
+@pytest.mark.parametrize(("place", "why"), [("file", errno.ENOTDIR), ("loop", errno.ELOOP)])
+def test_no_call_is_paid_for_a_report_that_cannot_be_written(
+    git_repository: Callable[..., GitRepository],
+    tmp_path: Path,
+    model: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    place: str,
+    why: int,
+) -> None:
+    made = git_repository("paid")
+    made.commit("base", dict(FILES))
+    made.branch("pr")
+    made.commit("head", {PROMPT: HARMLESS})
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+    monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+    out = tmp_path / place / "out"
+    assert main([*_commands(made)[command], "--out", str(out)]) == 3
+    assert model.requests == []
+    error = capsys.readouterr().err
+    assert f"{out}: cannot be written ({os.strerror(why)})" in error
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -141,6 +141,40 @@ def test_what_was_exported_can_be_imported_once(ask: Ask, past: str, tmp_path: P
     assert "0 of 3 records were new" in err
 
 
+@pytest.mark.parametrize("command", ["drift", "history", "budget"])
+@pytest.mark.parametrize("name", ["rnus.jsonl", "rnus.sqlite"])
+def test_a_history_that_does_not_exist_is_no_empty_one(
+    made: GitRepository,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    name: str,
+) -> None:
+    """A nightly job with a misspelt name must not look healthy."""
+    missing = tmp_path / name
+    assert main([command, "--repo", str(made.path), "--history", str(missing)]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+    assert not missing.exists()
+
+
+def test_an_import_from_a_file_that_does_not_exist_writes_nothing(
+    made: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, missing = tmp_path / "team.jsonl", tmp_path / "rnus.jsonl"
+    import_ = ["--history", str(target), "--import", str(missing)]
+    assert main(["history", "--repo", str(made.path), *import_]) == 2
+    assert "--import" in capsys.readouterr().err
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("command", ["drift", "history", "budget"])
+def test_a_branch_that_the_first_night_makes_may_be_missing(
+    made: GitRepository, command: str
+) -> None:
+    for where in ([], ["--history", "branch:first-night"]):
+        assert main([command, "--repo", str(made.path), *where]) == 0
+
+
 def test_the_policy_says_where_it_is(
     made: GitRepository, ask: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:

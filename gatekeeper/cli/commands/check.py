@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gatekeeper.cli.arguments import add_arms, add_run, change_of, history_of, unfinished_of
-from gatekeeper.cli.output import report
+from gatekeeper.cli.output import report, require_writable
 from gatekeeper.cli.uncommitted import uncommitted
 from gatekeeper.contract.policy import judging_policy
 from gatekeeper.git import Repository
@@ -44,6 +44,7 @@ def check(arguments: argparse.Namespace) -> int:
             for path in paths_in_repository(arguments.history, repository.root or Path()):
                 refuse_own_history(path, change)
         history = history_of(arguments, repository)
+        require_writable(arguments.out, work.called_models, arguments.replay)
         revisions = (change.base, change.head)
         result = measure(
             work,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_contract, add_out, add_replay
-from gatekeeper.cli.output import report
+from gatekeeper.cli.output import report, require_writable
 from gatekeeper.contract.policy import Allow, Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -82,6 +82,7 @@ def _revisions(arguments: argparse.Namespace) -> GateResult:
         change = repository.between(arguments.earlier, arguments.later)
         work = plan_check(change, _neutral(load_policy(change.head)), arguments.contract)
         work = replace(work, kind="diff", affected=replace(work.affected, uncovered=()))
+        require_writable(arguments.out, work.called_models, arguments.replay)
         return measure(work, (change.base, change.head), replay=arguments.replay)
 
 
@@ -98,6 +99,7 @@ def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> 
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(ref)
         work = plan_run(revision, load_policy(revision), names)
+        require_writable(arguments.out, work.called_models, arguments.replay)
         result = measure(work, (revision,), replay=arguments.replay)
     prompts = {c.name: c.head.prompt_path for c in result.contracts if c.head}
     return Side(ref, result.outcomes, revision.sha, prompts)

@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def history(arguments: argparse.Namespace) -> int:
     """List, filter and export past runs of the default branch. Calls no model."""
-    from gatekeeper.history.open import open_history
+    from gatekeeper.history.open import open_history, require_history
     from gatekeeper.reports.redact import environment_redactor
 
     redact = environment_redactor()
@@ -53,7 +53,9 @@ def history(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         store = past_of(arguments, repository, load_policy(repository.revision("HEAD")))
         if arguments.source:
-            source = redact.value(open_history(arguments.source, repository).read())
+            origin = open_history(arguments.source, repository)
+            require_history(arguments.source, "--import")
+            source = redact.value(origin.read())
             added = store.append(source.records)
             _say([*source.notices, f"{added} of {len(source.records)} records were new"])
         past = redact.value(store.read())

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gatekeeper.cli.arguments import add_contract, add_run, history_of, unfinished_of
-from gatekeeper.cli.output import report
+from gatekeeper.cli.output import report, require_writable
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         order_seed = unfinished.order_seed if unfinished else arguments.order_seed
         work = plan_run(revision, policy, arguments.contract, order_seed=order_seed)
         history = history_of(arguments, repository)
+        require_writable(arguments.out, work.called_models, arguments.replay)
         result = measure(
             work,
             (revision,),

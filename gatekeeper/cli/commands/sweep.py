@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_out, add_replay
-from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.cli.output import print_error, readers_may_leave, require_writable
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import ContractError, UsageError, WriteError
 from gatekeeper.git import Repository
@@ -63,6 +63,8 @@ def sweep(arguments: argparse.Namespace) -> int:
         settings = settings_of(contract, axes, revision)
         if arguments.replay is None:
             _require_sound_models(contract, settings, revision)
+        models = {setting.target.model for setting in settings}
+        require_writable(arguments.out, models, arguments.replay)
         result = measure(contract, settings, policy, revision, replay=arguments.replay)
     return _report(result, arguments.out)
 

@@ -17,7 +17,12 @@ from support import results as examples
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.reports import write
 from gatekeeper.reports.formats import Format
-from gatekeeper.reports.write import forget_reports, require_formats, write_reports
+from gatekeeper.reports.write import (
+    forget_reports,
+    require_formats,
+    require_writable,
+    write_reports,
+)
 
 NAMES = [  # those that docs/reports.md promises of every run
     "comment.md",
@@ -87,6 +92,23 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(
     # What is left is whole, but of two runs: so the file that says "complete" is gone.
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == [name for name in NAMES if name != "result.json"]
+
+
+@pytest.mark.parametrize("name", ["", "a", "a/b/c"])
+def test_whether_reports_can_be_written_is_tried_without_a_trace(tmp_path: Path, name: str) -> None:
+    require_writable(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_which_no_file_can_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(WriteError, match=r"out: cannot be .*make that file system writable"):
+        require_writable(tmp_path / "out")
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
