@@ -1,5 +1,5 @@
-"""How the parts of one contract share its alpha: the comparison of the suite, what must pass, and
-the limits of cost, tokens and latency. Pure."""
+"""Divides one contract's alpha among the comparison of the suite, the must-pass tests, and the
+limits of cost, tokens and latency. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ level costs them few fixtures."""
 
 
 class AlphaShares(NamedTuple):
-    """The part of a contract's alpha that each has; 0 of what the contract does not ask for."""
+    """The part of a contract's alpha that each test has; 0 for tests that the contract does not
+    need."""
 
     comparison: float
     must_pass: float

@@ -1,7 +1,7 @@
-"""What other methods make of the same samples, for readers who know them by name. Pure.
+"""Results of other methods on the same samples, for readers who know them by name. Pure.
 
-Nothing here decides: docs/statistics.md says of each what it takes for granted, and why the
-gate decides by another.
+They do not affect the verdict: docs/statistics.md says what each method assumes, and why the gate
+uses another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a call takes, in tokens and in US dollars, and what one could take at most. Pure."""
+"""The tokens and US dollars that a call takes, and the most that one could take. Pure."""
 
 from __future__ import annotations
 

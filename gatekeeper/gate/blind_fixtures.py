@@ -1,7 +1,8 @@
-"""Fixtures that fail under head's contract and pass under the base one, by the same answers.
+"""Finds fixtures that fail under head's contract and pass under the base one, with the same
+answers.
 
-What fails before a prompt changes cannot break: such a fixture can show no regression in the next
-pull request. A check that nothing can pass would so put a contract out of action. Pure.
+A fixture that fails before a prompt changes cannot break, so it can show no regression in the next
+pull request. A check that nothing can pass would disable a contract in this way. Pure.
 """
 
 from __future__ import annotations

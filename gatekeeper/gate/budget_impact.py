@@ -1,4 +1,5 @@
-"""What head's samples would spend of each error budget, and whether less than base's. Pure."""
+"""Computes what head's samples would spend of each error budget, and whether it is less than
+base's. Pure."""
 
 from __future__ import annotations
 

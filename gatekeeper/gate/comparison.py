@@ -1,12 +1,12 @@
-"""Base against head while the samples come in: is the answer sure yet?
+"""Compares base and head while the samples come in, and decides whether the result is certain.
 
-What the samples of an input say is read twice: as kindly to head as what could not be measured
-allows, and as harshly. Head is worse only if the kindest reading says so, and not worse only if
-the harshest does.
+The samples of an input are read twice: unmeasured samples count as favourably to head as possible,
+and as unfavourably. Head is worse only if the favourable reading says so, and not worse only if the
+unfavourable one does.
 
-What is compared are units: distinct inputs, or clusters of related fixtures. A unit of several
+The comparison is over units: distinct inputs, or clusters of related fixtures. A unit of several
 inputs counts by its total, how many more of them passed on base than on head: they may depend on
-each other at will, and on no other unit.
+each other in any way, but not on another unit.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class _Reading(NamedTuple):
 
 
 class Comparison:
-    """The paired samples of one judging, in plan order, and what its test says of them.
+    """The paired samples of one evaluation, in plan order, and the result of its test.
 
-    A round is one more pair of samples of every input. Where the contract counts fixtures by
-    their first sample, or by all or any of them, there is one round only: that of the fixtures.
+    A round is one more pair of samples of every input. If the contract counts fixtures by their
+    first sample, or by all or any of them, there is one round only: that of the fixtures.
     """
 
     def __init__(self, evaluation: Evaluation, level: float) -> None:

@@ -1,5 +1,5 @@
-"""Reasons about the contract itself: what a pull request removes, replaces, adds or leaves as it
-was, whatever the model answers. Pure."""
+"""Reasons about the contract itself: what a pull request removes, replaces, adds or leaves the
+same, whatever the model answers. Pure."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Two sets of judged samples compared, whenever they were drawn: no model is called.
+"""Compares two sets of evaluated samples of any time, without calling a model.
 
-The later ones stand where head stands in a check and the earlier ones where base stands, and what
-is made of them is the same: paired tests on the fixtures both have, one family of all contracts.
-Other than in a check the samples were not drawn side by side, so that a provider's drift between
-the two looks like a difference between them.
+The later set counts as head and the earlier one as base, and the analysis is the same as in a
+check: paired tests on the fixtures that both have, one family of all contracts. Unlike in a check,
+the samples were not taken side by side, so a change of the provider's model looks like a difference
+between them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOTHING_DRAWN = Run((), 0, 0, 0, 0, None, "done")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one side measured: its judged samples, and of which commit and prompts they are.
+    """The measurements of one side: its evaluated samples, with their commit and prompts.
 
     `prompts` maps a contract's name to the path of its prompt.
     """

@@ -1,6 +1,7 @@
-"""The error budgets of a contract: its objectives, what happened on the default branch, the policy.
+"""The error budgets of a contract: its objectives, the events on the default branch, the policy.
 
-Who shows or enforces a budget asks here, so that the terminal and a verdict never disagree.
+All code that shows or enforces a budget uses this module, so that the terminal and a verdict always
+agree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What a check would run, why, how many calls that is and what they may cost. Calls no model."""
+"""Estimates what a check would run, why, how many calls that is and what they may cost. Calls no
+model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Checks that gated in an earlier run and only warn now: a later change does not hide that what
-they find no longer counts. Pure."""
+"""Finds checks that gated in an earlier run and only warn now, so that a later change cannot hide
+that their failures no longer count. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Judges samples as they arrive and knows when a contract's answer is sure.
+"""Evaluates samples as they arrive and decides when a contract's result is certain.
 
-The runner hands samples over in plan order, never in completion order: slow outputs fail
-more often, so evidence taken as it completes would lean towards what is quick.
+The runner passes samples in plan order, never in the order of completion: slow outputs fail more
+often, so evidence in the order of completion would favour fast outputs.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def judged(sample: Sample, contract: Contract, judge: Evaluator) -> Outcome:
 
 
 class EvaluationMonitor:
-    """One judging's outcomes so far, and what is left to find out.
+    """One evaluation's outcomes so far, and what is left to decide.
 
-    The arms are compared at the level that the contract has when every other comparison of the
-    run must be rejected before it: Holm's strictest. The objectives are looked at where rounds
-    end, each time with a part of their own error rate.
+    The arms are compared at the level that the contract has if every other comparison of the run
+    must be rejected before it: Holm's strictest. The objectives are evaluated at the ends of
+    rounds, each time with a part of their own error rate.
     """
 
     def __init__(self, evaluation: Evaluation, level: float | None) -> None:

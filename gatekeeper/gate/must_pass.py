@@ -1,9 +1,9 @@
-"""Fixtures and checks with `must_pass: true`: each is decided by itself, whatever the suite shows.
+"""Fixtures and checks with `must_pass: true`: each is decided separately, whatever the suite shows.
 
-One that fails in every sample on head is broken, and no test is needed to say so, unless it passed
-none on base either: the change did not break it. One that fails in some is compared with base by
-Fisher's exact test. What was not measured is read twice, as kindly to head as may be and as
-harshly: broken is only what the kindest reading finds.
+One that fails in every sample on head is broken without a test, unless it passed none on base
+either: the change did not break it. One that fails in some samples is compared with base by
+Fisher's exact test. Unmeasured samples are read twice, as favourable to head and as unfavourable:
+only the favourable reading can find it broken.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Flag = Callable[[Outcome], bool | None]
 
 
 class Unit(NamedTuple):
-    """What must pass: a fixture, or one check of a fixture."""
+    """A fixture that must pass, or one check of a fixture."""
 
     fixture: str
     check: str | None = None

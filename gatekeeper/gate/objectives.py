@@ -109,8 +109,8 @@ def count_units(contract: Contract, objective: Objective, counts_with: Mapping[s
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What was drawn of the fixtures that an objective is about, and how sure its decision must
-    be. `planned` is by fixture."""
+    """The samples of the fixtures that an objective is about, and the confidence that its decision
+    needs. `planned` is by fixture."""
 
     outcomes: Sequence[Outcome]
     planned: Mapping[str, int]

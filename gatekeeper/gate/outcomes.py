@@ -1,4 +1,4 @@
-"""Judged outcomes -> what is known of each fixture and each arm. Pure."""
+"""Computes the result of each fixture and each arm from evaluated outcomes. Pure."""
 
 from __future__ import annotations
 

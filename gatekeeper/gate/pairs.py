@@ -1,7 +1,7 @@
-"""Base against head on the same inputs, as it is reported. Pure.
+"""Base against head on the same inputs, for reports. Pure.
 
-What was not measured is carried as unknown and never guessed: every number that a verdict
-rests on holds for the worst the unknown could have been.
+Unmeasured outcomes stay unknown and are never guessed: every number that a verdict depends on holds
+for the worst case of the unknown outcomes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Fate = Literal["both", "broke", "fixed", "neither", "unknown"]
 class Pairs:
     """Distinct inputs, or clusters of them, by what happened to them from base to head.
 
-    `both` passed on both arms, `neither` on none; `broke` and `fixed` are the discordant
-    ones; `unknown` are not determined by what was measured.
+    `both` passed on both arms, `neither` on none; `broke` and `fixed` are the discordant ones;
+    `unknown` are not determined by the measured samples.
     """
 
     both: int = 0

@@ -1,7 +1,7 @@
-"""The story of one run: change -> affected -> trials -> samples -> evidence -> verdict.
+"""The steps of one run: change -> affected -> trials -> samples -> evidence -> verdict.
 
-Read this file first; work.py plans what it measures. Nothing is printed or written on the way:
-what touches the world is passed in.
+Read this file first; work.py plans the measurements. Nothing is printed or written here:
+connections to the outside are passed in.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a run is given from outside: the model, the past, and how to follow or end it.
+    """The outside of a run: the model, the history, and how to follow or stop it.
 
-    `history` holds the events of the default branch, by contract and objective; None if no
-    history was given. Setting `stop` ends the run with what was gathered. `waivers` are those
-    that count for the commit judged. `unread` says that there is a history and that it could not
-    be read. `gated` says which checks gated in earlier runs. `remembered` is what earlier runs
-    measured, by plan: what it answers is not asked again. `resumed` holds the answers of an
-    unfinished run by the trial's place, and `on_answer` gets each new one. `price` gives the most
-    that a request can cost; None if nothing is known of prices.
+    `history` holds the events of the default branch, by contract and objective; None if no history
+    was given. Setting `stop` ends the run with the samples so far. `waivers` are those that count
+    for the tested commit. `unread` says that there is a history and that it could not be read.
+    `gated` says which checks gated in earlier runs. `remembered` are the samples of earlier runs,
+    by plan, which are not taken again. `resumed` holds the answers of an unfinished run by the
+    trial's index, and `on_answer` gets each new one. `price` gives the most that a request can
+    cost; None if no prices are known.
     """
 
     client: ModelClient
@@ -72,9 +72,9 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a run found of every contract, before it becomes a result.
+    """The measurements of a run for every contract, before it becomes a result.
 
-    What is known only after the run, such as what the history remembers of it, is added here.
+    Values that are known only after the run, such as the state of the history, are added here.
     """
 
     kind: RunKind

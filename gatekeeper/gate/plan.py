@@ -1,13 +1,13 @@
-"""One contract's work in a run: who judges, which trials that takes, and what they then show.
+"""One contract's work in a run: which contracts apply, which trials they need, and their results.
 
-Head's contract always judges. The base contract judges too, whole and by its own rules:
+Head's contract always applies. The base contract also applies, completely and by its own rules:
 
-- both arms as they would run, if head's contract judges differently and the prompt changed or
+- both arms as they would run, if head's contract evaluates differently and the prompt changed or
   the contract was weakened;
 - head's prompt file with the base contract's own model, parameters and mode, if head's contract
   sets others and the prompt changed. Otherwise a stronger model could hide a worse prompt.
 
-So whatever a pull request does to the contract, the prompt must also satisfy the one it found.
+Whatever a pull request does to the contract, the prompt must therefore also satisfy the old one.
 """
 
 from __future__ import annotations
@@ -261,8 +261,8 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
 
 
 class _Arms(NamedTuple):
-    """What the arms send as they would run. `base` is None if there is nothing to compare with:
-    no version at base, or the same requests."""
+    """The requests of the arms as they would run. `base` is None if there is nothing to compare
+    with: no version at base, or the same requests."""
 
     head: Target
     base: Target | None

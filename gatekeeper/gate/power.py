@@ -1,4 +1,4 @@
-"""What a comparison could see before a single sample is drawn, from its number of inputs alone."""
+"""Computes what a comparison could detect before any sample, from its number of inputs alone."""
 
 from __future__ import annotations
 

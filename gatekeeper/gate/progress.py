@@ -13,7 +13,7 @@ from gatekeeper.gate.result import Stopped
 
 
 class Watched(Protocol):
-    """What is known of one judging while it is sampled: monitor.EvaluationMonitor."""
+    """The progress of one evaluation while it is sampled: monitor.EvaluationMonitor."""
 
     @property
     def evaluation(self) -> Evaluation: ...

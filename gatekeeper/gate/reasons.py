@@ -1,4 +1,4 @@
-"""Why a verdict is what it is: each finding as a reason that calls for a verdict. Pure."""
+"""Turns each finding into a reason that calls for a verdict. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Limits of a contract's `gate` on what a call takes: does head exceed one by more than chance
-explains? Pure."""
+"""Decides whether head exceeds a limit of a contract's `gate` by more than chance explains.
+Pure."""
 
 from __future__ import annotations
 

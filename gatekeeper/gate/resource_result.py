@@ -1,4 +1,4 @@
-"""What a run found of cost, tokens and latency: part of `result`."""
+"""The results for cost, tokens and latency: part of `result`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _MATERIAL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ResourceChange:
-    """What a call takes on both arms, over the fixtures that have both: a mean or a quantile.
+    """The cost, tokens or latency of a call on both arms, over the fixtures that have both: a mean
+    or a quantile.
 
     `interval` is that of `head / base - 1`, at 99 %; None if there are too few fixtures for one.
     """

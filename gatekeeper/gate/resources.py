@@ -1,4 +1,4 @@
-"""What a call takes on head against base: cost, tokens, latency, paired by fixture or cluster of
+"""Compares cost, tokens and latency of a call on head and base, paired by fixture or cluster of
 related ones. Pure."""
 
 from __future__ import annotations

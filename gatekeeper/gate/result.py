@@ -1,7 +1,7 @@
-"""What one run found, as one frozen value. Every report is made from it and from nothing else.
+"""The result of one run, as one frozen value. Every report is made from it and from nothing else.
 
-None always means "not known" or "does not apply", never zero.
-Rates are shares in [0, 1]; latencies milliseconds; costs US dollars.
+None always means "not known" or "does not apply", never zero. Rates are shares in [0, 1]; latencies
+milliseconds; costs US dollars.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class FixtureFailure:
-    """A check that failed on a sample. `output` is the text that was judged."""
+    """A check that failed on a sample. `output` is the text that was evaluated."""
 
     arm: Arm
     check: str
@@ -262,7 +262,7 @@ class MustPassResult:
 
 @dataclass(frozen=True, slots=True)
 class UnderBase:
-    """What the base contract made of the same change, by its own fixtures and rules.
+    """The result of the base contract for the same change, with its own fixtures and rules.
 
     `judged_by` is `base_settings` if head's prompt file was called with the base contract's own
     model, parameters and mode, and `base` if both arms were called as they would run.
@@ -280,11 +280,11 @@ class UnderBase:
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """A person's word that a contract shall not hold up one commit.
+    """A person's decision that a contract does not block one commit.
 
-    `waive` covers whatever speaks against the change, `accept` says that what head answers
-    differently is what is wanted: it covers a regression and no objective. `contract` is None
-    where every affected contract is meant. It counts for `sha` alone.
+    `waive` covers all reasons against the change; `accept` says that the different answers of head
+    are intended: it covers a regression and no objective. `contract` is None if every affected
+    contract is covered. It applies to `sha` alone.
     """
 
     contract: str | None
@@ -348,9 +348,9 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """What the history remembers of one contract in an earlier run on the default branch.
+    """The record of one contract in an earlier run on the default branch.
 
-    `failed` of `samples` judged samples failed; `events` are what spends the error budgets, by
+    `failed` of `samples` evaluated samples failed; `events` are those of the error budgets, by
     objective.
     """
 

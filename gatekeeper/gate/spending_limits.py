@@ -1,6 +1,7 @@
-"""What a run may spend: refused before any call if the limits of the base policy cannot hold it.
+"""Limits what a run may spend: it is refused before any call if the base policy's limits cannot
+hold.
 
-A fork may not spend more than the limits all in all.
+A fork may not plan to spend more than the limits in total.
 """
 
 from __future__ import annotations

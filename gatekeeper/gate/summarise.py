@@ -1,4 +1,4 @@
-"""What one judging makes of its outcomes: arms, pairs, objectives, fixtures. Decides nothing."""
+"""Computes the evidence of one evaluation: arms, pairs, objectives, fixtures. Decides nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence and policy -> verdict and reasons. Pure: this is where it is decided."""
+"""Decides the verdict from the evidence and the policy. Pure."""
 
 from __future__ import annotations
 

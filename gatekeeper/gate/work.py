@@ -1,6 +1,6 @@
-"""What a run will do, planned whole before the first call: which contracts, and their trials.
+"""Plans a run completely before the first call: which contracts, and their trials.
 
-One contract is planned in gate/plan.py.
+gate/plan.py plans one contract.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a provider says of its answer beside the text: counts of tokens, and who answered."""
+"""Reads a provider's token counts and the model that answered."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The file of the sample cache. What is in it and why: sampling/cache.py.
+"""Reads and writes the file of the sample cache. sampling/cache.py says what is in it and why.
 
-Neither reading nor writing ever stops a run: what cannot be used is named in one notice, and is
-then measured. The file is replaced as a whole, so that whoever reads or is killed meanwhile
-finds the old one or the new one.
+Neither reading nor writing ever stops a run: unusable entries are named in one notice, and measured
+again. The file is replaced as a whole, so that a reader, or a killed process, finds the old one or
+the new one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_BYTES = 20_000_000
 
 
 class Recalled(NamedTuple):
-    """The entries that may be used, by their plan, and what is to be said of others."""
+    """The entries that may be used, by their plan, and notices about the others."""
 
     entries: Mapping[str, Entry]
     notices: tuple[str, ...] = ()

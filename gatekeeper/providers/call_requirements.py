@@ -1,4 +1,4 @@
-"""What every call to a hosted model needs before anything is sent: parameters, address, key."""
+"""The requirements of every call to a hosted model: parameters, address, key."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The providers whose models can be asked: their own keys, addresses and hosts, and no others.
+"""The providers whose models can be called: their own keys, addresses and hosts, and no others.
 
-litellm knows more than a hundred, and for many of them takes the key of another one (OPENAI_API_KEY
-above all) where their own is missing. So each call gets key and address from this table, and
+litellm knows more than a hundred, and for many of them uses the key of another one (OPENAI_API_KEY
+above all) if their own is missing. Each call therefore gets key and address from this table, and
 nothing is sent to another host. The names of the variables are litellm's.
 """
 

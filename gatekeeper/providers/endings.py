@@ -1,8 +1,8 @@
-"""Why a model stopped. An answer without text is one too, if the provider says why it ended.
+"""Reads why a model stopped. An answer without text counts if the provider says why it ended.
 
-A model that refuses is no outage: taken for one, head could refuse as many inputs as the margin
-lets go unmeasured. litellm says `stop` even if the provider said nothing, so the answer itself is
-read.
+A model that refuses is not an outage: otherwise head could refuse as many inputs as the margin
+allows to stay unmeasured. litellm says `stop` even if the provider said nothing, so the answer
+itself is read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ OPENAI_REASONS: Mapping[str, str] = MappingProxyType(
 
 
 class Ending(NamedTuple):
-    """What a model said, and why it stopped: OpenAI's word, or the provider's; None if unknown."""
+    """A model's text, and why it stopped: in OpenAI's word, or the provider's; None if unknown."""
 
     text: str
     reason: str | None

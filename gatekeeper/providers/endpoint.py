@@ -1,4 +1,4 @@
-"""Where one model is asked and with which key; what else may neither be reached nor be sent."""
+"""The address and key for one model, and the hosts and secrets that are forbidden."""
 
 from __future__ import annotations
 

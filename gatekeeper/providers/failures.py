@@ -1,7 +1,8 @@
-"""What went wrong with a hosted call -> CallFailed: worth another try, fatal, whose fault.
+"""Turns a failed hosted call into CallFailed: whether to try again, whether it is fatal, whose
+fault it is.
 
-The status that the server sent is believed rather than litellm's: it reports a refused
-connection as 500, and rubbish that came with status 200 as 500 or 422.
+The server's status counts rather than litellm's, which reports a refused connection as 500, and an
+invalid answer with status 200 as 500 or 422.
 """
 
 from __future__ import annotations

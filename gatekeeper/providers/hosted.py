@@ -1,4 +1,4 @@
-"""Models behind a provider's API: asked natively if possible, else through litellm."""
+"""Calls models behind a provider's API: natively if possible, else through litellm."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ProviderError(Exception):
 
 
 class HostedClient:
-    """Asks hosted models. `through_litellm` are the providers that are asked by litellm alone."""
+    """Calls hosted models. `through_litellm` are the providers that only litellm calls."""
 
     def __init__(self, through_litellm: Collection[str] = ()) -> None:
         self._forced = frozenset(through_litellm)

@@ -1,4 +1,4 @@
-"""Which variables of the environment open the models: what only those know who may ask them."""
+"""The environment's variables with keys of models, which only people with access know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say which models cannot be asked, or are likely misspelt, without asking anybody."""
+"""Finds models that cannot be called, or are likely misspelt, without calling any."""
 
 from __future__ import annotations
 

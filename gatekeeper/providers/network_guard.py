@@ -1,14 +1,15 @@
-"""Keeps this process from other hosts than the models' while hosted models are asked.
+"""Keeps this process from connecting to other hosts than the models' while hosted models are
+called.
 
-Most traffic goes over the HTTP clients here, which look at each request. Some does not: what finds
-AWS or Google credentials, and clients that a provider's code makes for itself. All of it has to
-look a name up or connect, and Python tells audit hooks of both, whoever does it (PEP 578). A hook
-cannot be taken out again, so there is one for the process, and it lets everything pass unless a
-guard is on.
+Most traffic uses the HTTP clients here, which check each request. Some does not: code that looks
+for AWS or Google credentials, and clients that a provider's code makes for itself. All of it has to
+look up a name or connect, and Python reports both to audit hooks, whatever code does it (PEP 578).
+A hook cannot be removed, so there is one for the process, and it allows everything unless a guard
+is on.
 
-This machine itself always passes, and so do sockets that are files and the proxies that the
-environment names. Libraries in C that open connections of their own are not seen (psycopg), nor are
-other programs (git); none of them runs while models are asked.
+Connections to this machine itself, to sockets that are files and to the proxies of the environment
+are always allowed. Libraries in C that open connections of their own are not seen (psycopg), nor
+are other programs (git); none of them runs while models are called.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _CONNECTIONS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 
 
 class HostRefused(ConnectionRefusedError):
-    """A connection to a host that no model was asked at."""
+    """A connection to a host that no model was called at."""
 
 
 class NetworkGuard:

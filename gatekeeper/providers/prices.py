@@ -1,7 +1,7 @@
-"""What a request may cost before it is made, by litellm's price list.
+"""Estimates what a request may cost before it is made, by litellm's price list.
 
-There are two answers, for two questions. `expected_cost` is for a person who plans: what a check
-will cost, about. `worst_cost` is for the limit: what one request can cost at most. It is often a
+There are two numbers, for two questions. `expected_cost` is for a person who plans: the approximate
+cost of a check. `worst_cost` is for the limit: the most that one request can cost. It is often a
 hundred times as much, because few answers are as long as they may be.
 """
 

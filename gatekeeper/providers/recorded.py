@@ -1,9 +1,9 @@
 """Answers from a recording: the `samples.jsonl` of an earlier run instead of a model.
 
-Every run leaves such a file. `recorded/PATH` as a contract's model replays the file at PATH
-from the repository root; a ReplayClient with a fixed path answers for whatever model is
-asked (`--replay FILE`). A sample is found by its request (messages and parameters) and its
-repetition, so a prompt that was changed since has no recording, and says so.
+Every run writes such a file. `recorded/PATH` as a contract's model replays the file at PATH from
+the repository root; a ReplayClient with a fixed path answers for any model (`--replay FILE`). A
+sample is found by its request (messages and parameters) and its repetition, so a prompt that was
+changed since has no recording, and the error says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Errors with which a provider refuses a request for what is in it: no outage, but an answer."""
+"""Errors with which a provider refuses a request because of its content: an answer, not an
+outage."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ _ANY = ""  # a prefix that every model has
 
 
 class ModelRouter:
-    """Builds a client when a model of its kind is asked for the first time.
+    """Builds a client at the first call to a model of its kind.
 
-    `read` reads the recording of a `recorded/PATH` model by its path from the repository
-    root. With `replay` every model is answered from that file of this machine. `through_litellm`
-    are the providers that litellm asks, although there is a native client.
+    `read` reads the recording of a `recorded/PATH` model by its path from the repository root. With
+    `replay` every model is answered from that file of this machine. `through_litellm` are the
+    providers that litellm calls, although there is a native client.
     """
 
     def __init__(

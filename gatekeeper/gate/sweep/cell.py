@@ -1,4 +1,4 @@
-"""One setting of a sweep with what was measured of it."""
+"""One setting of a sweep with its measurements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatekeeper.gate.sweep.grid import Setting
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A setting and what was measured of it. `tokens_per_call` counts prompt and answer."""
+    """A setting and its measurements. `tokens_per_call` counts prompt and answer."""
 
     setting: Setting
     arm: ArmResult

@@ -25,7 +25,7 @@ MOST_SETTINGS = 100
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is varied: `model`, `prompt` or the name of a parameter; and its values."""
+    """A varied axis, `model`, `prompt` or the name of a parameter, and its values."""
 
     name: str
     values: tuple[Any, ...]

@@ -29,9 +29,9 @@ from gatekeeper.sampling.trials import plan_trials
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The judged samples of each setting, in its order, and what they took.
+    """The evaluated samples of each setting, in its order, and their cost.
 
-    `ended` says why sampling ended before all was drawn; None if it did not.
+    `ended` says why sampling ended before all samples were taken; None if it did not.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]

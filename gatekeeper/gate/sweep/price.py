@@ -1,4 +1,5 @@
-"""What a call takes under each setting, and whether one takes surely and materially less. Pure."""
+"""Compares the price of a call between settings: is one significantly and materially lower?
+Pure."""
 
 from __future__ import annotations
 
