@@ -1,4 +1,4 @@
-"""What to do about a verdict, in one or two sentences."""
+"""Writes what to do about a verdict, in one or two sentences."""
 
 from __future__ import annotations
 

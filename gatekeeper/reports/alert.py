@@ -1,7 +1,7 @@
-"""What of a run is worth telling people who do not look at the pull request.
+"""News of a run for people who do not look at the pull request.
 
-Three kinds, and no other: a prompt change got worse, an error budget is spent so that its prompt
-is frozen, a model drifted although nobody touched the prompt. News says what happened and no more.
+There are three kinds: a prompt change made things worse, an error budget is overspent so that its
+prompt is frozen, a model drifted although nobody changed the prompt. News says only what happened.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NEWS_KINDS: tuple[NewsKind, ...] = get_args(NewsKind)
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing that happened to one contract. `text` may hold what a pull request wrote."""
+    """An event of one contract. `text` may contain text of a pull request."""
 
     kind: NewsKind
     contract: str

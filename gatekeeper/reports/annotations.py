@@ -1,4 +1,4 @@
-"""Where in a pull request a contract's finding is shown: the changed lines of its prompt."""
+"""Finds the place of a contract's finding in a pull request: the changed lines of its prompt."""
 
 from __future__ import annotations
 

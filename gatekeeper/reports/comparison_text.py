@@ -1,4 +1,4 @@
-"""How the comparison of the arms is put into words: what was found, by which test, how soon."""
+"""Writes the comparison of the arms in words: the finding, its test, how early it was certain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUGH = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`passed` of so many on one arm: fixtures, or samples where there are several of each."""
+    """`passed` of so many on one arm: fixtures, or samples if there are several of each."""
 
     passed: int
     of: int

@@ -1,4 +1,4 @@
-"""What the past of the default branch says of its models: for the terminal, JSON, an issue."""
+"""Renders the drift of models on the default branch: for the terminal, JSON, an issue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of each error budget: a table for the terminal, and JSON."""
+"""Renders what is left of each error budget: a table for the terminal, and JSON."""
 
 from __future__ import annotations
 

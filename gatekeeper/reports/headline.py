@@ -1,4 +1,5 @@
-"""What a reader must know in ten seconds: may it merge, what got worse, how sure, what to do."""
+"""Writes the main facts of a result: may it merge, what got worse, how significant it is, what to
+do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The hidden lines by which the gate finds its own comments and issues again, all in one place.
+"""The hidden lines by which the gate finds its own comments and issues.
 
-Anybody can write such a line: what carries it must also be by the gate's own account.
+Anybody can write such a line, so the gate's own account must also be the author.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""News as a plain text for a chat or a mailbox, by the template of the workflow or this one.
+"""Renders news as a plain text for a chat or a mailbox, by the workflow's template or the built-in
+one.
 
-Whoever opens a pull request writes parts of it, so that mentions are broken up and nothing is
-left invisible; the services are told that it is text and not markup.
+The author of a pull request writes parts of it, so mentions are broken up and invisible characters
+are made visible. The services are told that it is text and not markup.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What changed in a prompt, section by section: front matter, roles and Markdown headings."""
+"""Finds the changes in a prompt by section: front matter, roles and Markdown headings."""
 
 from __future__ import annotations
 

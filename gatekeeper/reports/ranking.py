@@ -1,4 +1,4 @@
-"""What a reader looks at first: contracts, reasons and fixtures, the worst of each in front."""
+"""Sorts contracts, reasons and fixtures for a reader, the worst of each first."""
 
 from __future__ import annotations
 

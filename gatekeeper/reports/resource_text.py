@@ -1,4 +1,4 @@
-"""What a call takes on head against base, in words: cost, tokens and latency."""
+"""Writes the change of cost, tokens and latency of a call from base to head in words."""
 
 from __future__ import annotations
 

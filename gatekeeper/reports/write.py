@@ -1,4 +1,4 @@
-"""Writes what a run leaves behind: all of it or nothing."""
+"""Writes the reports of a run: all of them or none."""
 
 from __future__ import annotations
 

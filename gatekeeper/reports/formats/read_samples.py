@@ -1,4 +1,4 @@
-"""A run's `samples.jsonl` back into judged samples, with what its `result.json` says of them."""
+"""Reads a run's `samples.jsonl` as evaluated samples, with the data of its `result.json`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True, slots=True)
 class SavedRun:
-    """The judged samples of a run, the commit they are of, and each contract's prompt file."""
+    """The evaluated samples of a run, their commit, and each contract's prompt file."""
 
     outcomes: tuple[Outcome, ...]
     sha: str | None

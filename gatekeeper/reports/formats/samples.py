@@ -1,4 +1,4 @@
-"""`samples.jsonl`: every judged sample on a line of its own, complete enough to be replayed."""
+"""Renders `samples.jsonl`: every evaluated sample on its own line, complete enough for a replay."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`report.html`: the whole result as one page to open, search and print, without a network.
 
-The main facts are in the HTML itself; every sample is packed beside them and unpacked by the
-page's one script when a reader asks for it.
+The main facts are in the HTML itself; every sample is packed next to them and unpacked by the
+page's script on demand.
 """
 
 from gatekeeper.reports.html.document import render_html

@@ -1,4 +1,5 @@
-"""What other methods make of the same samples, for the HTML report: they decide nothing."""
+"""Renders the results of other methods on the same samples for the HTML report; they decide
+nothing."""
 
 from __future__ import annotations
 

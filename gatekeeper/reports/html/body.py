@@ -1,4 +1,4 @@
-"""What the page says without any script: verdict, contracts, reasons, charts."""
+"""Renders the part of the page that needs no script: verdict, contracts, reasons, charts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What tells a contract's inputs apart: of each fixture's rendered messages, the part that is
-not the same in all of them. The instructions that all share are in the prompt, shown elsewhere."""
+"""Finds the parts of inputs that differ: of each fixture's rendered messages, the part that is not
+the same in all of them. The common instructions are in the prompt, which is shown elsewhere."""
 
 from __future__ import annotations
 

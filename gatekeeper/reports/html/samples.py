@@ -72,7 +72,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """What is kept or left out as one: a fixture's samples of one repetition on both arms."""
+    """A unit that is kept or left out: a fixture's samples of one repetition on both arms."""
 
     evaluation: int
     fixture: int

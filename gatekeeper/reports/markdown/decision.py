@@ -1,4 +1,5 @@
-"""How it was decided, folded away: by which test, on what, with latency, cost, error budget."""
+"""Renders how the verdict was decided, in a folded part: tests, causes, latency, cost, error
+budget."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a reader sees of a failure without a click: the edited lines of the prompt, and the one
-fixture that says most of it: its input, the answers before and after, and what was wanted."""
+"""Renders the part of a failure that is visible without a click: the edited lines of the prompt,
+and one broken fixture with its input, the answers before and after, and the expected output."""
 
 from __future__ import annotations
 

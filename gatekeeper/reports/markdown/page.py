@@ -1,4 +1,4 @@
-"""A page of bounded size: what is added first is what survives."""
+"""A page of limited size: parts that are added first are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The open parts of the answer: the table of contracts, the reasons, what was loosened."""
+"""Renders the open parts of the answer: the table of contracts, the reasons, the weakenings."""
 
 from __future__ import annotations
 

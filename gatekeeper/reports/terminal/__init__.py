@@ -1,1 +1,1 @@
-"""What a person at a terminal sees."""
+"""The output for a person at a terminal."""

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees. rich is loaded only if there is something to lay out."""
+"""The output for a person at a terminal. rich is loaded only if there is something to lay out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Progress while sampling, on standard error.
 
-On a terminal a few lines that are drawn anew: calls, rate, cost, time left, and how far each
-contract is. Anywhere else a plain line every so often, without control codes.
+On a terminal it is a few lines that are updated: calls, rate, cost, time left, and each contract's
+progress. Elsewhere it is a plain line at intervals, without control codes.
 """
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ class TerminalProgress:
 
 
 class _LossyStream:
-    """A stream that loses what it cannot take: a run does not end because its progress is unread.
+    """A stream that ignores failed writes: a run does not end because its progress cannot be
+    written.
 
     rich would end the process, and standard output with it, at the first line for a closed pipe.
     """
