@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import importlib
+import json
 import os
 import shutil
 import sys
@@ -23,13 +24,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import httpx
+from urllib.parse import urlsplit
 
 import gatekeeper
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.http_client import HttpClient
+from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.litellm import LitellmClient
 
 OPTIONAL = ("pyarrow", "xllamacpp")
@@ -44,7 +46,6 @@ ENVIRONMENT = {
     "AZURE_API_BASE": "https://example.openai.azure.com",
     "AZURE_API_KEY": "x",
     "AZURE_API_VERSION": "2024-10-21",
-    "DISABLE_AIOHTTP_TRANSPORT": "True",  # so that every call comes by where `complete` waits
     "GEMINI_API_KEY": "x",
     "GROQ_API_KEY": "x",
     "MISTRAL_API_KEY": "x",
@@ -147,15 +148,22 @@ async def ask(provider: Provider) -> None:
     """One call that is answered, one that is refused, and one that finds nobody."""
     asked: list[str] = []
 
-    async def answer(_: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.host)
-        return httpx.Response(200, json=provider.answer)
+    async def answer(
+        _: HttpClient, __: str, url: str, ___: object, ____: bytes, exchange: Exchange
+    ) -> dict[str, str]:
+        asked.append(urlsplit(url).hostname or "")
+        exchange.status, exchange.body = 200, json.dumps(provider.answer).encode()
+        return {"Content-Type": "application/json"}
 
-    async def refuse(_: httpx.AsyncHTTPTransport, __: httpx.Request) -> httpx.Response:
-        return httpx.Response(401, json={"error": {"message": "no", "code": "401"}})
+    async def refuse(
+        _: HttpClient, __: str, ___: str, ____: object, _____: bytes, exchange: Exchange
+    ) -> dict[str, str]:
+        error = {"error": {"message": "no", "code": "401"}}
+        exchange.status, exchange.body = 401, json.dumps(error).encode()
+        return {"Content-Type": "application/json"}
 
-    async def nobody(_: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("nobody there", request=request)
+    async def nobody(*_: object) -> dict[str, str]:
+        raise OSError("nobody there")
 
     understood = await complete(provider.model, answer)
     if understood != "yes" or asked != [provider.host]:
@@ -172,7 +180,7 @@ async def ask(provider: Provider) -> None:
 
 async def complete(model: str, network: Any) -> str:
     """What the client over litellm makes of a model behind `network`."""
-    httpx.AsyncHTTPTransport.handle_async_request = network  # type: ignore[method-assign]
+    HttpClient.send = network  # type: ignore[method-assign]
     client = LitellmClient()
     try:
         request = Request(model, (Message("user", "?"),), {"max_tokens": 5}, None, 0)

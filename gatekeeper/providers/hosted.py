@@ -92,12 +92,12 @@ class HostedClient:
             raise missing_key(model, endpoint)
 
     async def aclose(self) -> None:
-        if self._http is not None:
-            await self._http.aclose()
-            self._http = None
         if self._litellm is not None:
             await self._litellm.aclose()
             self._litellm = None
+        if self._http is not None:
+            await self._http.aclose()
+            self._http = None
         self._guard.stop()
 
     def _native_request(self, endpoint: Endpoint, request: Request) -> HttpRequest | None:
@@ -129,7 +129,7 @@ class HostedClient:
         if self._litellm is None:
             from gatekeeper.providers.litellm import LitellmClient
 
-            self._litellm = LitellmClient(self._guard)
+            self._litellm = LitellmClient(self._guard, self._client)
         return self._litellm
 
 

@@ -1,4 +1,5 @@
-"""The HTTP client of the native clients: one pool of connections, over aiohttp.
+"""The HTTP client of every hosted model: one pool of connections, over aiohttp. The native clients
+use it, and litellm does through `httpx_transport.py`.
 
 It sends to the expected hosts alone, follows no redirect, reads an answer within a limit of size,
 and knows how long the request itself took. Proxies and certificate authorities are those that
@@ -11,7 +12,7 @@ import json
 import os
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -84,6 +85,7 @@ class HttpClient:
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             response_class=_TimedResponse,
+            skip_auto_headers=("Accept", "Content-Type", "User-Agent"),
             timeout=_TIMEOUT,
             trace_configs=[trace],
             trust_env=False,  # it would also read passwords from ~/.netrc; proxies: see below
@@ -94,33 +96,48 @@ class HttpClient:
         self._tls: ssl.SSLContext | bool | None = None
 
     async def post(self, request: HttpRequest, exchange: Exchange) -> None:
-        """Send the request and note in `exchange` what came of it: status, body, time.
-
-        Raises RequestRefused, aiohttp.ClientError, TimeoutError, OSError.
-        """
-        exchange.sent = True
+        """Send the request and note in `exchange` what came of it. Raises what `send` raises."""
         headers = {
             "Accept": "application/json",
-            "Accept-Encoding": ACCEPTED_ENCODINGS,
             "Content-Type": "application/json",
             "User-Agent": "gatekeeper",
             **request.headers,
         }
-        said = [part.encode() for header in headers.items() for part in header]
-        exchange.fault = request_refused(exchange, request.url, [*said, request.body])
+        await self.send("POST", request.url, headers.items(), request.body, exchange)
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        headers: Iterable[tuple[str, str]],
+        body: bytes,
+        exchange: Exchange,
+    ) -> Mapping[str, str]:
+        """Send a request, note in `exchange` what came of it (status, body, time), and return the
+        answer's headers.
+
+        Raises RequestRefused, aiohttp.ClientError, TimeoutError, OSError.
+        """
+        exchange.sent = True
+        sent = [(name, value) for name, value in headers if name.lower() != "accept-encoding"]
+        sent.append(("Accept-Encoding", ACCEPTED_ENCODINGS))
+        said = [part.encode() for header in sent for part in header]
+        exchange.fault = request_refused(exchange, url, [*said, body])
         if exchange.fault:
             raise RequestRefused(exchange.fault)
-        sending = self._session.post(
-            URL(request.url, encoded=True),
-            data=request.body,
-            headers=headers,
+        sending = self._session.request(
+            method,
+            URL(url, encoded=True),
+            data=body,
+            headers=sent,
             allow_redirects=False,
-            proxy=proxy_for(request.url, self._proxies),
-            ssl=self._tls_of(request.url),
+            proxy=proxy_for(url, self._proxies),
+            ssl=self._tls_of(url),
             trace_request_ctx=exchange,
         )
         async with sending as response:
             await _read(response, exchange)
+            return response.headers
 
     def _tls_of(self, url: str) -> ssl.SSLContext | bool:
         """How the address's certificate is verified. Certificates are loaded once, with the first

@@ -2,8 +2,7 @@
 
 A request to another host than the model's, or one with another provider's secret, is not sent. A
 redirect is not followed: the client that follows it would take the key along, and believe whoever
-answers. Both HTTP clients use this: `http_client.py` of the native clients, and
-`httpx_transport.py` under litellm.
+answers.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import math
 import os
+from collections.abc import Callable
 from typing import Any
 
 from gatekeeper.contract.definition import Message
@@ -20,6 +21,7 @@ from gatekeeper.providers.call_requirements import (
 from gatekeeper.providers.endings import read_document, read_ending, refused_request
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.failures import call_failed
+from gatekeeper.providers.http_client import HttpClient
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.httpx_transport import HttpxTransport, current_exchange
 from gatekeeper.providers.network_guard import NetworkGuard
@@ -34,8 +36,15 @@ _TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
 class LitellmClient:
     """Asks models through litellm, which is imported with the first request."""
 
-    def __init__(self, guard: NetworkGuard | None = None) -> None:
+    def __init__(
+        self,
+        guard: NetworkGuard | None = None,
+        connect: Callable[[], HttpClient] | None = None,
+    ) -> None:
+        """`connect` returns the HTTP client to use, and whoever gives it closes that client."""
         self._guard = guard or NetworkGuard()
+        self._connect = connect
+        self._own_http: HttpClient | None = None
         self._opening = asyncio.Lock()
         self._session: _Session | None = None
 
@@ -77,31 +86,35 @@ class LitellmClient:
         if self._session is not None:
             await self._session.close()
             self._session = None
+        if self._own_http is not None:
+            await self._own_http.aclose()
+            self._own_http = None
         self._guard.stop()
 
     async def _open(self, endpoint: Endpoint) -> _Session:
         async with self._opening:
             if self._session is None:
-                self._session = _Session(await asyncio.to_thread(load_litellm))
+                litellm = await asyncio.to_thread(load_litellm)
+                self._session = _Session(litellm, self._http())
                 self._guard.start()
         self._guard.allow(endpoint.host_patterns)
         return self._session
+
+    def _http(self) -> HttpClient:
+        if self._connect is not None:
+            return self._connect()
+        self._own_http = HttpClient()
+        return self._own_http
 
 
 class _Session:
     """litellm with its HTTP going over a transport of ours, until it is closed."""
 
-    def __init__(self, litellm: Any) -> None:
-        import httpx
+    def __init__(self, litellm: Any, http: HttpClient) -> None:
         from litellm.llms.custom_httpx import http_handler
 
         self.litellm = litellm
-        client = httpx.AsyncClient(
-            verify=http_handler.get_ssl_configuration(),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-            timeout=_TIMEOUT_SECONDS,
-        )
-        self._transport = HttpxTransport(client)
+        self._transport = HttpxTransport(http)
         # litellm makes the transport of every asynchronous client here, also of OpenAI's. Up to
         # 1.83 the function's name began with an underscore; later that is but an alias.
         self._handler = http_handler.AsyncHTTPHandler
@@ -121,7 +134,6 @@ class _Session:
 
         for name, own in self._own_transport.items():
             setattr(self._handler, name, staticmethod(own))
-        await self._transport.shut_down()
         await close_litellm_async_clients()
         # Clients are cached with their transport: the next session must not find these.
         self.litellm.in_memory_llm_clients_cache.flush_cache()

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
-import httpx
 import pytest
 
 from gatekeeper.contract.definition import Message
@@ -88,29 +87,19 @@ def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Seen:
         seen.hosts.append(str(address[0]) if isinstance(address, tuple) else "a file")
         raise OSError("nothing is connected to in this test")
 
-    send = httpx.AsyncClient.send
+    send = aiohttp.ClientSession._request
 
-    async def note(client: httpx.AsyncClient, request: httpx.Request, **named: Any) -> Any:
-        await request.aread()
-        if named.get("stream") and named.get("follow_redirects") is False:
-            # The transport's own; litellm's clients end at the transport.
-            seen.sent.append(carried(str(request.url), request.headers, request.content))
-        return await send(client, request, **named)
-
-    send_natively = aiohttp.ClientSession._request
-
-    async def note_native(
+    async def note(
         session: aiohttp.ClientSession, method: str, url: Any, **named: Any
     ) -> aiohttp.ClientResponse:
         assert named["allow_redirects"] is False
-        seen.sent.append(carried(str(url), named["headers"], named["data"]))
-        return await send_natively(session, method, url, **named)
+        seen.sent.append(carried(str(url), dict(named["headers"]), named["data"]))
+        return await send(session, method, url, **named)
 
     monkeypatch.setattr(socket, "getaddrinfo", look)
     monkeypatch.setattr(socket, "gethostbyname", look)
     monkeypatch.setattr(socket.socket, "connect", connect)
-    monkeypatch.setattr(httpx.AsyncClient, "send", note)
-    monkeypatch.setattr(aiohttp.ClientSession, "_request", note_native)
+    monkeypatch.setattr(aiohttp.ClientSession, "_request", note)
     for name in [
         n for n in os.environ if n.lower().endswith(("_proxy", "_key", "_token", "_base"))
     ]:
@@ -234,7 +223,7 @@ def test_each_provider_is_asked_at_its_own_host_with_its_own_key(
         hosts = set(found[model].hosts)
         assert hosts, found[model].error
         assert all(is_expected_host(host, endpoint.host_patterns) for host in hosts), model
-        # Hugging Face is first asked which of its partners has the model, without the transport.
+        # Hugging Face is first asked which of its partners has the model, by another way.
         assert found[model].sent or name == "huggingface", found[model].error
         for request in found[model].sent:
             assert own[name] in request, model

@@ -27,6 +27,7 @@ from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import litellm as litellm_client
 from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
+from gatekeeper.providers.http_client import HttpClient
 from gatekeeper.providers.httpx_transport import HttpxTransport
 from gatekeeper.providers.prices import expected_cost
 
@@ -240,8 +241,12 @@ class Litellm:
 
     async def acompletion(self, **_: object) -> None:
         if self._asks:
-            async with httpx.AsyncClient(transport=HttpxTransport(httpx.AsyncClient())) as client:
-                await client.get("https://sts.amazonaws.com/")
+            http = HttpClient()
+            try:
+                async with httpx.AsyncClient(transport=HttpxTransport(http)) as client:
+                    await client.get("https://sts.amazonaws.com/")
+            finally:
+                await http.aclose()
         await asyncio.sleep(60)
 
     def get_supported_openai_params(self, _: str) -> None:
