@@ -37,6 +37,8 @@ _BLOCK_START = re.compile(r"^(?:(\d+)(?=[.)])|(?=[-+=#>:]))")
 # GitHub links these in the finished text, in which a backslash is gone already.
 _REFERENCE = re.compile(r"(@)(?=\w)|(#)(?=\d)|\b(gh-)(?=\d)|(:)(?=//)|\b(www)(?=\.)", re.IGNORECASE)
 _BREAK = "\u200b"
+# Two backticks with something between them; none of a longer run.
+_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 _WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)")
 
@@ -66,10 +68,26 @@ def clip(text: str, limit: int | None) -> str:
 def prose(text: str, limit: int | None = None) -> str:
     """Escape text for a Markdown paragraph, list item or table cell, so that it shows as
     written."""
-    cut = clip(plain(text), limit)
-    unlinked = _REFERENCE.sub(lambda found: found[0] + _BREAK, cut)
-    escaped = _ACTIVE.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), unlinked)
-    return _BLOCK_START.sub(r"\1\\", escaped)
+    return _BLOCK_START.sub(r"\1\\", _inline(clip(plain(text), limit)))
+
+
+def prose_with_code(text: str, limit: int | None = None) -> str:
+    """Escape a sentence of gatekeeper's own like `prose`, with what it quotes in backticks as a
+    code span. What is quoted may be hostile: each part is escaped by itself."""
+    parts = _SPAN.split(clip(plain(text), limit))
+    joined = "".join(_span(part) if at % 2 else _inline(part) for at, part in enumerate(parts))
+    return _BLOCK_START.sub(r"\1\\", joined)
+
+
+def _inline(text: str) -> str:
+    """Escape what is markup wherever it stands in a line."""
+    unlinked = _REFERENCE.sub(lambda found: found[0] + _BREAK, text)
+    return _ACTIVE.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), unlinked)
+
+
+def _span(text: str) -> str:
+    # As in `code_cell`, a pipe is never put inside code.
+    return _inline(f"`{text}`") if "|" in text else code(text)
 
 
 def code(text: str, limit: int | None = None) -> str:

@@ -31,7 +31,7 @@ from gatekeeper.reports.comparison_text import (
     rates,
     seeable_effect,
 )
-from gatekeeper.reports.escape import code, prose
+from gatekeeper.reports.escape import code, prose_with_code
 from gatekeeper.reports.ranking import by_severity, worst_reasons
 from gatekeeper.reports.resource_text import rise, sentence
 
@@ -89,7 +89,9 @@ def lead(result: GateResult) -> tuple[str, ...]:
         sentences.insert(0, f"The least favourable of {others + 1:,} contracts:")
     elif others:
         sentences.append(f"The table shows {others:,} more.")
-    sentences += [prose(r.text, _REASON_LIMIT) for r in chosen.reasons if r.code == "waived"]
+    sentences += [
+        prose_with_code(r.text, _REASON_LIMIT) for r in chosen.reasons if r.code == "waived"
+    ]
     action = advice(result, chosen)
     found = [" ".join(sentences), f"**What to do:** {action}" if action else ""]
     found.append(sentence(result.contracts, only_changes=result.verdict != "pass"))
@@ -111,7 +113,7 @@ def what_happened(contract: ContractResult) -> str:
     quoted = _quoted(contract)
     if quoted:
         failed = " could not be measured" if contract.verdict == "error" else ""
-        return f"{name}{failed}: {prose(quoted.text, _REASON_LIMIT)}"
+        return f"{name}{failed}: {prose_with_code(quoted.text, _REASON_LIMIT)}"
     contract, judge = _as_judged(contract)
     if contract.paired is None or contract.paired.difference is None:
         return f"{name}: {_passed(contract.head) if contract.head else contract.verdict}."
@@ -189,7 +191,11 @@ def _comparison(contract: ContractResult, paired: PairedResult, judge: str) -> s
 def _broken(contract: ContractResult) -> str:
     """What must not be passed over if the suite as a whole shows nothing."""
     broken = "" if contract.verdict == "fail" else broken_for_sure(contract.fixtures)
-    return f" {prose(f'But these fixtures broke: {broken}.', _REASON_LIMIT)}" if broken else ""
+    return (
+        f" {prose_with_code(f'But these fixtures broke: {broken}.', _REASON_LIMIT)}"
+        if broken
+        else ""
+    )
 
 
 def _by_margin(paired: PairedResult) -> str:

@@ -32,7 +32,7 @@ def test_a_severity_lowered_by_an_earlier_change_is_in_the_report(
     assert (checked.code, checked.contract["weakened"]) == (0, [])
     [warning] = [text for text in checked.contract["warnings"] if "says ok" in text]
     assert "error to warn" in warning
-    assert "error to warn" in checked.comment
+    assert "The severity of the check `says ok` was lowered from error to warn" in checked.comment
 
 
 def test_a_run_keeps_which_checks_gate(git_repository: Any, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from gatekeeper.reports.comparison_text import (
     is_better,
     is_significant,
 )
-from gatekeeper.reports.escape import block, code, prose
+from gatekeeper.reports.escape import block, code, prose, prose_with_code
 from gatekeeper.reports.headline import ICONS
 from gatekeeper.reports.markdown.decision import as_base_judges
 from gatekeeper.reports.ranking import by_loss, worst_reasons
@@ -42,7 +42,9 @@ def render_explanation(result: GateResult, name: str) -> str:
         return f"{code(name, 100)} is not affected by this change, so there is no evidence on it.\n"
     parts = [
         f"## {ICONS[contract.verdict]} {code(name, 100)}: {contract.verdict}",
-        "\n".join(f"- {ICONS[r.verdict]} {prose(r.text, 600)}" for r in worst_reasons(contract)),
+        "\n".join(
+            f"- {ICONS[r.verdict]} {prose_with_code(r.text, 600)}" for r in worst_reasons(contract)
+        ),
         *_evidence(contract),
     ]
     before = as_base_judges(contract)

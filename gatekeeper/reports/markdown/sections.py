@@ -10,7 +10,7 @@ from gatekeeper.gate.result import ContractResult, GateResult, Reason
 from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.columns import Cell, columns
-from gatekeeper.reports.escape import code, code_cell, prose
+from gatekeeper.reports.escape import code, code_cell, prose_with_code
 from gatekeeper.reports.headline import ICONS, said_in_lead
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.markdown.page import Page
@@ -54,7 +54,7 @@ def add_reasons(page: Page, result: GateResult) -> None:
     several = len(ranked) > 1
     rows = [
         f"- {icon} {f'{code(contract.name, 60)}: ' if several else ''}"
-        f"*{kind.replace('_', ' ')}*: {prose(text, 600)}"
+        f"*{kind.replace('_', ' ')}*: {prose_with_code(text, 600)}"
         for icon, kind, contract, text in reasons
     ]
     _add_list(page, "### Why", rows)
@@ -69,15 +69,21 @@ def add_notes(page: Page, result: GateResult, more: Sequence[str] = ()) -> None:
     _add_list(
         page,
         "### This change loosens its own contract",
-        [f"- {code(c.name, 60)}: {prose(text, 400)}" for c in ranked for text in c.weakened],
+        [
+            f"- {code(c.name, 60)}: {prose_with_code(text, 400)}"
+            for c in ranked
+            for text in c.weakened
+        ],
     )
     _add_list(
         page,
         "### Prompts without a contract",
         [f"- {code(path, 200)}" for path in result.uncovered],
     )
-    notes = [f"- {prose(notice, 600)}" for notice in (*result.notices, *more)]
-    notes += [f"- {code(c.name, 60)}: {prose(text, 400)}" for c in ranked for text in c.warnings]
+    notes = [f"- {prose_with_code(notice, 600)}" for notice in (*result.notices, *more)]
+    notes += [
+        f"- {code(c.name, 60)}: {prose_with_code(text, 400)}" for c in ranked for text in c.warnings
+    ]
     notes += [
         note for contract in ranked for note in (*_soft_failures(contract), *_twins(contract))
     ]

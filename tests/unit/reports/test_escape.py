@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from gatekeeper.reports.escape import (
     log_text,
     plain,
     prose,
+    prose_with_code,
     visible,
     xml_text,
 )
@@ -97,8 +99,37 @@ def test_prose_reads_as_written(text: str) -> None:
 
 
 @given(hostile)
-def test_prose_starts_no_block(text: str) -> None:
-    tokens = _render(f"- {prose(text)}")
+def test_prose_with_code_is_only_text_and_code(text: str) -> None:
+    tokens = _render(f"x {prose_with_code(text)}")
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    assert {token.type for token in _inline(tokens)} <= {"text", "text_special", "code_inline"}
+
+
+@given(hostile)
+def test_prose_with_code_reads_as_written_but_for_backticks(text: str) -> None:
+    words = _words(_render(f"x {prose_with_code(text)}")).replace("\u200b", "")
+    written = f"x {plain(text)}"
+    assert words.replace("`", "").split() == written.replace("`", "").split()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The check `right` was lowered", "The check `right` was lowered"),
+        ("`a*b`: *c* `d", "`a*b`: \\*c\\* \\`d"),
+        ("`a|b` stays", "\\`a&#124;b\\` stays"),
+        ("``a`` and ` ` end", "\\`\\`a\\`\\` and ` ` end"),
+        ("- `a`", "\\- `a`"),
+    ],
+)
+def test_what_a_sentence_quotes_is_code(text: str, shown: str) -> None:
+    assert prose_with_code(text) == shown
+
+
+@given(hostile)
+@pytest.mark.parametrize("write", [prose, prose_with_code])
+def test_prose_starts_no_block(write: Callable[[str], str], text: str) -> None:
+    tokens = _render(f"- {write(text)}")
     blocks = {token.type for token in tokens if token.type != "inline"}
     assert blocks <= {
         "bullet_list_open",
