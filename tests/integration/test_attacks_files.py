@@ -105,7 +105,7 @@ TEMPLATES = [
     template(
         "a list that doubles",
         "{% set ns = namespace(x=[1,2]) %}" + LOOP + "{% set ns.x = ns.x + ns.x %}{% endfor %}",
-        "may not",
+        "not allowed in a template",
     ),
     template("a power", "{{ 9 ** 9 ** 9 ** 9 }}", "a power too large"),
     template("a shift of text", "{{ '%999999999d' % 1 }}", "formatting with %"),
@@ -127,11 +127,21 @@ TEMPLATES = [
     template("signs", "{{ " + "-" * 50_000 + "1 }}", ""),
     template("sums", "{{ 1" + "+1" * 50_000 + " }}", ""),
     template("conditions", "{% if 1 %}" * 500 + "x" + "{% endif %}" * 500, ""),
-    template("a class", "{{ ''.__class__.__mro__[1].__subclasses__() }}", "may not"),
-    template("globals of a function", "{{ cycler.__init__.__globals__.os.environ }}", "may not"),
-    template("globals of itself", "{{ self.__init__.__globals__ }}", "may not"),
-    template("attribute filter", "{{ '' | attr('__class__') | attr('mro') }}", "may not"),
-    template("a format string", "{{ '{0.__class__}'.format(1) }}", "may not"),
+    template(
+        "a class", "{{ ''.__class__.__mro__[1].__subclasses__() }}", "not allowed in a template"
+    ),
+    template(
+        "globals of a function",
+        "{{ cycler.__init__.__globals__.os.environ }}",
+        "not allowed in a template",
+    ),
+    template("globals of itself", "{{ self.__init__.__globals__ }}", "not allowed in a template"),
+    template(
+        "attribute filter",
+        "{{ '' | attr('__class__') | attr('mro') }}",
+        "not allowed in a template",
+    ),
+    template("a format string", "{{ '{0.__class__}'.format(1) }}", "not allowed in a template"),
     template(
         "a file of the machine", "{% include '/etc/passwd' %}", "there is no file `etc/passwd`"
     ),
@@ -140,7 +150,11 @@ TEMPLATES = [
         "a file by address", "{% include 'file:///etc/passwd' %}", "not a path in the repository"
     ),
     template("a name made up while rendering", "{% include word %}", "only known when rendering"),
-    template("a regular expression", "{{ ('a' * 99999) | replace('a', 'b' * 99999) }}", "may not"),
+    template(
+        "a regular expression",
+        "{{ ('a' * 99999) | replace('a', 'b' * 99999) }}",
+        "not allowed in a template",
+    ),
     Attack(
         "template: includes that fork",
         {
