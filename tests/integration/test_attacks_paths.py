@@ -77,29 +77,34 @@ def a_link_and_a_contract_of_another_name(made: GitRepository) -> None:
     made.write("contracts/texts.yaml", POINTED_AWAY.replace("name: words", "name: texts"))
 
 
-ATTACKS = (
-    a_link,
-    a_chain_of_links,
-    a_link_in_place_of_the_folder,
-    a_link_in_another_letter_case,
-    a_file_in_another_letter_case,
-    a_submodule,
-    a_folder,
-    a_link_and_no_contract,
-    a_link_and_a_contract_of_another_name,
-)
+ATTACKS = {
+    a_link: "now a symbolic link",
+    a_chain_of_links: "now a symbolic link",
+    a_link_in_place_of_the_folder: "reached through `prompts`, now a symbolic link",
+    a_link_in_another_letter_case: "reached through `Prompts`, now a symbolic link",
+    a_file_in_another_letter_case: "now `prompts/Words.txt`, which differs in letter case only",
+    a_submodule: "reached through `prompts`, now a submodule",
+    a_folder: "now a folder",
+    a_link_and_no_contract: "reached through `prompts`, now a symbolic link",
+    a_link_and_a_contract_of_another_name: "now a symbolic link",
+}
+"""What the change does, and what is said to stand in the prompt's place."""
 
 
 BASE = Proposal("path", "", {}).base
 ALLOWED = "allow: {contract_removal: true}\n"
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_a_watched_prompt_that_becomes_something_else_is_removed(judged, attack):
+@pytest.mark.parametrize(
+    ("attack", "place"), ATTACKS.items(), ids=[attack.__name__ for attack in ATTACKS]
+)
+def test_a_watched_prompt_that_becomes_something_else_is_removed(judged, attack, place):
     """git calls the copy the prompt's new name, because its bytes are the same."""
     answered = judged(BASE, {}, work=attack)
     assert (answered.exit_code, answered.verdict) == (1, "fail")
-    assert "removed" in answered.reasons()
+    reasons = [r for c in answered.result["contracts"] for r in c["reasons"]]
+    (text,) = [reason["text"] for reason in reasons if reason["code"] == "removed"]
+    assert f" is {place}" in text
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
