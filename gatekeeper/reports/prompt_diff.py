@@ -11,6 +11,7 @@ from typing import Literal
 
 from gatekeeper.gate.result import ContractResult
 
+_BEGINNING = "beginning"
 ROLES = ("system", "user", "assistant", "developer", "tool")
 _ROLE = re.compile(
     rf"^#{{0,6}}\s*(?:-\s*role:\s*)?[\"']?({'|'.join(ROLES)})[\"']?\s*(?::\s*)?$", re.IGNORECASE
@@ -52,7 +53,7 @@ def split_sections(text: str) -> tuple[Section, ...]:
     lines = text.removesuffix("\n").split("\n")
     starts = _under_roles(sorted(_starts(lines).items()))
     if not starts or starts[0][0] > 0:
-        starts.insert(0, (0, "beginning"))
+        starts.insert(0, (0, _BEGINNING))
     ends = [start for start, _ in starts[1:]] + [len(lines)]
     return tuple(
         Section(title, start + 1, tuple(lines[start:end]))
@@ -110,7 +111,7 @@ def _starts(lines: Sequence[str]) -> dict[int, str]:
     body = _front_matter_end(lines)
     starts = {0: "front matter"} if body else {}
     if body and body < len(lines):
-        starts[body] = "beginning"
+        starts[body] = _BEGINNING
     # Only blocks are of interest; what is inside of them can be made slow to read.
     tokens = (
         MarkdownIt("commonmark")
@@ -163,11 +164,15 @@ def _changes(base: Sequence[Section], head: Sequence[Section]) -> Iterator[Secti
     for operation, base_from, base_to, head_from, head_to in matcher.get_opcodes():
         old, new = base[base_from:base_to], head[head_from:head_to]
         if operation == "equal" or _are_renamed(old, new):
-            yield from (_changed(a, b) for a, b in zip(old, new, strict=True) if a.lines != b.lines)
+            for a, b in zip(old, new, strict=True):
+                if a.lines != b.lines:
+                    yield _changed(a, b, _shown(a, base), _shown(b, head))
             continue
         at = _start(head, head_from)
-        yield from (SectionChange(s.title, "removed", _prefixed("-", s), at) for s in old)
-        yield from (SectionChange(s.title, "added", _prefixed("+", s), s.line) for s in new)
+        for s in old:
+            yield SectionChange(_shown(s, base), "removed", _prefixed("-", s), at)
+        for s in new:
+            yield SectionChange(_shown(s, head), "added", _prefixed("+", s), s.line)
 
 
 def _are_renamed(old: Sequence[Section], new: Sequence[Section]) -> bool:
@@ -178,8 +183,18 @@ def _are_renamed(old: Sequence[Section], new: Sequence[Section]) -> bool:
     )
 
 
-def _changed(base: Section, head: Section) -> SectionChange:
-    title = head.title if head.title == base.title else f"{base.title} → {head.title}"
+def _shown(section: Section, every: Sequence[Section]) -> str:
+    """Return the title as people read it: text without a heading is named by what follows it."""
+    if section.title != _BEGINNING:
+        return section.title
+    following = next((other.title for other in every if other.line > section.line), None)
+    if following is None:
+        return "the text"
+    return f"before the first {'message' if following in ROLES else 'heading'}"
+
+
+def _changed(base: Section, head: Section, before: str, after: str) -> SectionChange:
+    title = after if head.title == base.title else f"{before} → {after}"
     diff = list(unified_diff(base.lines, head.lines, lineterm="", n=3))[2:]
     text = "\n".join(_at_line(line, base, head) for line in diff)
     first = _within(_first_difference(base.lines, head.lines) + 1, head.lines)

@@ -184,8 +184,17 @@ def _focused(text: str, other: str | None, limit: int) -> str:
         same = len(commonprefix([text, other.strip("\n")]))  # noqa: RUF071
         if same > limit // 2:
             start = min(same - _LEAD_IN, len(text) - limit + 1)
-    end = start + limit - (2 if start else 1)
-    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+    room = limit - bool(start)
+    end = len(text)
+    if end - start > room:
+        end = _last_space(text, start, start + room - 1)
+    return f"{'…' if start else ''}{text[start:end].rstrip()}{'…' if end < len(text) else ''}"
+
+
+def _last_space(text: str, start: int, end: int) -> int:
+    """Return where to cut so that no word is, if the last quarter of the text has a space."""
+    spaces = [at for at in range(start + (end - start) * 3 // 4, end + 1) if text[at].isspace()]
+    return spaces[-1] if spaces else end
 
 
 def _edit_text(edit: Edit | None) -> str:

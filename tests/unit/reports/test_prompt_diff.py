@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import results as examples
@@ -70,6 +71,24 @@ def test_a_diff_tells_every_changed_line(base: list[str], head: list[str]) -> No
     lost = sum(line.startswith("-") for line in shown)
     lengths = [sum(len(s.lines) for s in split_sections(text)) for text in (before, after)]
     assert gained - lost == lengths[1] - lengths[0]
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "title"),
+    [
+        ("One\n# A\nx", "Two\n# A\nx", "before the first heading"),
+        ("name: a\nuser:\nx", "name: b\nuser:\nx", "before the first message"),
+        ("One", "Two", "the text"),
+        ("---\na: 1\n---\nOne", "---\na: 1\n---\nTwo", "the text"),
+        ("One\n# A\nx", "# A\nx", "before the first heading"),
+        ("# A\nx", "One\n# A\nx", "before the first heading"),
+    ],
+)
+def test_text_without_a_heading_is_named_by_what_follows_it(
+    base: str, head: str, title: str
+) -> None:
+    (change,) = diff_prompts(base, head)
+    assert change.title == title
 
 
 def test_only_the_changed_section_is_shown() -> None:

@@ -110,6 +110,31 @@ def test_long_texts_are_cut_about_the_place_where_they_differ() -> None:
     assert max(len(found.example.before), len(found.example.after)) <= 280
 
 
+def test_a_long_text_is_cut_between_two_words() -> None:
+    words = " ".join(f"[doc-{n}] filler" for n in range(60))
+    found = at_a_glance(examples.result(_of(_broken("nn", "a noun", input=words))))
+    assert found
+    assert found.example
+    assert found.example.input
+    shown = found.example.input
+    assert shown.endswith("…")
+    assert words.startswith(f"{shown[:-1]} ")
+    assert 210 <= len(shown) <= 280
+
+
+@pytest.mark.parametrize("tail", ["", " and more" * 3, " and more" * 90])
+def test_a_cut_between_words_leaves_the_difference(tail: str) -> None:
+    same = "the same words again and again " * 20
+    fixture = _broken("nn", f"{same}AFTER{tail}", base_output=f"{same}BEFORE{tail}")
+    failure = FixtureFailure("head", "is a tag", "", f"{same}AFTER{tail}")
+    found = at_a_glance(examples.result(_of(replace(fixture, failures=(failure,)))))
+    assert found
+    assert found.example
+    assert "BEFORE" in (found.example.before or "")
+    assert "AFTER" in (found.example.after or "")
+    assert max(len(text) for _, text in found.example.rows) <= 280
+
+
 def test_of_a_new_contract_one_failing_fixture_is_shown() -> None:
     fixture = replace(_broken("nn", "a noun"), base=None, base_output=None, change=None)
     contract = replace(_of(fixture), base=None, paired=None)
