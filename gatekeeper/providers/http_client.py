@@ -62,7 +62,8 @@ def encode_json(document: Mapping[str, Any]) -> bytes:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode()
     except ValueError as error:
-        raise CallFailed(f"the request cannot be written as JSON: {error}", author=True) from None
+        text = f"{document.get('model')}: the request cannot be written as JSON: {error}"
+        raise CallFailed(text, author=True) from None
 
 
 class RequestRefused(Exception):

@@ -34,14 +34,22 @@ ECHOES: dict[str, Callable[[str], str]] = {
 FORMATS = [f"--format={name}" for name in ("badge", "parquet", "prometheus", "sarif")]
 
 
+BOTH_WAYS = pytest.mark.parametrize("made", ["native", "litellm"], indirect=True)
+"""How the model is called, as the base policy says."""
+
+
 @pytest.fixture
 def made(
-    git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
+    git_repository: Callable[..., GitRepository],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> GitRepository:
     repository = git_repository("local")
+    policy = f"providers: {{openai: {getattr(request, 'param', 'native')}}}\n"
     checks = '  - {type: equals, value: "{{ expected }}"}\n  - {type: json_valid, severity: warn}\n'
     contract = CONTRACT.replace('  - {type: equals, value: "{{ expected }}"}\n', checks)
-    repository.commit("base", {**FILES, "contracts/sentiment.yaml": contract})
+    files = {**FILES, "contracts/sentiment.yaml": contract, ".github/gatekeeper.yml": policy}
+    repository.commit("base", files)
     repository.branch("change")
     repository.commit("reword", {PROMPT: HARMLESS})
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -147,6 +155,7 @@ def test_a_sweep_does_not_repeat_it(made, capsys):
     assert not _leaks(made.path, said.out, said.err)
 
 
+@BOTH_WAYS
 def test_an_error_of_the_provider_is_told_without_it(made, capsys):
     refused = unauthorized(f"Incorrect API key provided: {KEY}")
     code = _ask(lambda body: refused, "check", "--base=main")
@@ -168,6 +177,7 @@ def test_a_fault_of_the_program_is_told_without_it(made, capsys, monkeypatch):
 
 
 @pytest.mark.long
+@BOTH_WAYS
 @pytest.mark.parametrize("wrong", ["content", "usage"])
 def test_a_library_that_warns_of_a_value_of_the_wrong_type_does_not_show_it(made, wrong):
     """In a process of its own: pytest would catch the warnings."""

@@ -323,6 +323,20 @@ def test_expected_costs() -> None:
     assert expected_cost(request(max_tokens=10)) == pytest.approx(4 * 0.15e-6 + 10 * 0.6e-6)
 
 
+def test_with_the_proxy_of_litellm_no_model_is_asked_natively(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve("Hi")
+    complete(request())
+    monkeypatch.setenv("USE_LITELLM_PROXY", "true")
+    monkeypatch.setenv("LITELLM_PROXY_API_BASE", server.url)
+    monkeypatch.setenv("LITELLM_PROXY_API_KEY", KEY)
+    complete(request())
+    native, proxied = (headers["user-agent"] for headers in server.headers)
+    assert native == "gatekeeper"
+    assert proxied != "gatekeeper"
+
+
 def test_the_policy_knows_which_providers_are_asked_natively() -> None:
     schema = policy_schema()["properties"]["providers"]
     assert set(schema["properties"]) == set(NATIVE_APIS)
