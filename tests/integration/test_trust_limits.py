@@ -291,7 +291,7 @@ def test_a_shallow_clone_does_not_take_the_author_s_commit_for_the_base(git_repo
     clone = GitRepository.clone(made, tmp_path / "clone", depth=2, branch="pr")
     clone.git("fetch", "--depth=1", "origin", "main:refs/remotes/origin/main")
     arms = ["--repo", str(clone.path), "--base", "origin/main", "--head", "HEAD"]
-    assert main(["check", *arms, "--out", str(tmp_path / "out")]) in {1, 2, 3}
+    assert main(["check", *arms, "--out", str(tmp_path / "out")]) == 2
 
 
 def test_what_can_be_seen_is_foretold_where_ids_change(git_repository, tmp_path, capsys):
@@ -304,7 +304,8 @@ def test_what_can_be_seen_is_foretold_where_ids_change(git_repository, tmp_path,
     made = renumbered.propose(git_repository)
     main(["affected", "--repo", str(made.path), "--base", "main", "--head", "pr", "--json"])
     (contract,) = json.loads(capsys.readouterr().out)["contracts"]
-    assert contract["minimum_detectable_effect"] is not None
+    # As of 40 inputs that are compared; were they not, there would be none.
+    assert contract["minimum_detectable_effect"] == pytest.approx(0.162, abs=0.001)
 
 
 def test_validate_refuses_a_path_outside_the_repository(git_repository, tmp_path):
