@@ -10,7 +10,7 @@ from support.bot_comments import AFTER, BEFORE, Desk
 from support.github_objects import FakeRun
 from support.github_server import BOT, FakeGithub, Fault
 from support.openai_server import OpenAIServer
-from support.pull_request import BROKEN, CONTRACT, FEW, GOOD, HARMLESS, PROMPT
+from support.pull_request import BROKEN, CONTRACT, FEW, FIXTURES, GOOD, HARMLESS, PROMPT
 
 from gatekeeper.action.waivers import Place, waiver_line
 from gatekeeper.gate.result import Waiver
@@ -24,9 +24,11 @@ Open = Callable[..., Desk]
 def opened(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Open:
-    def make(files: Mapping[str, str] | None = None, **more: str | bytes) -> Desk:
+    def make(
+        files: Mapping[str, str] | None = None, fixtures: int = FEW, **more: str | bytes
+    ) -> Desk:
         files = {PROMPT: BROKEN} if files is None else files
-        return Desk.make(tmp_path, github, model, monkeypatch, files, more)
+        return Desk.make(tmp_path, github, model, monkeypatch, files, more, fixtures)
 
     return make
 
@@ -102,14 +104,17 @@ def test_accepting_covers_the_regression(opened: Open) -> None:
 
 
 def test_what_is_accepted_must_still_meet_its_objectives(opened: Open) -> None:
-    contract = CONTRACT + "slo: {success_rate: 0.9}\n"
-    desk = opened(**{"contracts/sentiment.yaml": contract})
+    contract = CONTRACT.replace("fixed", "adaptive") + "slo: {success_rate: 0.9}\n"
+    desk = opened(fixtures=FIXTURES, **{"contracts/sentiment.yaml": contract})
+    assert desk.judge() == 1
+    (found,) = desk.result()["contracts"]
+    assert found["head"]["samples"] < FIXTURES
     assert desk.say("/gatekeeper accept sentiment") == 0
     assert desk.judge() == 1
     (found,) = desk.result()["contracts"]
     assert {r["code"] for r in found["reasons"] if r["verdict"] == "fail"} == {"regression", "slo"}
     # The objectives are judged on all samples, not on those that it took to see the regression.
-    assert found["head"]["samples"] == FEW
+    assert found["head"]["samples"] == FIXTURES
 
 
 def test_a_push_after_the_comment_is_not_waived_unseen(opened: Open, github: FakeGithub) -> None:
