@@ -15,13 +15,13 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.error_budgets import most_pressing
+from gatekeeper.gate.exit_code import exit_code
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.reasons import uncovered_reasons
 from gatekeeper.gate.result import Calls, ContractResult, GateResult, PastRun, RunKind, Waiver
 from gatekeeper.gate.verdict import (
     conclude,
-    exit_code,
     frozen,
     loosened_policy,
     removed,

@@ -62,13 +62,6 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=SEVERITY.index, default="pass")
 
 
-def exit_code(verdict: Verdict, policy: Policy) -> int:
-    """Return the exit code of the process; the base policy decides about `inconclusive`."""
-    if verdict == "inconclusive":
-        return 1 if policy.on_inconclusive == "fail" else 0
-    return {"pass": 0, "fail": 1, "error": 3}[verdict]
-
-
 def conclude(
     jobs: Sequence[Job],
     watches: Watches,

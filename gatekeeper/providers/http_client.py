@@ -27,10 +27,9 @@ from yarl import URL
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.http_exchange import (
     Exchange,
-    is_redirect,
-    redirect_refused,
     request_refused,
 )
+from gatekeeper.providers.redirects import is_redirect, redirect_refused
 from gatekeeper.providers.request_latency import own_time_ms
 from gatekeeper.providers.response_body import (
     ACCEPTED_ENCODINGS,

@@ -7,10 +7,8 @@ answers.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from gatekeeper.providers.endpoint import Endpoint
 
@@ -41,20 +39,3 @@ def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> s
     if exchange.endpoint is None:
         return "a request of a call that has no provider"
     return exchange.endpoint.refusal(url, content)
-
-
-def is_redirect(status: int) -> bool:
-    """Return whether the status is a redirect, which is not followed."""
-    return 300 <= status < 400
-
-
-def redirect_refused(location: str) -> str:
-    """Say that a redirect is not followed. `location` is the header of that name."""
-    host = None
-    with contextlib.suppress(ValueError):
-        host = urlsplit(location).hostname
-    host = host if host and host.isprintable() else None
-    return (
-        f"a redirect to {host[:100] if host else 'elsewhere'}, which is not followed, because the "
-        "key would go along; set the address in the environment to where the server really is"
-    )

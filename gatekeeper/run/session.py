@@ -6,7 +6,7 @@ The command line and the action share this. Work that calls no model starts none
 from __future__ import annotations
 
 import gc
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.run.kept_run import Keep
     from gatekeeper.run.unfinished import AnswerLog, UnfinishedRun
-    from gatekeeper.sampling.client import ModelClient
     from gatekeeper.sampling.limits import Price
 
 T = TypeVar("T")
@@ -172,7 +171,9 @@ def _measure_now(
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
-    return asyncio.run(_with_signals(client, within))
+    from gatekeeper.run.signals import with_signals
+
+    return asyncio.run(with_signals(client, within))
 
 
 def _import_statistics_and_reports() -> None:
@@ -266,7 +267,9 @@ def sweep(
             contract, settings, client, policy.limits, progress=progress, stop=stop, price=price
         )
 
-    result = weigh_sweep(contract, settings, asyncio.run(_with_signals(client, within)))
+    from gatekeeper.run.signals import with_signals
+
+    result = weigh_sweep(contract, settings, asyncio.run(with_signals(client, within)))
     return environment_redactor().value(result)
 
 
@@ -304,28 +307,6 @@ def _require_recording(replay: Path | None) -> None:
 def _free(_: Request) -> float:
     """Return a price of zero, because answers of a recording cost nothing."""
     return 0.0
-
-
-async def _with_signals(
-    client: ModelClient, within: Callable[[TerminalProgress, asyncio.Event], Awaitable[T]]
-) -> T:
-    """Run it with its progress shown, and with an event that a signal sets."""
-    import asyncio
-    import signal
-
-    from gatekeeper.reports.terminal.progress import TerminalProgress
-
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    # Every further signal finds the run ending already: runners repeat theirs within seconds.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        with TerminalProgress() as progress:
-            return await within(progress, stop)
-    finally:
-        await client.aclose()
 
 
 def _reader(revisions: tuple[Revision, ...]) -> Callable[[str], bytes]:

@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
+from gatekeeper.sampling.call_window import call_window
 from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.client import LimitedClient, ModelClient
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
@@ -28,13 +29,6 @@ from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, s
 Ended = Literal["done", "limit", "interrupted", "fatal"]
 
 OnAnswer = Callable[[Trial, Completion], None]
-
-CALLS_AHEAD = 8
-"""How many calls per concurrent one may be started beyond the first that has no answer yet.
-
-What is beyond it is paid for before it can be evidence. Fewer make the run wait for every slow
-answer, more save nothing: `benchmarks/ahead.py` has the figures.
-"""
 
 _CANCEL_SECONDS = 1.0  # a client that does not heed its cancellation is left behind after this
 
@@ -145,7 +139,7 @@ class _Runner:
         self._calls, self._call_of = group_calls(trials, known)
         self._queue = iter([call for call in self._calls if not call.known])
         # Taken by each call before it starts, given back when its first sample is delivered.
-        self._ahead = asyncio.Semaphore(width * CALLS_AHEAD)
+        self._window = call_window(width)
         self._running: set[Call] = set()
         self._slots: dict[str, asyncio.Semaphore | None] = {}
         self._unrecorded: Counter[str] = Counter()
@@ -199,7 +193,7 @@ class _Runner:
 
     async def _work(self) -> None:
         for call in self._queue:
-            await self._ahead.acquire()
+            await self._window.acquire()
             if self._ended != "done":
                 return
             if not self._wanted(call):
@@ -315,7 +309,7 @@ class _Runner:
                 break
             self._delivered += 1
             if index == call.trials[0] and not call.known:
-                self._ahead.release()
+                self._window.release()
             if call.state == "answered":
                 self._add(index, call)
         if len(self._samples) > before:
@@ -371,7 +365,7 @@ class _Runner:
             return
         self._ended, self._detail = ended, detail
         for _ in range(self._width):  # whoever waits to go ahead finds that there is no more to do
-            self._ahead.release()
+            self._window.release()
         if ended == "fatal":
             self._halt.set()
 

@@ -1,0 +1,32 @@
+"""Ctrl-C and a runner's request to stop: the run ends in order, with the samples so far."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from gatekeeper.reports.terminal.progress import TerminalProgress
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.client import ModelClient
+
+T = TypeVar("T")
+
+
+async def with_signals(
+    client: ModelClient, within: Callable[[TerminalProgress, asyncio.Event], Awaitable[T]]
+) -> T:
+    """Run it with its progress shown and an event that SIGINT or SIGTERM sets; close the client."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    # Every further signal finds the run ending already: runners repeat theirs within seconds.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        with TerminalProgress() as progress:
+            return await within(progress, stop)
+    finally:
+        await client.aclose()

@@ -1,0 +1,18 @@
+"""Keeps a slow call from letting others start that may turn out not to be needed."""
+
+from __future__ import annotations
+
+from asyncio import Semaphore
+
+CALLS_AHEAD = 8
+"""How many calls per concurrent one may be started beyond the first that has no answer yet.
+
+What is beyond it is paid for before it can be evidence. Fewer make the run wait for every slow
+answer, more save nothing: `benchmarks/ahead.py` has the figures.
+"""
+
+
+def call_window(concurrency: int) -> Semaphore:
+    """Return what a call acquires before it starts; it is released when the call's first sample is
+    delivered, and samples are delivered in plan order."""
+    return Semaphore(concurrency * CALLS_AHEAD)
