@@ -109,16 +109,15 @@ class AnswerLog:
         self.count = 0
         self.fault: str | None = None
         self._clean = clean
+        self._header: Mapping[str, Any] | None = None
         self._file: int | None = None
 
     def start(self, trials: Sequence[Trial], order_seed: str) -> None:
-        """Begin the file of a new run, in the place of an earlier one's."""
-        header = {"version": VERSION, "plan": plan_digest(trials), "order_seed": order_seed}
-        with self._noting_faults():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+        """Remove the file of an earlier run. A new one begins with the first answer."""
+        plan = plan_digest(trials)
+        self._header = {"version": VERSION, "plan": plan, "order_seed": order_seed}
+        with contextlib.suppress(OSError):  # if it stays, it is in the way of the first answer
             self.path.unlink(missing_ok=True)
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-            self._write(header)
 
     def resume(self) -> None:
         """Continue after the answers in the file."""
@@ -130,9 +129,10 @@ class AnswerLog:
         """Append the answer to the trial's request."""
         from gatekeeper.sampling.completion_record import completion_record
 
-        if self._file is None or completion.cut is not None or not self._clean(completion):
+        if self.fault or completion.cut is not None or not self._clean(completion):
             return
         with self._noting_faults():
+            self._begin()
             self._write({"asked": _asked(trial), "answer": completion_record(completion)})
             self.count += 1
 
@@ -141,6 +141,13 @@ class AnswerLog:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+    def _begin(self) -> None:
+        if self._file is not None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        self._write(self._header or {})
 
     def _write(self, record: Mapping[str, Any]) -> None:
         assert self._file is not None  # noqa: S101
@@ -153,7 +160,8 @@ class AnswerLog:
         try:
             yield
         except OSError as error:
-            self.fault = f"{self.path}: answers are not kept for --resume: {error.strerror}"
+            reason = error.strerror or error
+            self.fault = f"{self.path}: answers are not kept for --resume: {reason}"
             self.close()
 
 
