@@ -14,6 +14,7 @@ from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import check, result_of
 
+from gatekeeper import numbers
 from gatekeeper.cli.main import main
 from gatekeeper.history.file import FileHistory
 from gatekeeper.reports.formats.read_samples import read_run
@@ -88,7 +89,8 @@ def test_a_score_is_met_missed_or_open(way, met, code, observed, told, repositor
     assert low <= slo["observed"] <= high
     missed = [r for r in contract["reasons"] if r["code"] == "slo" and r["verdict"] == "fail"]
     assert bool(missed) is (met is False)
-    row = ["judge score", "≥ 0.900", "–", f"{observed:.3f}", f"{low:.3f} to {high:.3f}", told, "–"]
+    interval = f"{numbers.score(low)} to {numbers.score(high)}"
+    row = ["judge score", "≥ 0.9", "–", f"{observed:g}", interval, told, "–"]
     assert f"| {' | '.join(row)} |" in (out / "comment.md").read_text("utf-8")
     page = html.unescape((out / "report.html").read_text("utf-8"))
     assert "".join(f"<td>{cell}</td>\n" for cell in row) in page
@@ -106,7 +108,7 @@ def test_every_sample_tells_its_score(repository, tmp_path):
         for found in sample["checks"]
     }
     assert scores == {("base", 1.0), ("head", 0.75), ("base", None), ("head", None)}
-    assert "score 0.750" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "score 0.75" in (tmp_path / "out" / "report.html").read_text("utf-8")
     saved = read_run(tmp_path / "out" / "samples.jsonl")
     assert {(o.sample.trial.arm, o.score) for o in saved.outcomes} == {("base", 1), ("head", 0.75)}
 
