@@ -67,15 +67,12 @@ def measure(
     """Measure the work and return its result, without the secrets of this process's environment.
 
     `revisions`, base first, are where `recorded/` models are read from: base's recorded answers
-    always win, and head can only add to them. `replay` answers every model from a samples.jsonl of
-    this machine instead. `keep` says that the run is added to the history, and how. `cache` is the
-    file of samples from earlier checks: read before, added to after. `answers` is the file that
-    keeps each answer until the run has ended; `unfinished` are the answers of a run that stopped
-    early, to continue it. `waivers` are those that count for the tested commit, `notices` are
-    further ones. A call that alone can cost more than the base policy allows is refused before any
-    call, with a UsageError. `trusted` is False for a fork's head: a plan that could spend more in
-    total, or uses a model without a known price, is then refused with a MeasurementError. SIGINT
-    and SIGTERM end the run with the samples so far.
+    always win, and head can only add to them. `replay` is a samples.jsonl that answers every model.
+    `keep` says that the run is added to the history, and how. `cache` holds samples of earlier
+    checks. `answers` is the file that keeps each answer until the run has ended; `unfinished` holds
+    those of a run that stopped early. `waivers` count for the tested commit. `trusted` is False for
+    a fork's head: a plan that could spend more than the limits, or whose price is unknown, is then
+    a MeasurementError. Anybody's call that alone can cost more than they allow is a UsageError.
     """
     from gatekeeper.reports.redact import environment_redactor
 
@@ -94,26 +91,18 @@ def measure(
     past = history.read() if history else Past()
     remembered = SampleCache.open(None if replay else cache, work)
     work = remembered.in_order(work)
-    # Refused before the file is touched if the unfinished run asked something else.
-    resumed = unfinished.known(work.trials) if unfinished else {}
-    log = None if replay or answers is None else _answer_log(answers, work, unfinished, redact)
-    # A history that begins with this run is told of when it has begun.
-    told = past.faults if keep else past.notices
     client = _client(work, revisions, replay)
     around = RunContext(
         client,
-        notices=(*notices, *told, *remembered.notices),
+        notices=(*notices, *_told_of(past, keep), *remembered.notices),
         waivers=waivers,
         remembered=remembered.entries,
-        resumed=resumed,
-        on_answer=log.add if log else None,
+        # Refused before the file is touched if the unfinished run asked something else.
+        resumed=unfinished.known(work.trials) if unfinished else {},
     )
-    try:
-        free = replay is not None
-        found = _measure_now(work, client, _with_past(around, past), free=free, trusted=trusted)
-    finally:
-        if log:
-            log.close()
+    log = None if replay or answers is None else _answer_log(answers, work, unfinished, redact)
+    around = _with_past(around, past)
+    found = _measure_now(work, client, around, log, free=replay is not None, trusted=trusted)
     more = [] if replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, found.outcomes)
     more += _about_unfinished(log, unfinished, found) if log else ()
@@ -121,6 +110,11 @@ def measure(
     if history and keep:
         found = keep_run(history, past, work, found, keep)
     return redact.value(build_result(work, found, past_runs(past.records)))
+
+
+def _told_of(past: Past, keep: Keep | None) -> tuple[str, ...]:
+    """What to say of the history. One that begins with this run is told of when it has begun."""
+    return past.faults if keep else past.notices
 
 
 def _client(work: Work, revisions: tuple[Revision, ...], replay: Path | None) -> ModelRouter:
@@ -144,7 +138,13 @@ def _with_past(around: RunContext, past: Past) -> RunContext:
 
 
 def _measure_now(
-    work: Work, client: ModelRouter, around: RunContext, *, free: bool, trusted: bool
+    work: Work,
+    client: ModelRouter,
+    around: RunContext,
+    log: AnswerLog | None,
+    *,
+    free: bool,
+    trusted: bool,
 ) -> Measurement:
     """Ask the models, with progress and signals. `free` says that no answer costs anything."""
     import asyncio
@@ -173,7 +173,13 @@ def _measure_now(
 
     from gatekeeper.run.signals import with_signals
 
-    return asyncio.run(with_signals(client, within))
+    if log is None:
+        return asyncio.run(with_signals(client, within))
+    around = replace(around, on_answer=log.add)
+    try:
+        return asyncio.run(with_signals(client, within))
+    finally:
+        log.close()
 
 
 def _import_statistics_and_reports() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -54,6 +55,17 @@ def test_a_module_says_what_it_is_for_in_at_most_400_lines(path: Path) -> None:
     text = path.read_text("utf-8")
     assert len(text.splitlines()) <= 400
     assert not text.strip() or text.startswith('"""')
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_function_has_at_most_60_lines(path: Path) -> None:
+    functions = (
+        node
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    lengths = {f.name: (f.end_lineno or 0) - f.lineno + 1 for f in functions}
+    assert {name: lines for name, lines in lengths.items() if lines > 60} == {}
 
 
 def test_paths_that_the_page_names_exist() -> None:
