@@ -60,7 +60,7 @@ class Foresight:
         if percent is not None and percent < 100:
             advice.append(f"set gate.margin to {percent / 100:.2g}")
         return (
-            f"{self.name}, {self.judged}: {self._units} can show {shown}, gate.margin is "
+            f"{self.name}, {self.judged}: {self._units} can show {shown}, but gate.margin is "
             f"{numbers.size_in_points(self.margin)}; "
             f"{', or '.join(advice) or f'add {self._noun}s'}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Self
 
@@ -25,6 +25,7 @@ _BASES = (
     "refs/heads/master",
 )
 _LEFT_OUT = "blob:limit=1m"
+_SUBMODULE = b"160000"
 """Contents that are not fetched before they are read: a large file is seldom a prompt."""
 
 
@@ -132,11 +133,22 @@ class Repository:
         return [ref for ref in _BASES if ref in known]
 
     def tracks(self, names: Iterable[str]) -> bool:
-        """Whether one of the paths from the root is in the index."""
-        return any(
-            not self._git.attempt("ls-files", "--error-unmatch", "--", f":(top,literal){name}")[0]
-            for name in names
-        )
+        """Whether the index or HEAD has one of the paths from the root, or a submodule above it."""
+        return any(self._tracks(PurePosixPath(name)) for name in names)
+
+    def _tracks(self, path: PurePosixPath) -> bool:
+        # Without regard to case: some file systems have none.
+        places = [f":(top,literal,icase){place}" for place in (path, *path.parents) if place.name]
+        in_index = self._git.run("ls-files", "--stage", "-z", "--", *places)
+        in_head = self._git.attempt("ls-tree", "-r", "-z", "--full-tree", "HEAD")[1]
+        wanted = str(path).casefold()
+        above = {str(place).casefold() for place in path.parents}
+        for record in (*in_index.split(b"\0"), *in_head.split(b"\0")):
+            mode, _, name = record.partition(b"\t")
+            found = text(name).casefold()
+            if found == wanted or (mode.startswith(_SUBMODULE) and found in above):
+                return True
+        return False
 
     def is_shallow(self) -> bool:
         """Return whether the clone is shallow."""

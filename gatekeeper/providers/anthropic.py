@@ -15,7 +15,13 @@ from gatekeeper.contract.definition import Message
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.answers import TokenUsage, UnreadableAnswer, count_in, fingerprint_of
+from gatekeeper.providers.answers import (
+    TokenUsage,
+    UnreadableAnswer,
+    count_in,
+    fingerprint_of,
+    token_count,
+)
 from gatekeeper.providers.call_cost import call_cost, is_billed_by_tokens
 from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_ending
 from gatekeeper.providers.endpoint import Endpoint
@@ -151,10 +157,20 @@ def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
             yield block
 
 
+def _counts_both(part: object) -> bool:
+    required = ("input_tokens", "output_tokens")
+    return isinstance(part, Mapping) and all(
+        token_count(part.get(name)) is not None for name in required
+    )
+
+
 def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
     """The tokens; None if the provider does not say. No prompt has no tokens."""
     rounds = said.get("iterations")
     parts = rounds if isinstance(rounds, list) and rounds else [said]
+    # What is missing or no count is unknown, and never zero.
+    if not all(_counts_both(part) for part in parts):
+        return None
     plain, completion, written, cached = (
         sum(count_in(part, name) for part in parts)
         for name in (

@@ -119,7 +119,7 @@ def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> flo
 def _seconds_until(http_date: str, now: datetime) -> float | None:
     try:
         moment = parsedate_to_datetime(http_date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -152,8 +152,9 @@ def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
     said = document.get("usage")
     if not isinstance(said, Mapping):
         return None
-    prompt, completion = token_count(said.get("prompt_tokens")), said.get("completion_tokens")
-    completion = 0 if completion is None else token_count(completion)
+    prompt, completion = (
+        token_count(said.get(name)) for name in ("prompt_tokens", "completion_tokens")
+    )
     if not prompt or completion is None:
         return None
     given, made = "prompt_tokens_details", "completion_tokens_details"

@@ -13,11 +13,12 @@ def is_redirect(status: int) -> bool:
 
 def redirect_refused(location: str) -> str:
     """Say that a redirect is not followed. `location` is the header of that name."""
-    host = None
+    host = ""
     with contextlib.suppress(ValueError):
-        host = urlsplit(location).hostname
-    host = host if host and host.isprintable() else None
+        # As it was sent: in lower case, a key that the server repeats would not be recognised.
+        host = urlsplit(location).netloc.rpartition("@")[2].partition(":")[0]
+    host = host if host.isprintable() else ""
     return (
-        f"a redirect to {host[:100] if host else 'elsewhere'}, which is not followed, because the "
+        f"a redirect to {host[:100] or 'elsewhere'}, which is not followed, because the "
         "key would go along; set the address in the environment to where the server really is"
     )

@@ -67,11 +67,13 @@ async def read_body(parts: AsyncIterable[bytes], content_encoding: str) -> bytes
 
 
 def _inflation(content_encoding: str) -> Any:
-    encoding = content_encoding.strip().lower()
+    sent = content_encoding.strip()
+    encoding = sent.lower()
     if encoding in ("", "identity"):
         return None
     if encoding not in ("gzip", "x-gzip"):
-        raise UnreadableBody(f"the answer is packed as {encoding[:40]!r}, which was not asked for")
+        # As it was sent: in lower case, a key that the server repeats would not be recognised.
+        raise UnreadableBody(f"the answer is packed as {sent[:40]!r}, which was not asked for")
     return zlib.decompressobj(_GZIP)
 
 

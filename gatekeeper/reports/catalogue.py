@@ -245,7 +245,7 @@ _PASSES: dict[ReasonCode, ReasonEntry] = {
     ),
     "waived": ReasonEntry(
         "Waived by a person",
-        "A maintainer waived the contract for this commit, so nothing holds it up.",
+        "A maintainer waived the contract for this commit, so it does not block the merge.",
         noted=True,
     ),
 }

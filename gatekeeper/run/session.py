@@ -305,7 +305,9 @@ def _require_recording(replay: Path | None) -> None:
     if replay is None:
         return
     if not replay.exists():
-        raise UsageError(f"--replay {replay}: there is no such file; name a samples.jsonl")
+        raise UsageError(
+            f"--replay {replay}: the file does not exist; give the path of a samples.jsonl"
+        )
     if replay.is_dir():
         raise UsageError(f"--replay {replay}: this is a folder; name the samples.jsonl in it")
 

@@ -84,9 +84,9 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
         if header["version"] != VERSION:
             raise ValueError
         order_seed, plan = str(header["order_seed"]), str(header["plan"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise UsageError(
-            f"--resume: {path} does not begin as this version writes it; run without --resume"
+            f"--resume: {path} was not written by this version of gatekeeper; run without --resume"
         ) from None
     answers, damaged = _answers(rest)
     return UnfinishedRun(path, order_seed, plan, answers, damaged)

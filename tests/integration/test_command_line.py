@@ -143,7 +143,7 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     assert "6 fixtures, at most 12 calls (fewer where it is sure sooner)" in text
     warning = (
         "words, judged alone: 6 distinct fixtures can show a drop of 87 points at best, "
-        "gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.87"
+        "but gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.87"
     )
     assert text.count("can show a drop") == 1
     assert f"⚠️ {warning}" in text

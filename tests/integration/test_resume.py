@@ -197,6 +197,30 @@ def test_answers_that_a_pull_request_brings_through_a_link_are_refused(
     assert "is under version control" in capsys.readouterr().err
 
 
+def test_answers_that_a_pull_request_brings_in_a_submodule_are_refused(
+    proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = GitRepository.create(proposed.path / "Reports")
+    leave_unfinished(3, proposed, inner.path)
+    inner.commit("bring answers", {"kept": "yes"})
+    proposed.git("add", "Reports")
+    proposed.git("commit", "--quiet", "--message", "bring a submodule")
+    assert main(arguments(proposed, proposed.path / "Reports", "--resume")) == 2
+    assert "is under version control" in capsys.readouterr().err
+
+
+def test_answers_that_were_only_taken_out_of_the_index_are_refused(
+    proposed: GitRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = proposed.path / "out"
+    leave_unfinished(3, proposed, out)
+    proposed.git("add", "--force", "out")
+    proposed.git("commit", "--quiet", "--message", "bring answers")
+    proposed.git("rm", "--quiet", "--cached", "-r", "out")
+    assert main(arguments(proposed, out, "--resume")) == 2
+    assert "is under version control" in capsys.readouterr().err
+
+
 def test_a_line_that_was_cut_short_is_asked_again(
     proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,13 +235,15 @@ def test_a_line_that_was_cut_short_is_asked_again(
     assert any("1 line could not be read" in notice for notice in notices)
 
 
-@pytest.mark.parametrize("content", [b"", b"{}\n", b"[1]\n", b'{"version": 99}\n', b"\xff\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}\n", b"[1]\n", b'{"version": 99}\n', b"\xff\n", b"[" * 200_000]
+)
 def test_a_file_that_no_run_wrote_is_refused(
     content: bytes, proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / FILE).write_bytes(content)
     assert main(arguments(proposed, tmp_path, "--resume")) == 2
-    assert "does not begin as this version writes it" in capsys.readouterr().err
+    assert "was not written by this version of gatekeeper" in capsys.readouterr().err
     assert (tmp_path / FILE).read_bytes() == content
 
 

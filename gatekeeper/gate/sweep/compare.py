@@ -218,8 +218,7 @@ def _reason(
     elif cells[chosen].setting.current:
         why = "; it is today's setting, and none takes clearly less"
     if rates[chosen] == rates[best]:
-        return f"{rate}, the most{why}; {others} more could not be told from it"
+        return f"{rate}, the highest rate{why}; {others} more do not differ from it significantly"
     named = cells[best].setting.name
-    return (
-        f"{rate}, which cannot be told from the best ({named}, {numbers.percent(rates[best])}){why}"
-    )
+    highest = numbers.percent(rates[best])
+    return f"{rate}, which is not significantly different from the best ({named}, {highest}){why}"

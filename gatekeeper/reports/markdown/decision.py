@@ -153,7 +153,8 @@ def _budget_row(budget: ErrorBudget, name: str, *, by_base: bool) -> str:
     if budget.projected_burn_rate:
         low, high = (_times(rate) for rate in budget.projected_burn_rate)
         checks = ", counted by the base contract's checks" if by_base else ""
-        projected = f"; merging would burn at {low} to {high} times the budgeted rate{checks}"
+        times = f"{low} to {high} times the allowed rate"
+        projected = f"; after merging, it would be used up at {times}{checks}"
     burn = f", burn rate {rates}" if rates else ""
     other = budget.objective != "success_rate"
     label = f" of {prose(label_of(budget.objective), 100)}" if other else ""

@@ -38,37 +38,38 @@ def _foresight(
         (
             _foresight(),
             "words, judged alone: 20 distinct fixtures can show a drop of 32 points at best, "
-            "gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.32",
+            "but gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.32",
         ),
         (
             replace(_foresight(), together=2, contracts=2),
             "words, judged together with 1 other: 20 distinct fixtures can show a drop of 32 "
-            "points at best, gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.32",
+            "points at best, but gate.margin is 5 points; use 134 fixtures, or set gate.margin to "
+            "0.32",
         ),
         (
             replace(_foresight(inputs=1, seen=None), together=4, contracts=3),
             "words, judged together with 2 others, 4 comparisons: 1 distinct fixture can show "
-            "no drop, gate.margin is 5 points; use 134 fixtures",
+            "no drop, but gate.margin is 5 points; use 134 fixtures",
         ),
         (
             _foresight(margin=0.0, needed=None),
             "words, judged alone: 20 distinct fixtures can show a drop of 32 points at best, "
-            "gate.margin is 0 points; set gate.margin to 0.32",
+            "but gate.margin is 0 points; set gate.margin to 0.32",
         ),
         (
             _foresight(seen=0.0071, margin=0.005, inputs=900, needed=1342),
             "words, judged alone: 900 distinct fixtures can show a drop of 1 point at best, "
-            "gate.margin is 0.5 points; use 1,342 fixtures, or set gate.margin to 0.01",
+            "but gate.margin is 0.5 points; use 1,342 fixtures, or set gate.margin to 0.01",
         ),
         (
             _foresight(inputs=0, seen=None, margin=0.0, needed=None),
-            "words, judged alone: 0 distinct fixtures can show no drop, gate.margin is 0 "
+            "words, judged alone: 0 distinct fixtures can show no drop, but gate.margin is 0 "
             "points; add fixtures",
         ),
         (
             _foresight(seen=0.996, needed=6),
             "words, judged alone: 20 distinct fixtures can show a drop of 100 points at best, "
-            "gate.margin is 5 points; use 6 fixtures",
+            "but gate.margin is 5 points; use 6 fixtures",
         ),
     ],
 )
