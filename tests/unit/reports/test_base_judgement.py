@@ -77,7 +77,7 @@ def test_a_weakened_contract_shows_what_the_base_contract_measured() -> None:
     assert before[-1] == "✅ pass"
     comment = render_comment(result).replace("\u00a0", " ")
     assert comment.splitlines()[1] == "## ✅ May merge; `order-id` was weakened"
-    assert "0.93 times the budgeted rate, counted by the base contract's checks" in comment
+    assert "0.93 times the allowed rate, counted by the base contract's checks" in comment
 
 
 @pytest.mark.parametrize(
