@@ -1,54 +1,31 @@
-"""The native clients and litellm, asked the same by a real server: the same requests, the same
-answers, the same costs, the same failures."""
+"""The native clients and litellm, given the same answers by a real server: the same texts, costs
+and failures."""
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from support.answering_server import Answer, AnsweringServer
-
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
+from support.native_clients import (
+    ANTHROPIC_KEY,
+    CLAUDE,
+    KEY,
+    ask,
+    asked,
+    chat,
+    counted,
+    messages,
+    point_at,
+    said,
+    used,
+)
 
 # Some of litellm's modules warn when they are imported, which would be taken for a failed call.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-KEY = "sk-test-0123456789abcdef"
-ANTHROPIC_KEY = "sk-ant-0123456789abcdef"
-OPENAI = "openai/gpt-4o-mini"
-
-
-def chat(
-    content: Any = "Hi", reason: Any = "stop", usage: Any = None, **more: Any
-) -> dict[str, Any]:
-    message = {"role": "assistant", "content": content, **more.pop("message", {})}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "gpt-4o-mini-2024-07-18",
-        "choices": [{"index": 0, "finish_reason": reason, "message": message}],
-        "usage": used(1000, 100) if usage is None else usage,
-        **more,
-    }
-
-
-def used(prompt: Any, completion: Any, **more: Any) -> dict[str, Any]:
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": 1100,
-        **more,
-    }
 
 
 def error(status: int, message: Any, headers: Mapping[str, str] | None = None, **more: Any) -> Any:
@@ -133,27 +110,6 @@ OPENAI_ANSWERS: dict[str, Answer] = {
 }
 
 
-CLAUDE = "anthropic/claude-haiku-4-5"
-
-
-def messages(*content: Any, reason: Any = "end_turn", **more: Any) -> dict[str, Any]:
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-haiku-4-5-20251001",
-        "content": [{"type": "text", "text": "Hi"}] if not content else list(content),
-        "stop_reason": reason,
-        "stop_sequence": None,
-        "usage": counted(),
-        **more,
-    }
-
-
-def counted(**more: Any) -> dict[str, Any]:
-    return {"input_tokens": 1000, "output_tokens": 100, **more}
-
-
 def text(said: str) -> dict[str, str]:
     return {"type": "text", "text": said}
 
@@ -214,44 +170,8 @@ ANTHROPIC_ANSWERS: dict[str, Answer] = {
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnsweringServer]:
     with AnsweringServer(Answer()) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("ANTHROPIC_API_BASE", server.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", ANTHROPIC_KEY)
+        point_at(server.url, monkeypatch)
         yield server
-
-
-def ask(request: Request, through_litellm: bool) -> Completion | Exception:
-    async def main() -> Completion | Exception:
-        client = HostedClient([request.model.partition("/")[0]] if through_litellm else [])
-        try:
-            return await outcome(client, request)
-        finally:
-            await client.aclose()
-
-    return asyncio.run(main())
-
-
-def asked(model: str = OPENAI, **params: Any) -> Request:
-    return Request(model, (Message("system", "Be short."), Message("user", "Hi")), params, 7, 0)
-
-
-def said(outcome: Completion | Exception) -> tuple[Any, ...]:
-    """All that both must agree on: the time differs, and so may the wording of an error."""
-    if isinstance(outcome, CallFailed):
-        whose = (outcome.fatal, outcome.author, outcome.billable)
-        when = (outcome.retryable, outcome.throttled, outcome.retry_after)
-        return ("failed", *whose, *when)
-    assert isinstance(outcome, Completion)
-    cost = None if outcome.cost_usd is None else float(f"{outcome.cost_usd:.9g}")
-    return (
-        outcome.text,
-        outcome.prompt_tokens,
-        outcome.completion_tokens,
-        cost,
-        outcome.fingerprint,
-        outcome.finish_reason,
-    )
 
 
 @pytest.mark.parametrize("name", OPENAI_ANSWERS)
@@ -279,162 +199,3 @@ def test_messages_are_read_alike(server: AnsweringServer, name: str) -> None:
     for header in ("x-api-key", "anthropic-version", "content-type"):
         assert first.headers[header] == second.headers[header]
     assert ANTHROPIC_KEY not in f"{native} {litellm}"
-
-
-VALUES: dict[str, list[Any]] = {
-    "frequency_penalty": [0.5],
-    "logit_bias": [{"5": 1}],
-    "logprobs": [True],
-    "max_completion_tokens": [7],
-    "max_tokens": [7],
-    "min_p": [0.1],
-    "presence_penalty": [0.5],
-    "reasoning_effort": ["low", "minimal", "none"],
-    "repetition_penalty": [1.1],
-    "response_format": [
-        {"type": "json_object"},
-        {"type": "text"},
-        {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}},
-    ],
-    "safety_settings": [[{"category": "a"}]],
-    "seed": [3],
-    "service_tier": ["flex"],
-    "stop": ["x", ["x", "y"]],
-    "temperature": [0, 0.5, 1, 2],
-    "thinking": [{"type": "enabled", "budget_tokens": 1024}],
-    "top_k": [5],
-    "top_logprobs": [2],
-    "top_p": [0.5],
-    "verbosity": ["low"],
-}
-CONVERSATIONS = (
-    (Message("user", "Hi"),),
-    (Message("user", "a"), Message("assistant", "b"), Message("user", "c")),
-    (Message("system", "a"), Message("system", "b"), Message("user", "")),
-    (Message("user", "a"), Message("assistant", "b")),
-    (Message("assistant", "a"),),
-    (Message("system", "a"),),
-    (Message("user", "a"), Message("user", "b")),
-    (Message("user", "a"), Message("system", "s"), Message("user", "b")),
-    (Message("user", "a"), Message("assistant", "b ")),
-    (Message("system", " "), Message("user", " a ")),
-)
-MODELS = {
-    "openai": ("some-model", "gpt-4", "gpt-5-mini", "gpt-5.1", "o3-mini", "gpt-4o-search-preview"),
-    "azure": ("some-model", "gpt-4o", "gpt-5"),
-    "anthropic": ("claude-haiku-4-5", "claude-opus-4-7", "claude-of-tomorrow"),
-    "openrouter": ("some/model", "anthropic/claude-sonnet-4.5", "openai/gpt-5"),
-    "mistral": ("mistral-small-latest", "magistral-medium-latest"),
-    "groq": ("llama-3.3-70b-versatile", "openai/gpt-oss-20b"),
-    "fireworks_ai": ("accounts/fireworks/models/llama-v3p1-8b-instruct",),
-    "together_ai": ("meta-llama/Llama-3.3-70B-Instruct-Turbo",),
-    "deepseek": ("deepseek-chat", "deepseek-v4-pro"),
-    "cerebras": ("llama3.1-8b",),
-    "moonshot": ("kimi-k2-0711-preview", "moonshot-v1-8k"),
-}
-
-
-@pytest.fixture
-def asked_at(server: AnsweringServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Has a provider's models asked at the server."""
-
-    def point(provider: str) -> None:
-        entry = CATALOGUE[provider]
-        monkeypatch.setenv(entry.keys[0], KEY)
-        base = server.url if provider in ("azure", "anthropic") else f"{server.url}/v1"
-        monkeypatch.setenv(entry.addresses[0], base)
-
-    return point
-
-
-async def compare(
-    server: AnsweringServer, native: HostedClient, litellm: HostedClient, request: Request
-) -> None:
-    """Ask the same in both ways; what is sent and what is answered must be the same."""
-    name = named_by(request.model)
-    body = chat(model=name, service_tier="default")
-    if request.model.startswith("anthropic/"):
-        body = messages(model=name)
-    server.answer = Answer(200, body)
-    server.requests.clear()
-    outcomes = [await outcome(client, request) for client in (native, litellm)]
-    assert len(server.requests) == 2, (request, outcomes)
-    first, second = server.requests
-    assert first.headers["user-agent"] == "gatekeeper"
-    assert second.headers["user-agent"] != "gatekeeper"
-    assert first.body == second.body, request
-    assert first.path == second.path
-    for header in ("authorization", "api-key", "x-api-key", "content-type"):
-        assert first.headers.get(header) == second.headers.get(header)
-    natively, through_litellm = outcomes
-    assert isinstance(natively, Completion)
-    assert isinstance(through_litellm, Completion)
-    if through_litellm.cost_usd is None:
-        # litellm takes the answer's `openai/gpt-oss-20b` of Groq for a model of OpenAI.
-        natively = replace(natively, cost_usd=None)
-    assert said(natively) == said(through_litellm), request
-
-
-def named_by(model: str) -> str:
-    """The name that a provider gives a model in its answers."""
-    return model.partition("/")[2]
-
-
-@pytest.mark.parametrize("provider", NATIVE_APIS)
-def test_common_requests_are_the_same(
-    server: AnsweringServer, provider: str, asked_at: Callable[[str], None]
-) -> None:
-    asked_at(provider)
-    model = f"{provider}/{MODELS.get(provider, ('some-model',))[0]}"
-    request = asked(model, temperature=0, max_tokens=7, stop=["x"], top_p=0.5)
-
-    async def main() -> None:
-        native, litellm = HostedClient(), HostedClient([provider])
-        try:
-            await compare(server, native, litellm, request)
-        finally:
-            await native.aclose()
-            await litellm.aclose()
-
-    asyncio.run(main())
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("provider", NATIVE_APIS)
-def test_every_request_that_is_sent_natively_is_litellms(
-    server: AnsweringServer, provider: str, asked_at: Callable[[str], None]
-) -> None:
-    asked_at(provider)
-    requests = [
-        Request(f"{provider}/{name}", said_before, params, 7, 0)
-        for name in MODELS.get(provider, ("some-model",))
-        for params, said_before in (
-            *(({field: value}, SHORT) for field, values in VALUES.items() for value in values),
-            *(({}, conversation) for conversation in CONVERSATIONS),
-        )
-    ]
-
-    async def main() -> int:
-        natively = 0
-        native, litellm = HostedClient(), HostedClient([provider])
-        try:
-            for request in requests:
-                if native._native_request(native._endpoint(request.model), request):
-                    natively += 1
-                    await compare(server, native, litellm, request)
-        finally:
-            await native.aclose()
-            await litellm.aclose()
-        return natively
-
-    assert asyncio.run(main()) > 5
-
-
-SHORT = (Message("system", "Be short."), Message("user", "Hi"))
-
-
-async def outcome(client: HostedClient, request: Request) -> Completion | Exception:
-    try:
-        return await client.complete(request)
-    except CallFailed as failed:
-        return failed

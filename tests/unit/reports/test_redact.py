@@ -287,7 +287,7 @@ def test_fifteen_characters_of_a_key_may_be_chance_and_sixteen_are_none(at: int)
 @pytest.mark.parametrize(
     ("secret", "text"),
     [
-        ("/home/runner/work/project/project/key-1.json", "/home/runner/work/project/report.html"),
+        ("/runner/jobs/of-one-project/key-1.json", "/runner/jobs/of-one-project/report.html"),
         ("https://models.example.com/v1/tenants/77", "https://models.example.com/v1/tenants/78"),
         ("a-placeholder-that-nobody-needs-1", "a-placeholder-that-nobody-wants"),
         ("several words of prose, number 1", "several words of prose, number 2"),

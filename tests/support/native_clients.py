@@ -1,0 +1,109 @@
+"""What the tests of the native clients share: answers in each API's form, and asking."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.hosted import HostedClient
+
+KEY = "sk-test-0123456789abcdef"
+ANTHROPIC_KEY = "sk-ant-0123456789abcdef"
+OPENAI = "openai/gpt-4o-mini"
+CLAUDE = "anthropic/claude-haiku-4-5"
+SHORT = (Message("system", "Be short."), Message("user", "Hi"))
+
+
+def chat(
+    content: Any = "Hi", reason: Any = "stop", usage: Any = None, **more: Any
+) -> dict[str, Any]:
+    message = {"role": "assistant", "content": content, **more.pop("message", {})}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "gpt-4o-mini-2024-07-18",
+        "choices": [{"index": 0, "finish_reason": reason, "message": message}],
+        "usage": used(1000, 100) if usage is None else usage,
+        **more,
+    }
+
+
+def used(prompt: Any, completion: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": 1100,
+        **more,
+    }
+
+
+def counted(**more: Any) -> dict[str, Any]:
+    return {"input_tokens": 1000, "output_tokens": 100, **more}
+
+
+def messages(*content: Any, reason: Any = "end_turn", **more: Any) -> dict[str, Any]:
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-4-5-20251001",
+        "content": [{"type": "text", "text": "Hi"}] if not content else list(content),
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": counted(),
+        **more,
+    }
+
+
+def point_at(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have OpenAI's and Anthropic's models asked at the server."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_API_BASE", address)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", ANTHROPIC_KEY)
+
+
+def asked(model: str = OPENAI, **params: Any) -> Request:
+    return Request(model, SHORT, params, 7, 0)
+
+
+def ask(request: Request, through_litellm: bool) -> Completion | Exception:
+    async def main() -> Completion | Exception:
+        client = HostedClient([request.model.partition("/")[0]] if through_litellm else [])
+        try:
+            return await outcome(client, request)
+        finally:
+            await client.aclose()
+
+    return asyncio.run(main())
+
+
+async def outcome(client: HostedClient, request: Request) -> Completion | Exception:
+    try:
+        return await client.complete(request)
+    except CallFailed as failed:
+        return failed
+
+
+def said(outcome: Completion | Exception) -> tuple[Any, ...]:
+    """All that both must agree on: the time differs, and so may the wording of an error."""
+    if isinstance(outcome, CallFailed):
+        whose = (outcome.fatal, outcome.author, outcome.billable)
+        when = (outcome.retryable, outcome.throttled, outcome.retry_after)
+        return ("failed", *whose, *when)
+    assert isinstance(outcome, Completion)
+    cost = None if outcome.cost_usd is None else float(f"{outcome.cost_usd:.9g}")
+    return (
+        outcome.text,
+        outcome.prompt_tokens,
+        outcome.completion_tokens,
+        cost,
+        outcome.fingerprint,
+        outcome.finish_reason,
+    )
