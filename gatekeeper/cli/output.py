@@ -29,8 +29,13 @@ def require_writable(out: Path, models: Iterable[str], replay: Path | None) -> N
         write.require_writable(out)
 
 
-def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int:
+def report(
+    result: GateResult, out: Path, formats: Sequence[Format] = (), answers: Path | None = None
+) -> int:
     """Write the reports to `out`, those of `formats` too; print the result; return its exit code.
+
+    `answers` is the file of this run's answers; it is deleted once the run has ended and every
+    report is written.
 
     If something cannot be written, print the error to standard error. The exit code is then 3
     unless the result blocks anyway.
@@ -54,8 +59,8 @@ def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int
         print_error(f"gatekeeper: {result.verdict}: {title(result)}")
     for fault in unwritten:
         print_error(f"gatekeeper: {fault}")
-    if result.verdict != "error" and not unwritten:
-        forget_unfinished(out)
+    if answers and result.verdict != "error" and not unwritten:
+        forget_unfinished(answers)
     return result.exit_code or (unwritten[0].exit_code if unwritten else 0)
 
 

@@ -100,7 +100,7 @@ def measure(
         # Refused before the file is touched if the unfinished run asked something else.
         resumed=unfinished.known(work.trials) if unfinished else {},
     )
-    log = None if replay or answers is None else _answer_log(answers, work, unfinished, redact)
+    log = None if answers is None else _answer_log(answers, work, unfinished, redact)
     around = _with_past(around, past)
     found = _measure_now(work, client, around, log, free=replay is not None, trusted=trusted)
     more = [] if replay else _unmeasured(found.outcomes, revisions)

@@ -165,10 +165,10 @@ class AnswerLog:
             self.close()
 
 
-def forget_unfinished(out: Path) -> None:
+def forget_unfinished(path: Path) -> None:
     """Delete the file of a run that has ended. If it cannot be deleted, it is left."""
     with contextlib.suppress(OSError):
-        (out / FILE).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def _asked(trial: Trial) -> str:

@@ -165,6 +165,26 @@ def test_a_run_that_ends_leaves_nothing_to_resume(
     assert "there is no unfinished run; run without --resume" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("other", ["diff", "replay", "nothing affected"])
+def test_other_commands_leave_the_answers_of_an_unfinished_run(
+    other: str, proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        main(arguments(proposed, tmp_path / "whole"))
+    samples = str(tmp_path / "whole/samples.jsonl")
+    out = tmp_path / "out"
+    leave_unfinished(3, proposed, out)
+    same = ["check", "--repo", str(proposed.path), "--base", "pr", "--head", "pr"]
+    {
+        "diff": lambda: main(["diff", samples, samples, "--out", str(out)]),
+        "replay": lambda: main(arguments(proposed, out, "--replay", samples)),
+        "nothing affected": lambda: main([*same, "--out", str(out)]),
+    }[other]()
+    assert (out / "result.json").exists()
+    assert count_answers(out) == 3
+
+
 def test_a_change_after_the_interruption_is_refused(
     proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

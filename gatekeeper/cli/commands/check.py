@@ -44,6 +44,7 @@ def check(arguments: argparse.Namespace) -> int:
             for path in paths_in_repository(arguments.history, repository.root or Path()):
                 refuse_own_history(path, change)
         history = history_of(arguments, repository)
+        answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)
         revisions = (change.base, change.head)
         result = measure(
@@ -52,7 +53,7 @@ def check(arguments: argparse.Namespace) -> int:
             history=history,
             replay=arguments.replay,
             cache=arguments.cache,
-            answers=arguments.out / FILE,
+            answers=answers,
             unfinished=unfinished,
         )
-    return report(result, arguments.out, arguments.format)
+    return report(result, arguments.out, arguments.format, answers)

@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         order_seed = unfinished.order_seed if unfinished else arguments.order_seed
         work = plan_run(revision, policy, arguments.contract, order_seed=order_seed)
         history = history_of(arguments, repository)
+        answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)
         result = measure(
             work,
@@ -43,10 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
             history=history,
             keep=Keep("manual"),
             replay=arguments.replay,
-            answers=arguments.out / FILE,
+            answers=answers,
             unfinished=unfinished,
         )
-    return report(result, arguments.out, arguments.format)
+    return report(result, arguments.out, arguments.format, answers)
 
 
 def _require_writable(history: str | None) -> None:
