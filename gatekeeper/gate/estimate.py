@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,23 +14,48 @@ from gatekeeper.contract.change import AffectedBy, Change
 from gatekeeper.contract.models.faults import FindFault, find_faults, no_fault, with_recordings
 from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
-from gatekeeper.gate.must_pass import must_pass_units
+from gatekeeper.gate.expected_calls import forecast_calls
 from gatekeeper.gate.plan import Evaluation, Job, levels
 from gatekeeper.gate.power import Foresight, Price, foresee, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 
+CountTokens = Callable[[Request], tuple[float, float]]
+"""The tokens of a request and its answer: about, and at most. Infinite if nothing bounds them."""
+
+_SUMS = (
+    "calls",
+    "fewest_calls",
+    "expected_calls",
+    "tokens",
+    "most_tokens",
+    "cost_usd",
+    "worst_cost_usd",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What a request costs in US dollars, `expected` and at `worst`, and the `tokens` it takes."""
+
+    expected: Price
+    worst: Price
+    tokens: CountTokens
+
 
 @dataclass(frozen=True, slots=True)
 class ContractForecast:
-    """One affected contract. `calls` is the most that will be made, and fewer are where it
-    `may_stop_early`; `removed` says that head no longer has the contract.
+    """One affected contract. `calls` is the most that will be made; `removed` says that head no
+    longer has the contract. If it `may_stop_early`, `expected_calls` are taken by a harmless
+    change (gate/expected_calls.py), and `fewest_calls` if the result is certain as soon as it can
+    be. Otherwise these are the same.
 
-    `cost_usd` is what that many calls cost with answers of an expected length, `worst_cost_usd`
-    with the longest ones that are possible, which limits go by. Each is None if a price is not
-    known, `worst_cost_usd` also if nothing bounds it.
+    `tokens` and `cost_usd` are those of the expected calls with answers of an expected length,
+    `most_tokens` and `worst_cost_usd` those of all calls with the longest answers that are
+    possible, which limits go by. Each is None if it is not known, or if nothing bounds it.
 
     What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
     and `warning` are those of `foresight.Foresight`. All are None if nothing is compared.
@@ -51,6 +76,10 @@ class ContractForecast:
     level: float | None = None
     fixtures_needed: int | None = None
     warning: str | None = None
+    fewest_calls: int = 0
+    expected_calls: int = 0
+    tokens: int | None = 0
+    most_tokens: int | None = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +101,22 @@ class Forecast:
         return sum(contract.calls for contract in self.contracts)
 
     @property
+    def fewest_calls(self) -> int:
+        return sum(contract.fewest_calls for contract in self.contracts)
+
+    @property
+    def expected_calls(self) -> int:
+        return sum(contract.expected_calls for contract in self.contracts)
+
+    @property
+    def tokens(self) -> int | None:
+        return _whole(_sum([contract.tokens for contract in self.contracts]))
+
+    @property
+    def most_tokens(self) -> int | None:
+        return _whole(_sum([contract.most_tokens for contract in self.contracts]))
+
+    @property
     def cost_usd(self) -> float | None:
         return _sum([contract.cost_usd for contract in self.contracts])
 
@@ -81,7 +126,7 @@ class Forecast:
 
     def document(self) -> dict[str, Any]:
         """Return the estimate as plain data for JSON."""
-        sums = {name: getattr(self, name) for name in ("calls", "cost_usd", "worst_cost_usd")}
+        sums = {name: getattr(self, name) for name in _SUMS}
         return {**asdict(self), **sums}
 
 
@@ -89,24 +134,23 @@ def forecast(
     change: Change,
     policy: Policy,
     names: Sequence[str],
-    expected: Price,
-    worst: Price,
+    amounts: Amounts,
     find_fault: FindFault = no_fault,
 ) -> Forecast:
-    """Estimate the check of a change. `expected` gives the approximate cost of a request, `worst`
-    the most that it can cost; `find_fault` says what is wrong with a model's name.
+    """Estimate the check of a change. `amounts` says what a request takes; `find_fault` says what
+    is wrong with a model's name.
 
     All comparisons of the run share the level, so each is forecast at alpha divided by their
     number: what it has when Holm's procedure tests it first, and what sampling goes by. Raises
     ContractError and UsageError as the check itself would.
     """
     work = plan_check(change, policy, names)
-    shared = _Shared(work.jobs)
+    shared = _Shared(work.jobs, policy.limits.concurrency)
     found = Forecast(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
         contracts=(
-            *(_forecast_job(job, expected, worst, shared) for job in work.jobs),
+            *(_forecast_job(job, amounts, shared) for job in work.jobs),
             *(
                 ContractForecast(
                     c.name, c.path, c.affected_by, None, 0, 0, 0.0, 0.0, None, removed=True
@@ -124,8 +168,8 @@ def forecast(
         f"A check would be refused: {problem}"
         for problem in faults.with_refused(work.model_problems)
     )
-    beyond = _beyond_limits(found, work, worst)
-    never = (w for job in work.jobs if job.paired for w in _never_judged(job, expected))
+    beyond = _beyond_limits(found, work, amounts.worst)
+    never = (w for job in work.jobs if job.paired for w in _never_judged(job, amounts.expected))
     return replace(found, warnings=(*refused, *beyond, *never, *faults.notices))
 
 
@@ -157,10 +201,11 @@ def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]
 
 
 class _Shared:
-    """Who shares alpha with whom."""
+    """Who shares alpha with whom, and how many calls are under way at a time."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self._levels = levels(jobs)
+    def __init__(self, jobs: Sequence[Job], concurrency: int) -> None:
+        self.concurrency = concurrency
+        self.levels = levels(jobs)
         self._contracts = Counter(
             trusted
             for job in jobs
@@ -170,28 +215,36 @@ class _Shared:
     def foresee(self, evaluation: Evaluation) -> Foresight | None:
         """Return what the evaluation could detect; None if it compares nothing."""
         contract = evaluation.contract
-        level = self._levels.get((contract.name, evaluation.by))
+        level = self.levels.get((contract.name, evaluation.by))
         if level is None:
             return None
         together = round(comparison_alpha(contract) / level)
         return foresee(evaluation, together, self._contracts[evaluation.trusted])
 
 
-def _forecast_job(job: Job, expected: Price, worst: Price, shared: _Shared) -> ContractForecast:
+def _forecast_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractForecast:
     requests = distinct_requests(job.trials)
     contract = job.contract
     seen = shared.foresee(job.evaluations[0])
+    calls = forecast_calls(job, shared.levels, shared.concurrency)
+    made = calls.expected / calls.most if calls.most else 1.0
+    tokens = [amounts.tokens(request) for request in requests]
+    cost = _sum([amounts.expected(request) for request in requests])
     return ContractForecast(
         name=contract.name,
         path=contract.path,
         affected_by=job.affected_by,
         model=contract.target.model,
         fixtures=len(contract.fixtures),
-        calls=len(requests),
-        cost_usd=_sum([expected(request) for request in requests]),
-        worst_cost_usd=_sum([worst(request) for request in requests]),
+        calls=calls.most,
+        fewest_calls=calls.fewest,
+        expected_calls=calls.expected,
+        tokens=_whole(_sum([about * made for about, _ in tokens])),
+        most_tokens=_whole(_sum([most for _, most in tokens])),
+        cost_usd=None if cost is None else cost * made,
+        worst_cost_usd=_sum([amounts.worst(request) for request in requests]),
         minimum_detectable_effect=seen.minimum_detectable_effect if seen else None,
-        may_stop_early=_may_stop_early(job),
+        may_stop_early=calls.fewest < calls.most,
         margin=seen.margin if seen else None,
         level=seen.level if seen else None,
         fixtures_needed=seen.fixtures_needed if seen else None,
@@ -199,16 +252,8 @@ def _forecast_job(job: Job, expected: Price, worst: Price, shared: _Shared) -> C
     )
 
 
-def _may_stop_early(job: Job) -> bool:
-    """Fixtures that count by all or any of their samples are compared when all are drawn; a
-    single arm is done early where its objectives are."""
-    contract = job.contract
-    whole = must_pass_units(contract) or (job.paired and contract.gate.limits)
-    if contract.sampling.mode != "adaptive" or whole:
-        return False
-    if job.paired:
-        return contract.sampling.aggregate not in ("all", "any")
-    return bool(contract.slo) and contract.gate.tolerance is None and contract.sampling.samples > 1
+def _whole(number: float | None) -> int | None:
+    return None if number is None else math.ceil(number)
 
 
 def _sum(costs: Sequence[float | None]) -> float | None:

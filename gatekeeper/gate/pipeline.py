@@ -20,6 +20,7 @@ from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.reasons import uncovered_reasons
 from gatekeeper.gate.result import Calls, ContractResult, GateResult, PastRun, RunKind, Waiver
+from gatekeeper.gate.spending_limits import most_cost
 from gatekeeper.gate.verdict import (
     conclude,
     frozen,
@@ -86,6 +87,7 @@ class Measurement:
     cost_usd: float | None
     notices: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+    most_cost_usd: float | None = None
 
 
 async def measure(work: Work, around: RunContext) -> GateResult:
@@ -106,12 +108,13 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     watches = Watches(work.jobs, around.progress)
     if around.progress:
         around.progress.started(len(distinct_requests(work.trials)), watches.standings)
+    known = {**around.resumed, **recall(work.trials, around.remembered)}
     sampled = await run_trials(
         work.trials,
         around.client,
         watches,
         work.policy.limits,
-        known={**around.resumed, **recall(work.trials, around.remembered)},
+        known=known,
         retry=around.retry,
         stop=around.stop,
         price=around.price,
@@ -142,6 +145,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         sampled.cost_usd if sampled.made else 0.0,
         (*around.notices, *_gaps(sampled)),
         watches.outcomes,
+        most_cost(work, known, around.price) if around.price else None,
     )
 
 
@@ -235,6 +239,7 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
         contracts=found.contracts,
         calls=found.calls,
         cost_usd=found.cost_usd,
+        most_cost_usd=found.most_cost_usd,
         uncovered=work.affected.uncovered,
         policy_loosened=work.policy_loosened,
         unaffected=work.affected.unaffected,

@@ -382,6 +382,8 @@ class GateResult:
     contracts: tuple[ContractResult, ...]
     calls: Calls = Calls()
     cost_usd: float | None = None
+    most_cost_usd: float | None = None
+    """The most that the planned calls could cost, retries excluded; None if it is not known."""
     uncovered: tuple[str, ...] = ()
     policy_loosened: tuple[Loosening, ...] = ()
     """What the change asks less of in the policy that will judge those after it."""

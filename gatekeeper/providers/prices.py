@@ -47,9 +47,7 @@ def expected_cost(request: Request) -> float | None:
     entry = price_entry(request.model)
     if entry is None:
         return None
-    characters = sum(len(message.content) for message in request.messages)
-    tokens = -(-characters // _CHARACTERS_PER_TOKEN)
-    answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
+    tokens, answer = _expected_tokens(request)
     paid_input = max(_rates(entry, _INPUT[:1], tokens, "default"), default=None)
     paid_output = max(_rates(entry, _OUTPUT[:1], tokens, "default"), default=None)
     if paid_input is None and paid_output is None:
@@ -87,6 +85,20 @@ def worst_cost(request: Request) -> float | None:
         answer = paid_output * _longest_answer(entry, request.params)
     cost = _uplift(entry) * ((paid_input or 0.0) * tokens + answer)
     return cost + _fee_per_request(entry)
+
+
+def count_tokens(request: Request) -> tuple[float, float]:
+    """Return the tokens of the request and its answer: about, as `expected_cost` takes them to be,
+    and at most, as `worst_cost` does. The most is infinite if nothing bounds the answer."""
+    most = _most_input_tokens(request)
+    longest = _longest_answer(price_entry(request.model) or {}, request.params)
+    return float(sum(_expected_tokens(request))), most + longest
+
+
+def _expected_tokens(request: Request) -> tuple[int, int]:
+    characters = sum(len(message.content) for message in request.messages)
+    answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
+    return -(-characters // _CHARACTERS_PER_TOKEN), answer
 
 
 def _written_maximum(params: Mapping[str, Any]) -> int | None:

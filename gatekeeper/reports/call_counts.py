@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from gatekeeper import numbers
-from gatekeeper.gate.result import Calls
+from gatekeeper.gate.result import Calls, GateResult
 
 
 def describe_calls(calls: Calls) -> str:
@@ -21,3 +23,47 @@ def describe_calls(calls: Calls) -> str:
     }
     words = [f"{amount:,} {word}" for word, amount in others.items() if amount]
     return ", ".join([made, *words])
+
+
+def describe_cost(result: GateResult) -> str:
+    """Say what the run cost, and what it could have cost if that was more than nothing."""
+    cost = f"cost {numbers.dollars(result.cost_usd)}"
+    if not result.most_cost_usd:
+        return cost
+    return f"{cost} (forecast: at most {numbers.dollars(result.most_cost_usd)})"
+
+
+class _Forecast(Protocol):
+    """What a contract, or a whole check, is forecast to take."""
+
+    @property
+    def calls(self) -> int: ...
+    @property
+    def fewest_calls(self) -> int: ...
+    @property
+    def expected_calls(self) -> int: ...
+    @property
+    def tokens(self) -> int | None: ...
+    @property
+    def most_tokens(self) -> int | None: ...
+    @property
+    def cost_usd(self) -> float | None: ...
+    @property
+    def worst_cost_usd(self) -> float | None: ...
+
+
+def forecast_text(forecast: _Forecast) -> str:
+    """Say what is expected and what is possible: `expected 130 calls, 52,000 tokens, 0.0081 USD;
+    at most 400 calls, …`."""
+    expected = _amounts(forecast.expected_calls, forecast.tokens, forecast.cost_usd)
+    most = _amounts(forecast.calls, forecast.most_tokens, forecast.worst_cost_usd)
+    fewest = ""
+    if forecast.fewest_calls < forecast.expected_calls:
+        fewest = f" (at least {numbers.count(forecast.fewest_calls, 'call')})"
+    return f"expected {expected}{fewest}; at most {most}"
+
+
+def _amounts(calls: int, tokens: int | None, cost_usd: float | None) -> str:
+    cost = f"cost {numbers.UNKNOWN}" if cost_usd is None else numbers.dollars(cost_usd)
+    taken = f"{numbers.UNKNOWN} tokens" if tokens is None else numbers.count(tokens, "token")
+    return f"{numbers.count(calls, 'call')}, {taken}, {cost}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -147,6 +148,25 @@ def test_a_tiny_limit_is_legible(spender: Spender) -> None:
     (reason,) = [r for r in result.contracts[0].reasons if r.code == "limit"]
     assert " 0.00 " not in reason.text
     assert "0.00020 USD" in reason.text
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_tiny_cap_holds_whatever_the_server_bills(spender: Spender, seed: int) -> None:
+    """Answers of any length that is allowed, many at a time, under a cap of few calls."""
+    drawn, lock, billed = random.Random(seed), threading.Lock(), [0.0]  # noqa: S311
+
+    def answer(_: dict[str, Any]) -> Reply:
+        tokens = drawn.randint(0, 50)
+        with lock:
+            billed[0] += (40 * 0.15 + tokens * 0.6) * 1e-6
+        return Reply("ok", 40, tokens)
+
+    spender.answer = answer
+    cap = "limits: {cost_usd: 0.00045, concurrency: 16}"
+    result = spender.check("openai/gpt-4o-mini", "{max_tokens: 50}", policy=cap)
+    assert 0 < billed[0] <= 0.00045
+    assert result.cost_usd == pytest.approx(billed[0])
+    assert result.most_cost_usd == pytest.approx(0.00045)
 
 
 @pytest.mark.parametrize(

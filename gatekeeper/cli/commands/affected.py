@@ -19,16 +19,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def affected(arguments: argparse.Namespace) -> int:
     """List what `check` would run, why, and what it would cost. Calls no model."""
-    from gatekeeper.gate.estimate import forecast
+    from gatekeeper.gate.estimate import Amounts, forecast
     from gatekeeper.providers.model_faults import find_model_fault
-    from gatekeeper.providers.prices import expected_cost, worst_cost
+    from gatekeeper.providers.prices import count_tokens, expected_cost, worst_cost
     from gatekeeper.reports.terminal.console import print_forecast
 
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments)
         policy, _ = judging_policy(change)
         names = arguments.contract
-        found = forecast(change, policy, names, expected_cost, worst_cost, find_model_fault)
+        amounts = Amounts(expected_cost, worst_cost, count_tokens)
+        found = forecast(change, policy, names, amounts, find_model_fault)
         notices = uncommitted(repository, arguments, policy)
     found = replace(found, notices=(*found.notices, *notices))
     with readers_may_leave():

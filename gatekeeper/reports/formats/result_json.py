@@ -67,6 +67,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
             "throttled": result.calls.throttled,
         },
         "cost_usd": result.cost_usd,
+        "most_cost_usd": result.most_cost_usd,
         "contracts": [_contract(contract) for contract in result.contracts],
         "uncovered": list(result.uncovered),
         "policy_loosened": [asdict(found) for found in result.policy_loosened],

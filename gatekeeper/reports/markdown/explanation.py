@@ -14,7 +14,7 @@ from gatekeeper.gate.result import (
     SloResult,
 )
 from gatekeeper.gate.unit_words import paired_p_value
-from gatekeeper.reports.call_counts import describe_calls
+from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.columns import objective_value, standing
 from gatekeeper.reports.comparison_text import (
     counts,
@@ -51,7 +51,7 @@ def render_explanation(result: GateResult, name: str) -> str:
     if before:
         parts += ["### Judged by the base contract", *_evidence(before)]
     judged = f"Judged at {code(result.head_sha[:10])}"
-    spent = f"{describe_calls(result.calls)}, cost {numbers.dollars(result.cost_usd)}"
+    spent = f"{describe_calls(result.calls)}, {describe_cost(result)}"
     parts.append(f"<sub>{judged} · {spent}</sub>")
     return "\n\n".join(filter(None, parts)) + "\n"
 

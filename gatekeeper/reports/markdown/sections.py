@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, GateResult, Reason
-from gatekeeper.reports.call_counts import describe_calls
+from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.columns import Cell, columns
 from gatekeeper.reports.escape import code, code_cell, prose_with_code
@@ -98,7 +98,7 @@ def footer(result: GateResult, version: str) -> str:
         f"{numbers.moment(result.started)}, {numbers.duration(result.seconds)}",
     ]
     if result.contracts:
-        parts += [describe_calls(result.calls), f"cost {numbers.dollars(result.cost_usd)}"]
+        parts += [describe_calls(result.calls), describe_cost(result)]
         if result.unaffected:
             untouched = numbers.count(result.unaffected, "other contract")
             parts.append(f"{untouched} not affected")

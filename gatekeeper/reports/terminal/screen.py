@@ -14,7 +14,7 @@ from rich.text import Text
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, PairedResult, Verdict
-from gatekeeper.reports.call_counts import describe_calls
+from gatekeeper.reports.call_counts import describe_calls, describe_cost, forecast_text
 from gatekeeper.reports.columns import Column, columns, shown_objectives, standing
 from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted
 from gatekeeper.reports.escape import clip, log_text, plain, visible
@@ -75,14 +75,8 @@ def show_forecast(forecast: Forecast, console: Console) -> None:
         console.print(Text(f"No contract is affected; {untouched} unaffected. No model is called."))
         return
     affected = numbers.count(len(forecast.contracts), "contract")
-    calls = numbers.count(forecast.calls, "call")
-    console.print(
-        Text(
-            f"{affected} affected, {forecast.unaffected:,} not; at most {calls}, "
-            f"expected cost {numbers.dollars(forecast.cost_usd)}.",
-            "bold",
-        )
-    )
+    text = f"{affected} affected, {forecast.unaffected:,} not: {forecast_text(forecast)}."
+    console.print(Text(text, "bold"))
 
 
 def _table(result: GateResult, console: Console) -> Table:
@@ -158,10 +152,7 @@ def _print_spending(console: Console, result: GateResult) -> None:
     calls = result.calls
     if not (calls.made or calls.failed or calls.saved or calls.cached):
         return
-    text = (
-        f"{describe_calls(calls)}; "
-        f"cost {numbers.dollars(result.cost_usd)}; {numbers.duration(result.seconds)}"
-    )
+    text = f"{describe_calls(calls)}; {describe_cost(result)}; {numbers.duration(result.seconds)}"
     console.print(Text(text, "dim"))
 
 
@@ -185,15 +176,10 @@ def _print_contract_forecast(console: Console, contract: ContractForecast) -> No
     sees = ""
     if seen is not None and not contract.warning:
         sees = f", can show a drop of {numbers.size_in_points(seen)} at best"
-    sooner = " (fewer where it is sure sooner)" if contract.may_stop_early else ""
     console.print(
         Text("  ")
         .append(_text(contract.model or numbers.UNKNOWN))
-        .append(
-            f": {numbers.count(contract.fixtures, 'fixture')}, "
-            f"at most {numbers.count(contract.calls, 'call')}{sooner}, "
-            f"expected cost {numbers.dollars(contract.cost_usd)}{sees}"
-        )
+        .append(f": {numbers.count(contract.fixtures, 'fixture')}, {forecast_text(contract)}{sees}")
     )
     if contract.warning:
         console.print(Text("  ⚠️ ").append(_text(contract.warning, "yellow")))

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+from support import results as examples
+
 from gatekeeper.gate.result import Calls
-from gatekeeper.reports.call_counts import describe_calls
+from gatekeeper.reports.call_counts import describe_calls, describe_cost
 
 
 def test_calls_that_did_not_happen_are_left_out() -> None:
@@ -15,3 +20,20 @@ def test_calls_that_did_not_happen_are_left_out() -> None:
     assert describe_calls(made) == (
         "2,000 calls made, 1 not recorded, 3 cancelled after the decision"
     )
+
+
+@pytest.mark.parametrize(
+    ("cost", "most", "said"),
+    [
+        (0.0000084, 0.000041, "cost 0.0000084 USD (forecast: at most 0.000041 USD)"),
+        (0.0, 0.0, "cost 0 USD"),
+        (None, None, "cost unknown"),
+        (0.5, None, "cost 0.50 USD"),
+        (None, 2.0, "cost unknown (forecast: at most 2.00 USD)"),
+    ],
+)
+def test_the_cost_stands_next_to_its_forecast(
+    cost: float | None, most: float | None, said: str
+) -> None:
+    result = replace(examples.PASS, cost_usd=cost, most_cost_usd=most)
+    assert describe_cost(result) == said

@@ -29,7 +29,12 @@ class _ContractForecast:
     model: str | None = "openai/gpt-4o-mini"
     fixtures: int = 40
     calls: int = 400
+    fewest_calls: int = 400
+    expected_calls: int = 400
+    tokens: int | None = 52_000
+    most_tokens: int | None = 1_200_000
     cost_usd: float | None = 0.0084
+    worst_cost_usd: float | None = 0.41
     minimum_detectable_effect: float | None = 0.12
     removed: bool = False
     may_stop_early: bool = False
@@ -43,7 +48,12 @@ class _Forecast:
     unaffected: int = 12
     notices: tuple[str, ...] = ()
     calls: int = 400
+    fewest_calls: int = 400
+    expected_calls: int = 400
+    tokens: int | None = 52_000
+    most_tokens: int | None = 1_200_000
     cost_usd: float | None = 0.0084
+    worst_cost_usd: float | None = 0.41
     warnings: tuple[str, ...] = ()
 
 
@@ -206,28 +216,30 @@ def test_hostile_text_is_not_markup() -> None:
     assert "[red]x[/red]⟨U+001B⟩[31m⟨U+202E⟩:smile: ::error::" in text
 
 
+EXPECTED = (
+    "expected 400 calls, 52,000 tokens, 0.0084 USD; at most 400 calls, 1,200,000 tokens, 0.41 USD"
+)
+
+
 def test_what_a_check_would_run() -> None:
     limit = "It may take 400 calls, and limits.calls is 100"
     text = _forecast(
         _Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",), warnings=(limit,))
     )
-    assert f"⚠️ {limit}.\n1 contract affected" in text
-    assert "speech-tag  contracts/speech-tag.yaml" in text
-    assert "  modified prompts/a.md" in text
-    assert (
-        "40 fixtures, at most 400 calls, expected cost 0.0084 USD, "
-        "can show a drop of 12 points at best" in text
-    )
+    lines, text = text, " ".join(text.split())
+    assert f"⚠️ {limit}.\n1 contract affected" in lines
+    assert "speech-tag  contracts/speech-tag.yaml" in lines
+    assert "  modified prompts/a.md" in lines
+    assert f"40 fixtures, {EXPECTED}, can show a drop of 12 points at best" in text
     assert "prompts/b.md changed and has no contract." in text
     assert "Shallow clone." in text
-    assert text.endswith(
-        "1 contract affected, 12 not; at most 400 calls, expected cost 0.0084 USD.\n"
-    )
+    assert text.endswith(f"1 contract affected, 12 not: {EXPECTED}.")
 
 
 def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> None:
-    text = _forecast(_Forecast((_ContractForecast(may_stop_early=True, warning="Too few."),)))
-    assert "at most 400 calls (fewer where it is sure sooner), expected cost" in text
+    few = _ContractForecast(fewest_calls=30, expected_calls=90, warning="Too few.")
+    text = _forecast(_Forecast((few,)))
+    assert "expected 90 calls, 52,000 tokens, 0.0084 USD (at least 30 calls); at most 400" in text
     assert "\n  ⚠️ Too few.\n" in text
     assert "can show" not in text  # the warning says it
     assert "⚠️" not in _forecast(_Forecast())
@@ -246,10 +258,12 @@ def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
 
 def test_a_removed_contract_and_an_unknown_price() -> None:
     gone = _ContractForecast(removed=True)
-    unpriced = _ContractForecast(cost_usd=None, minimum_detectable_effect=None, model=None)
+    unknown = {"cost_usd": None, "worst_cost_usd": None, "most_tokens": None}
+    unpriced = _ContractForecast(minimum_detectable_effect=None, model=None, **unknown)  # type: ignore[arg-type]
     text = _forecast(_Forecast(contracts=(gone, unpriced), cost_usd=None))
     assert "removed at head: nothing to sample" in text
-    assert "unknown: 40 fixtures, at most 400 calls, expected cost unknown\n" in text
+    most = "at most 400 calls, unknown tokens, cost unknown"
+    assert f"unknown: 40 fixtures, expected 400 calls, 52,000 tokens, cost unknown; {most}" in text
 
 
 def test_nothing_would_run() -> None:

@@ -1,0 +1,66 @@
+"""What `affected` forecasts of a check, against what checks then take."""
+
+from __future__ import annotations
+
+import random
+from statistics import mean
+
+import pytest
+from support.random_model import BASE, HEAD, POLICY, Model, check, revision
+
+from gatekeeper.contract.change import Change
+from gatekeeper.gate.estimate import Amounts, ContractForecast, forecast
+
+ONE = Amounts(lambda _: 0.01, lambda _: 0.5, lambda _: (100.0, 1000.0))
+WORDS = tuple(f"word {number}" for number in range(150))
+FIELDS = {"samples": 1, "mode": "adaptive}\ngate: {margin: 0.2"}
+
+
+def forecast_of(base=BASE, head=HEAD) -> ContractForecast:
+    (found,) = forecast(Change(base, head), POLICY, (), ONE).contracts
+    return found
+
+
+def test_harmless_changes_take_about_the_expected_calls() -> None:
+    base, head = (revision(a, s, WORDS, **FIELDS) for a, s in (("Base", "b"), ("Head", "c")))
+    found = forecast_of(base, head)
+    made = []
+    for seed in range(10):
+        drawn = random.Random(seed)  # noqa: S311
+        made.append(check(Model(rate=0.9, drawn=drawn), None, base, head).calls.made)
+    assert found.fewest_calls <= min(made)
+    assert max(made) <= found.calls == 300
+    assert found.fewest_calls < found.expected_calls < found.calls
+    assert mean(made) == pytest.approx(found.expected_calls, rel=0.25)
+    assert found.may_stop_early
+
+
+def test_a_broken_prompt_takes_no_fewer_than_the_fewest_calls() -> None:
+    """Every fixture breaks: nothing ends a check sooner."""
+    base = revision("ok", "b", WORDS, **FIELDS)
+    head = revision("no", "c", WORDS, **FIELDS)
+
+    class Breaks(Model):
+        async def complete(self, request):
+            found = await super().complete(request)
+            return type(found)(request.messages[0].content.split()[0], 1.0, 10, 2, 0.0)
+
+    made = check(Breaks(), None, base, head).calls
+    found = forecast_of(base, head)
+    assert found.fewest_calls <= made.made - made.surplus < found.expected_calls
+
+
+def test_a_check_that_cannot_stop_early_is_expected_to_take_all() -> None:
+    found = forecast_of()
+    assert (found.fewest_calls, found.expected_calls, found.calls) == (48, 48, 48)
+    assert (found.tokens, found.most_tokens) == (4_800, 48_000)
+    assert found.cost_usd == pytest.approx(0.48)
+    assert found.worst_cost_usd == pytest.approx(24.0)
+    assert not found.may_stop_early
+
+
+def test_what_is_unbounded_or_unknown_is_not_a_number() -> None:
+    unknown = Amounts(lambda _: None, lambda _: None, lambda _: (100.0, float("inf")))
+    found = forecast(Change(BASE, HEAD), POLICY, (), unknown)
+    assert (found.cost_usd, found.worst_cost_usd, found.most_tokens) == (None, None, None)
+    assert found.document()["tokens"] == 4_800
