@@ -155,7 +155,9 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
     with suppress(WriteError, UsageError):
         redact = redactor(settings.secrets)
         write_files(
-            {"comment.md": comment}, out_folder(settings.workspace, settings.out), redact=redact
+            {"comment.md": lambda: comment},
+            out_folder(settings.workspace, settings.out),
+            redact=redact,
         )
         give_reports_to_owner(settings.workspace, settings.out)
     found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(said),)

@@ -23,12 +23,14 @@ from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError
 
+# json.dumps makes an encoder at each call, which takes as long as encoding a short request.
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _ORDERED_PARAMS = frozenset({"response_format", "tools"})
 
 
 def canonical(value: Any) -> str:
     """Return JSON that is the same for equal data, whatever the order of its keys."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def digest(value: Any) -> str:

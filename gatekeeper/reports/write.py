@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,21 +18,22 @@ from gatekeeper.reports.formats.badge import render_badge
 from gatekeeper.reports.formats.csv_parquet import (
     FIXTURES,
     SAMPLES,
-    render_csv,
+    csv_rows,
     render_parquet,
     require_parquet,
 )
 from gatekeeper.reports.formats.junit import render_junit
 from gatekeeper.reports.formats.prometheus import render_prometheus
 from gatekeeper.reports.formats.result_json import render_result
-from gatekeeper.reports.formats.samples import render_samples
+from gatekeeper.reports.formats.samples import sample_lines
 from gatekeeper.reports.formats.sarif import render_sarif
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.markdown.summary import render_summary
 from gatekeeper.reports.redact import Redactor, environment_redactor
 
-_Render = Callable[[GateResult], str | bytes]
+Content = str | bytes | Iterator[str]
+_Render = Callable[[GateResult], Content]
 _OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed
 
 # result.json comes last: if it exists, the others do.
@@ -41,9 +42,9 @@ _FORMATS: Mapping[str, _Render] = {
     "summary.md": render_summary,
     "report.html": render_html,
     "junit.xml": render_junit,
-    "samples.csv": partial(render_csv, SAMPLES),
-    "fixtures.csv": partial(render_csv, FIXTURES),
-    "samples.jsonl": render_samples,
+    "samples.csv": partial(csv_rows, SAMPLES),
+    "fixtures.csv": partial(csv_rows, FIXTURES),
+    "samples.jsonl": sample_lines,
     "result.json": render_result,
 }
 # What one other system reads, for those who have it.
@@ -119,8 +120,11 @@ def write_reports(
         "summary.md": partial(render_summary, notices=notices),
         "result.json": partial(render_result, notices=notices),
     }
-    contents = {name: render(result) for name, render in renders.items()}
-    contents |= {} if comment is None else {"comment.md": comment}
+    contents: dict[str, Callable[[], Content]] = {
+        name: partial(render, result) for name, render in renders.items()
+    }
+    if comment is not None:
+        contents["comment.md"] = lambda: comment
     written = write_files(contents, out, redact=redact)
     for name in _ASKED_FOR:
         if name not in written:
@@ -130,9 +134,12 @@ def write_reports(
 
 
 def write_files(
-    contents: Mapping[str, str | bytes], out: Path, *, redact: Redactor | None = None
+    contents: Mapping[str, Callable[[], Content]], out: Path, *, redact: Redactor | None = None
 ) -> dict[str, Path]:
     """Write the files and return file name -> path; all of them are new, or none.
+
+    Each content is made when it is written, so that one is in memory at a time. One that is made
+    line by line is never in memory as a whole; no secret goes over the end of a line.
 
     The last file shows that the others exist. `redact` removes secrets from every text; by default,
     those of the environment. Raises WriteError, and leaves no file incomplete.
@@ -148,9 +155,9 @@ def write_files(
         if out.parent.name == _OWN_FOLDER:
             with contextlib.suppress(WriteError, OSError):
                 ignored = out.parent / ".gitignore"
-                _write_beside(ignored, b"*\n", unfinished).replace(ignored)
+                _write_beside(ignored, [b"*\n"], unfinished).replace(ignored)
         temporaries = {
-            path: _write_beside(path, _bytes_of(contents[name], redact), unfinished)
+            path: _write_beside(path, _chunks(contents[name](), redact), unfinished)
             for name, path in paths.items()
         }
         # From here to the end the folder holds files of two runs: none may look complete.
@@ -177,13 +184,16 @@ def _refuse_folder(path: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
 
 
-def _bytes_of(content: str | bytes, redact: Redactor) -> bytes:
+def _chunks(content: Content, redact: Redactor) -> Iterator[bytes]:
     if isinstance(content, bytes):
-        return content  # each value in it was redacted on its own, and nothing cuts or escapes them
-    return redact.text(content).encode(errors="replace")
+        # Each value in it was redacted on its own, and nothing cuts or escapes them.
+        yield content
+        return
+    for text in [content] if isinstance(content, str) else content:
+        yield redact.text(text).encode(errors="replace")
 
 
-def _write_beside(path: Path, data: bytes, unfinished: contextlib.ExitStack) -> Path:
+def _write_beside(path: Path, chunks: Iterable[bytes], unfinished: contextlib.ExitStack) -> Path:
     """A finished temporary file in the same folder, so that a rename puts it in place."""
     with _named(path):
         # The longest name of a file is short: that of the temporary one does not grow with it.
@@ -191,7 +201,7 @@ def _write_beside(path: Path, data: bytes, unfinished: contextlib.ExitStack) -> 
         temporary = Path(name)
         unfinished.callback(_remove, temporary)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines(chunks)
         # mkstemp makes files that only their owner reads; later steps may run as another user.
         temporary.chmod(0o644)
     return temporary

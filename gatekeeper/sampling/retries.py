@@ -39,6 +39,25 @@ async def call_with_retries(
     attempt: Callable[[], Awaitable[Completion]], policy: RetryPolicy, sleep: Sleep
 ) -> Completion:
     """Return the attempt's answer. Raises the CallFailed of the last attempt."""
+    try:
+        return await attempt()  # most calls succeed at once and need none of what follows
+    except CallFailed as failure:
+        if not _is_retryable(failure):
+            raise
+        return await _retry_after(failure, attempt, policy, sleep)
+
+
+def _is_retryable(error: BaseException) -> bool:
+    return isinstance(error, CallFailed) and error.retryable and not error.fatal
+
+
+async def _retry_after(
+    failure: CallFailed,
+    attempt: Callable[[], Awaitable[Completion]],
+    policy: RetryPolicy,
+    sleep: Sleep,
+) -> Completion:
+    """Return the answer of a later attempt. `failure` is how the first one ended."""
     backoff = wait_exponential_jitter(
         multiplier=policy.first_wait_seconds,
         max=policy.longest_wait_seconds,
@@ -63,20 +82,21 @@ async def call_with_retries(
         return state.attempt_number - refused_for_load >= policy.attempts
 
     retrying = AsyncRetrying(
-        retry=retry_if_exception(
-            lambda error: isinstance(error, CallFailed) and error.retryable and not error.fatal
-        ),
+        retry=retry_if_exception(_is_retryable),
         stop=is_enough,
         wait=wait,
         sleep=sleep,
         reraise=True,
     )
 
-    # tenacity awaits what is visibly a coroutine function, and not every awaitable.
-    async def made() -> Completion:
+    failures = [failure]
+
+    async def first_failure_then_attempts() -> Completion:
+        if failures:
+            raise failures.pop()
         return await attempt()
 
-    return await retrying(made)
+    return await retrying(first_failure_then_attempts)
 
 
 async def within(seconds: float, call: Awaitable[Completion]) -> Completion:

@@ -312,7 +312,9 @@ class _Runner:
                 self._window.release()
             if call.state == "answered":
                 self._add(index, call)
-        if len(self._samples) > before:
+        # Samples that end the sampling of others end that of their own contract too, so the
+        # running calls are looked through only if a new sample's own trial is no longer wanted.
+        if any(not self._watch.wants(sample.trial) for sample in self._samples[before:]):
             self._cancel_unwanted()
 
     def _add(self, index: int, call: Call) -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Indices: TypeAlias = NDArray[np.int64]
 
 RESAMPLES = 2000
-_BLOCK = 2_000_000
-"""How many resampled values are held at once: 16 MB."""
+_BLOCK = 250_000
+"""How many resampled values are held at once: 2 MB."""
 
 
 def mean_interval(

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 RESAMPLES = 1000
-_BLOCK = 2_000_000
-"""How many weights are held at once: 16 MB."""
+_BLOCK = 250_000
+"""How many weights are held at once: 2 MB, which also stays in the processor's cache."""
 _ROUNDING = 1e-9
 """What is as near to a limit lies on it."""
 _MOST_DRAWS = 400_000
@@ -169,11 +169,22 @@ def _resampled(
     rows = max(1, _BLOCK // max(arm.size for arm in arms))
     ratios = []
     for start in range(0, resamples, rows):
-        weights = rng.multinomial(n, [1 / n] * n, size=min(rows, resamples - start)).astype(float)
+        weights = _weights(n, min(rows, resamples - start), rng)
         low, high = (arm.of(weights) for arm in arms)
         ratios.append(high[low > 0] / low[low > 0] - 1)
     found: Values = np.concatenate(ratios)
     return found
+
+
+def _weights(n: int, rows: int, rng: np.random.Generator) -> Values:
+    """Return how often each of `n` units is in each resample: a multinomial draw in each row.
+
+    Counting drawn units takes less than half the time of `Generator.multinomial`.
+    """
+    import numpy as np
+
+    drawn = rng.integers(n, size=(rows, n)) + n * np.arange(rows)[:, np.newaxis]
+    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(float)
 
 
 def _swap_test(

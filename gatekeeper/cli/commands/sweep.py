@@ -128,10 +128,10 @@ def _report(result: SweepResult, out: Path) -> int:
     from gatekeeper.reports.write import write_files
 
     document = json.dumps(sweep_document(result), indent=2, ensure_ascii=False)
-    contents: dict[str, str | bytes] = {
-        "sweep.html": render_sweep_page(result),
-        "sweep.md": render_sweep(result),
-        "sweep.json": f"{document}\n",
+    contents = {
+        "sweep.html": lambda: render_sweep_page(result),
+        "sweep.md": lambda: render_sweep(result),
+        "sweep.json": lambda: f"{document}\n",
     }
     unwritten = None
     files: Mapping[str, Path] = {}

@@ -43,6 +43,8 @@ _NO_PYARROW = (
     "does not carry it, and samples.csv and fixtures.csv hold the same tables"
 )
 
+# Most cells: nothing in them is invisible, ends a line or begins a formula.
+_HARMLESS = re.compile(r"(?![ =+@'-])[ !#-:<-~]*")
 _FORMULA = re.compile(r"((?:\A|[\t\n;])\s*+)('*+[=+\-@＝＋－＠])?")
 _GUARDED = re.compile(r"((?:\A|[\t\n;])\s*+)(?:'('*+[=+\-@＝＋－＠]))?")
 _SPELLED = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
@@ -55,16 +57,20 @@ class Table(NamedTuple):
     rows: Callable[[GateResult], Iterator[Row]]
 
 
-def render_csv(table: Table, result: GateResult) -> str:
-    """Render RFC 4180 with a header, in UTF-8 with a line feed after each row."""
-    return csv_text(table.columns, table.rows(result))
+def csv_rows(table: Table, result: GateResult) -> Iterator[str]:
+    """Yield the header and the rows of RFC 4180, each with a line feed at its end."""
+    return _csv_rows(table.columns, table.rows(result))
 
 
 def csv_text(columns: Mapping[str, Kind], rows: Iterable[Row]) -> str:
     """Render rows of any table as CSV, in the form described above."""
-    lines = [",".join(columns)]
-    lines += [",".join(_cell(row[name], kind) for name, kind in columns.items()) for row in rows]
-    return "\n".join(lines) + "\n"
+    return "".join(_csv_rows(columns, rows))
+
+
+def _csv_rows(columns: Mapping[str, Kind], rows: Iterable[Row]) -> Iterator[str]:
+    yield ",".join(columns) + "\n"
+    for row in rows:
+        yield ",".join(_cell(row[name], kind) for name, kind in columns.items()) + "\n"
 
 
 def render_parquet(table: Table, result: GateResult) -> bytes:
@@ -94,6 +100,8 @@ def require_parquet() -> None:
 
 def guarded(text: str) -> str:
     """Return the text for a cell of the CSV, without the quotes around it."""
+    if _HARMLESS.fullmatch(text):
+        return text
     spelled = text.replace("⟨U+", "⟨U+27E8⟩U+").replace("\r", "⟨U+000D⟩")
     return _FORMULA.sub(lambda at: f"{at[1]}'{at[2]}" if at[2] else at[0], xml_text(spelled))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from gatekeeper.contract.trial import Completion, Judgement, Outcome
@@ -9,9 +10,9 @@ from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
 
 
-def render_samples(result: GateResult) -> str:
-    """Render one JSON object per line, in the order of the plan; empty if nothing was sampled."""
-    return "".join(f"{encode(sample_document(outcome))}\n" for outcome in result.outcomes)
+def sample_lines(result: GateResult) -> Iterator[str]:
+    """Yield one JSON object per line, in the order of the plan; none if nothing was sampled."""
+    return (f"{encode(sample_document(outcome))}\n" for outcome in result.outcomes)
 
 
 def sample_document(outcome: Outcome) -> dict[str, Any]:

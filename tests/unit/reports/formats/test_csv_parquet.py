@@ -27,8 +27,8 @@ from gatekeeper.reports.formats.csv_parquet import (
     FIXTURES,
     SAMPLES,
     Table,
+    csv_rows,
     guarded,
-    render_csv,
     render_parquet,
     restored,
 )
@@ -43,7 +43,7 @@ def _sampled(*texts: str | None, **other: object) -> GateResult:
 
 
 def _csv(table: Table, result: GateResult) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(render_csv(table, result), newline="")))
+    return list(csv.DictReader(io.StringIO("".join(csv_rows(table, result)), newline="")))
 
 
 def _parquet(table: Table, result: GateResult) -> pa.Table:
@@ -67,7 +67,7 @@ def test_every_field_of_samples_jsonl_is_a_column() -> None:
 
 
 def test_a_call_that_failed_has_no_output_and_an_empty_output_is_one() -> None:
-    text = render_csv(SAMPLES, _sampled(None, ""))
+    text = "".join(csv_rows(SAMPLES, _sampled(None, "")))
     table = arrow_csv.read_csv(
         io.BytesIO(text.encode()),
         convert_options=arrow_csv.ConvertOptions(
@@ -112,7 +112,7 @@ def test_a_category_is_that_of_whose_contract_judged() -> None:
 
 
 def test_nothing_sampled_is_a_header() -> None:
-    assert render_csv(SAMPLES, examples.QUIET) == ",".join(SAMPLES.columns) + "\n"
+    assert list(csv_rows(SAMPLES, examples.QUIET)) == [",".join(SAMPLES.columns) + "\n"]
     assert _parquet(SAMPLES, examples.QUIET).num_rows == 0
     assert _parquet(FIXTURES, examples.QUIET).schema.names == list(FIXTURES.columns)
 
@@ -139,7 +139,7 @@ def test_nothing_sampled_is_a_header() -> None:
 )
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_no_cell_is_a_formula_whatever_separates_cells_and_lines(text: str, separator: str) -> None:
-    file = render_csv(SAMPLES, _sampled(text))
+    file = "".join(csv_rows(SAMPLES, _sampled(text)))
     for line in file.split("\n"):
         for cell in line.split(separator):
             assert not re.match(r"\"?[\s\u200b\ufeff]*[=+@＝＋－＠]|\"?\s*-\D", cell), cell

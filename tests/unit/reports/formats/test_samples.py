@@ -11,12 +11,12 @@ from support import results as examples
 
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.providers.recorded import ReplayClient
-from gatekeeper.reports.formats.samples import render_samples
+from gatekeeper.reports.formats.samples import sample_lines
 
 
 def _lines(*outcomes: Any) -> list[dict[str, Any]]:
-    text = render_samples(replace(examples.PASS, outcomes=outcomes))
-    return [json.loads(line) for line in text.splitlines()]
+    result = replace(examples.PASS, outcomes=outcomes)
+    return [json.loads(line) for line in "".join(sample_lines(result)).splitlines()]
 
 
 def test_one_line_a_sample() -> None:
@@ -46,7 +46,7 @@ def test_a_failed_call_has_no_output() -> None:
 
 def test_a_recording_answers_as_the_model_did() -> None:
     outcomes = (examples.outcome(text=" NN\u2028"), examples.outcome(text="VB", repetition=1))
-    recording = render_samples(replace(examples.PASS, outcomes=outcomes)).encode()
+    recording = "".join(sample_lines(replace(examples.PASS, outcomes=outcomes))).encode()
     client = ReplayClient(lambda _: recording, "samples.jsonl")
     for outcome in outcomes:
         sample = outcome.sample
@@ -56,4 +56,4 @@ def test_a_recording_answers_as_the_model_did() -> None:
 
 
 def test_nothing_sampled_is_an_empty_file() -> None:
-    assert render_samples(examples.QUIET) == ""
+    assert list(sample_lines(examples.QUIET)) == []
