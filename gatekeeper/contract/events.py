@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gatekeeper.contract.objectives import Objective
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.trial import Completion, Outcome
 
 
 def is_good(objective: Objective, outcome: Outcome) -> bool | None:
@@ -18,10 +18,16 @@ def is_good(objective: Objective, outcome: Outcome) -> bool | None:
     if objective.good_share is None or completion is None:
         return None
     if objective.measure.quantile is not None:
-        latency = completion.latency_ms
-        return None if latency is None else latency <= objective.target
+        time = time_of(objective, completion)
+        return None if time is None else time <= objective.target
     flag = flag_of(objective)(outcome)
     return flag if flag is None or objective.measure.better == "higher" else not flag
+
+
+def time_of(objective: Objective, completion: Completion) -> float | None:
+    """Return the time in milliseconds that an objective with a quantile limits: of the whole call,
+    or until its first token; None if it is not known."""
+    return completion.ttft_ms if objective.measure.first_token else completion.latency_ms
 
 
 def flag_of(objective: Objective) -> Callable[[Outcome], bool | None]:

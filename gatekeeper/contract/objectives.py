@@ -22,13 +22,15 @@ DEFAULT_WINDOW = "28d"
 class Measure:
     """The measured quantity, its unit, and which direction is better.
 
-    `quantile` is the one of a latency objective.
+    `quantile` is the one of an objective on a time, and `first_token` says that the time is that to
+    the first token of the answer, not to its last.
     """
 
     label: str
     unit: Unit
     better: Literal["higher", "lower"]
     quantile: float | None = None
+    first_token: bool = False
 
 
 CHECKS, CATEGORIES = "checks", "categories"
@@ -41,6 +43,10 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "latency_p90_ms": Measure("latency p90", "ms", "lower", 0.9),
         "latency_p95_ms": Measure("latency p95", "ms", "lower", 0.95),
         "latency_p99_ms": Measure("latency p99", "ms", "lower", 0.99),
+        "ttft_p50_ms": Measure("time to first token p50", "ms", "lower", 0.5, first_token=True),
+        "ttft_p90_ms": Measure("time to first token p90", "ms", "lower", 0.9, first_token=True),
+        "ttft_p95_ms": Measure("time to first token p95", "ms", "lower", 0.95, first_token=True),
+        "ttft_p99_ms": Measure("time to first token p99", "ms", "lower", 0.99, first_token=True),
         "cost_per_call_usd": Measure("cost per call", "usd", "lower"),
         "tokens_per_call": Measure("tokens per call", "tokens", "lower"),
         "repair_rate": Measure("repair rate", "share", "lower"),

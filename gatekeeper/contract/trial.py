@@ -18,13 +18,15 @@ base contract's own model, parameters and mode."""
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call to a model. `repetition` tells apart calls that are otherwise the same."""
+    """One call to a model. `repetition` tells apart calls that are otherwise the same. `streamed`
+    says that the answer is to come token by token, so that the first one can be timed."""
 
     model: str
     messages: tuple[Message, ...]
     params: Mapping[str, Any]
     seed: int | None
     repetition: int
+    streamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,9 @@ REFUSED_REQUESTS: Mapping[str, str] = MappingProxyType(
 class Completion:
     """The answer of a model.
 
-    `latency_ms` is the request's own time in milliseconds, without waiting for a slot; `cost_usd`
-    in US dollars. None means unknown, never zero.
+    `latency_ms` is the request's own time in milliseconds, without waiting for a slot; `ttft_ms`
+    its part until the first token of a text or a tool call; `cost_usd` in US dollars. None means
+    unknown, never zero.
     """
 
     text: str
@@ -85,6 +88,7 @@ class Completion:
     None if the provider does not say. Without text it is an answer all the same."""
     cut: CutText | None = None
     """The whole answer, if `text` is only its beginning; it was judged before it was cut."""
+    ttft_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,10 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
             case "unlikely":
                 text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
                 reasons.append(Reason("slo", text, "inconclusive"))
+            case "unknown" if measure_of(result.objective).first_token:
+                text = f"Objective not measured: {name}. No answer came with this time: the server "
+                text += "did not stream it, or a recording has none."
+                reasons.append(Reason("slo", text, "inconclusive"))
     return reasons
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gatekeeper.contract.definition import CheckSpec, Contract
-from gatekeeper.contract.events import flag_of, is_good
+from gatekeeper.contract.events import flag_of, is_good, time_of
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
-from gatekeeper.gate.outcomes import latencies, quantile
+from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
 from gatekeeper.stats.e_process import bounded_mean_interval
 from gatekeeper.stats.gaffke import inputs_needed, proven_side
@@ -231,14 +231,12 @@ def _counts(
 def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
     """Shown with the order statistics of the calls; decided by the share of them that are quick
     enough, over inputs: an input with a long answer is slow whenever it is drawn."""
-    known = latencies(drawn.outcomes)
+    answered = [(o, o.sample.completion) for o in drawn.outcomes]
+    times = [(o, time_of(objective, completion)) for o, completion in answered if completion]
+    known = [time for _, time in times if time is not None]
     target, q = objective.target, objective.measure.quantile or 0.95
     # Nothing was lost with an answer whose latency is not known.
-    untimed = Counter(
-        o.sample.trial.fixture
-        for o in drawn.outcomes
-        if o.sample.completion and o.sample.completion.latency_ms is None
-    )
+    untimed = Counter(o.sample.trial.fixture for o, time in times if time is None)
     planned = {fixture: count - untimed[fixture] for fixture, count in drawn.planned.items()}
     inputs = replace(drawn, planned=planned).inputs(lambda o: is_good(objective, o))
     hits, samples, wanted, most = _counts(inputs)

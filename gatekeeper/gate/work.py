@@ -31,6 +31,7 @@ from gatekeeper.contract.trial import Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import RunKind
+from gatekeeper.gate.streaming import stream_timed_answers
 from gatekeeper.sampling.trial_order import new_order_seed
 
 
@@ -172,7 +173,11 @@ def _plan(
     require_few_trials(_with_arms(wanted))
     # Drawn now and not made of the commits: whoever makes a commit can make many of them.
     seed = new_order_seed() if order_seed is None else order_seed
-    planned = [plan_job(contract, policy, seed) for contract in wanted if contract.head]
+    planned = [
+        stream_timed_answers(plan_job(contract, policy, seed))
+        for contract in wanted
+        if contract.head
+    ]
     jobs = tuple(job for job in planned if not job.changes_nothing)
     same = [job for job in planned if job.changes_nothing]
     untested = tuple(job for job in same if job.changes_template)

@@ -22,6 +22,7 @@ from gatekeeper.providers.answers import (
     fingerprint_of,
     token_count,
 )
+from gatekeeper.providers.anthropic_stream import MessageStream
 from gatekeeper.providers.call_cost import call_cost, is_billed_by_tokens
 from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_ending
 from gatekeeper.providers.endpoint import Endpoint
@@ -49,8 +50,15 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     if not is_billed_by_tokens(endpoint.model):
         return None
     document = {"model": read_model_name(endpoint.model).name, **conversation, **fields}
+    if request.streamed:
+        document["stream"] = True
     headers = {"x-api-key": key or "", "anthropic-version": _VERSION}
     return HttpRequest(url, headers, encode_json(document))
+
+
+def open_stream() -> MessageStream:
+    """Return what joins a streamed answer."""
+    return MessageStream()
 
 
 def read_answer(model: str, exchange: Exchange) -> Completion:
@@ -77,6 +85,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         cost_usd=call_cost(model, document.get("model"), usage) if usage else None,
         fingerprint=fingerprint_of(document.get("model")),
         finish_reason=ending.reason,
+        ttft_ms=exchange.ttft_ms,
     )
 
 

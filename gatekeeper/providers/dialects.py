@@ -43,7 +43,8 @@ class Dialect:
     `refused` are the parameters that it does not take, besides those of reasoning; a seed among
     them is not sent. `renamed` are those that it calls otherwise. `schemas` says that it takes
     every `response_format`, and not `json_object` alone. `guessed` says that litellm guesses the
-    price of a model whose price is not in its list.
+    price of a model whose price is not in its list. `counts_streams` says that it takes
+    `stream_options`, by which a streamed answer ends with its tokens.
     """
 
     refused: frozenset[str] = frozenset()
@@ -52,6 +53,7 @@ class Dialect:
     guessed: bool = False
     named: bool = False
     hottest: float = math.inf
+    counts_streams: bool = True
 
 
 _SAME = Dialect(schemas=True)
@@ -63,20 +65,29 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
         "openai": _SAME,
         "azure": Dialect(frozenset({"service_tier"}), schemas=True),
         "openrouter": _SAME,
-        "mistral": Dialect(_FEW, MappingProxyType({**_SHORTER_NAME, "seed": "random_seed"})),
+        "mistral": Dialect(
+            _FEW, MappingProxyType({**_SHORTER_NAME, "seed": "random_seed"}), counts_streams=False
+        ),
         "deepseek": Dialect(),
         "groq": Dialect(renamed=_SHORTER_NAME),
         "together_ai": Dialect(guessed=True),
         "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True),
-        "cerebras": Dialect(_FEW, _SHORTER_NAME, named=True),
-        "deepinfra": Dialect(_LOGPROBS | {"seed", "service_tier"}, _SHORTER_NAME, named=True),
+        "cerebras": Dialect(_FEW, _SHORTER_NAME, named=True, counts_streams=False),
+        "deepinfra": Dialect(
+            _LOGPROBS | {"seed", "service_tier"}, _SHORTER_NAME, named=True, counts_streams=False
+        ),
         "nvidia_nim": Dialect(
-            _LOGPROBS | {"logit_bias", "service_tier"}, _SHORTER_NAME, named=True
+            _LOGPROBS | {"logit_bias", "service_tier"},
+            _SHORTER_NAME,
+            named=True,
+            counts_streams=False,
         ),
         "moonshot": replace(_RENAMED, hottest=1.0),
         "sambanova": Dialect(_FEW | {"seed"}, _SHORTER_NAME, named=True),
         "hyperbolic": Dialect(
-            _LOGPROBS | {"logit_bias", "max_completion_tokens", "service_tier"}, named=True
+            _LOGPROBS | {"logit_bias", "max_completion_tokens", "service_tier"},
+            named=True,
+            counts_streams=False,
         ),
         "lambda_ai": _RENAMED,
         "nebius": _RENAMED,

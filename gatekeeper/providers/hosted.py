@@ -11,6 +11,7 @@ from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import anthropic, openai_compatible
+from gatekeeper.providers.answer_stream import AnswerStream
 from gatekeeper.providers.call_requirements import (
     missing_key,
     require_endpoint,
@@ -34,6 +35,10 @@ class ChatApi(Protocol):
 
     def build_request(self, endpoint: Endpoint, request: Request) -> HttpRequest | None:
         """Return the HTTP request; None if litellm must send it."""
+        ...
+
+    def open_stream(self) -> AnswerStream:
+        """Return what joins a streamed answer."""
         ...
 
     def read_answer(self, model: str, exchange: Exchange) -> Completion:
@@ -67,8 +72,8 @@ class HostedClient:
         sent = self._native_request(endpoint, request)
         if sent is None:
             return await self._through_litellm().complete(request)
-        exchange = Exchange(endpoint)
         api = NATIVE_APIS[read_model_name(endpoint.model).provider]
+        exchange = Exchange(endpoint, stream=api.open_stream() if request.streamed else None)
         try:
             await self._client().post(sent, exchange)
             if exchange.status is not None and exchange.status >= 400:
@@ -81,6 +86,10 @@ class HostedClient:
             if refused is not None:
                 return refused
             raise call_failed(request.model, error, exchange) from error
+
+    def can_stream(self, request: Request) -> bool:
+        """Return whether the answer can come token by token: litellm is not asked for that."""
+        return self._native_request(self._endpoint(request.model), request) is not None
 
     async def require_key(self, model: str) -> None:
         """Refuse a model that cannot be asked, before anything is sent: its name, its provider, an

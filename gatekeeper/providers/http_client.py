@@ -25,6 +25,8 @@ from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.answer_stream import read_events
+from gatekeeper.providers.answers import UnreadableAnswer
 from gatekeeper.providers.http_exchange import (
     Exchange,
     request_refused,
@@ -158,17 +160,31 @@ async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
     exchange.status = response.status
     exchange.retry_after = response.headers.get("Retry-After")
     try:
-        encoding = response.headers.get("Content-Encoding", "")
-        body = await read_body(response.content.iter_any(), encoding)
+        body = await _read_content(response, exchange)
     except UnreadableBody as error:
         exchange.fault = str(error)
         response.close()
         raise RequestRefused(exchange.fault) from error
+    except UnreadableAnswer:
+        response.close()
+        raise
     exchange.latency_ms = response.own_time_ms()
     if is_redirect(response.status):
         exchange.fault = redirect_refused(response.headers.get("Location", ""))
         raise RequestRefused(exchange.fault)
     exchange.body = body if response.status < 400 else body[:MAX_ERROR_BYTES]
+
+
+async def _read_content(response: _TimedResponse, exchange: Exchange) -> bytes:
+    """The answer, joined if it is streamed. A server may answer a request for a stream without
+    one, above all with an error."""
+    parts, encoding = response.content.iter_any(), response.headers.get("Content-Encoding", "")
+    is_streamed = response.status < 300 and response.content_type == "text/event-stream"
+    if exchange.stream is None or not is_streamed:
+        return await read_body(parts, encoding)
+    joined = await read_events(parts, encoding, exchange.stream, response.time_so_far_ms)
+    exchange.ttft_ms = joined.ttft_ms
+    return joined.body
 
 
 class _TimedResponse(aiohttp.ClientResponse):
@@ -188,9 +204,15 @@ class _TimedResponse(aiohttp.ClientResponse):
         return self
 
     def _complete(self) -> None:
-        elapsed_ms = (time.perf_counter() - self._sent_at) * 1000
-        self._own_time_ms = own_time_ms(elapsed_ms, self._socket)
+        self._own_time_ms = self.time_so_far_ms()
         self._socket = None
+
+    def time_so_far_ms(self) -> float:
+        """Return the request's own time in milliseconds until its last byte that came in."""
+        if self._own_time_ms is not None:
+            return self._own_time_ms
+        elapsed_ms = (time.perf_counter() - self._sent_at) * 1000
+        return own_time_ms(elapsed_ms, self._socket)
 
     def own_time_ms(self) -> float | None:
         """Return the request's own time in milliseconds; None if the answer has not ended."""

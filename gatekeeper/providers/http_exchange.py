@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gatekeeper.providers.answer_stream import AnswerStream
 from gatekeeper.providers.endpoint import Endpoint
 
 
@@ -20,7 +21,8 @@ class Exchange:
     `endpoint` says where it may go. `sent` says that a request was handed to the HTTP client,
     `reached` that a connection was had and the provider may have got it, `refused` that no further
     request is taken. `fault` says why the request or the answer was refused on this side: the same
-    would be refused again. `body` is the answer, unpacked.
+    would be refused again. `body` is the answer, unpacked. `stream` joins an answer that comes
+    token by token, and `ttft_ms` is then the time until its first one; `body` is the whole.
     """
 
     endpoint: Endpoint | None = None
@@ -32,6 +34,8 @@ class Exchange:
     status: int | None = None
     retry_after: str | None = None
     body: bytes = b""
+    stream: AnswerStream | None = None
+    ttft_ms: float | None = None
 
 
 def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> str | None:

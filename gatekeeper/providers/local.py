@@ -163,10 +163,13 @@ def _completion(answer: Mapping[str, Any]) -> Completion:
     # The space that belongs between the prompt and its continuation comes back with a text.
     text = choice["text"].lstrip() if "text" in choice else choice["message"].get("content")
     usage, timings = answer.get("usage") or {}, answer.get("timings")
+    # llama.cpp counts the time for the prompt until it has the first token.
+    first = timings["prompt_ms"] if timings and text else None
     return Completion(
         text=text or "",
         latency_ms=timings["prompt_ms"] + timings["predicted_ms"] if timings else None,
         prompt_tokens=usage.get("prompt_tokens"),
         completion_tokens=usage.get("completion_tokens"),
         cost_usd=0.0,
+        ttft_ms=first,
     )

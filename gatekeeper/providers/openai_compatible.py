@@ -28,13 +28,13 @@ from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_end
 from gatekeeper.providers.endpoint import Endpoint
 from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.openai_stream import THOUGHT_TAGS, ChatStream
 
 _AZURE_VERSION = "2025-02-01-preview"
 """litellm's, for the variable AZURE_API_VERSION that is not set."""
 
-_THOUGHTS = re.compile(
-    r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)", re.DOTALL
-)
+_TAGS = "|".join(THOUGHT_TAGS)
+_THOUGHTS = re.compile(rf"<(?:{_TAGS})>.*?</(?:{_TAGS})>(.*)", re.DOTALL)
 
 
 def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
@@ -47,6 +47,10 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         return None
     if model.provider == "openrouter":
         fields["usage"] = {"include": True}  # so that the answer has its price
+    if request.streamed:
+        fields["stream"] = True
+        if DIALECTS[model.provider].counts_streams:
+            fields["stream_options"] = {"include_usage": True}
     name = model.name
     if model.provider == "fireworks_ai" and not name.startswith("accounts/"):
         name = f"accounts/fireworks/models/{name}"
@@ -56,6 +60,11 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
         **fields,
     }
     return HttpRequest(url, headers, encode_json(document))
+
+
+def open_stream() -> ChatStream:
+    """Return what joins a streamed answer."""
+    return ChatStream()
 
 
 def read_answer(model: str, exchange: Exchange) -> Completion:
@@ -78,6 +87,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         cost_usd=_cost(model, document, usage) if usage else None,
         fingerprint=fingerprint_of(answered_by, document.get("system_fingerprint")),
         finish_reason=ending.reason,
+        ttft_ms=exchange.ttft_ms,
     )
 
 

@@ -158,6 +158,7 @@ def _recorded(row: Mapping[str, object]) -> _Recorded:
         replayed=True,
         fingerprint=_text_or_none(row, "fingerprint"),
         finish_reason=_text_or_none(row, "finish_reason"),
+        ttft_ms=_number(row, "ttft_ms") if "ttft_ms" in row else None,
     )
     return _Recorded(completion, error)
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
 MAX_BYTES = 10_000_000
 """Of one answer, as sent and unpacked. A hundred times the longest answers of today's models."""
+
+MAX_STREAM_BYTES = 100_000_000
+"""Of one streamed answer, which is not kept as sent: each token comes with 250 bytes around it."""
 
 MAX_CHOICES = 128
 """Answers to one request. The gate asks for one; litellm makes kilobytes of objects of each."""
@@ -52,18 +55,28 @@ async def read_body(parts: AsyncIterable[bytes], content_encoding: str) -> bytes
             more than `MAX_VALUES` objects and lists, more than `MAX_CHOICES` answers, or a name
             of more than `MAX_NAME` characters.
     """
+    content = b"".join([part async for part in unpack(parts, content_encoding, MAX_BYTES)])
+    require_usual(content)
+    return content
+
+
+async def unpack(
+    parts: AsyncIterable[bytes], content_encoding: str, most: int
+) -> AsyncIterator[bytes]:
+    """Yield a body's parts unpacked, as they come in.
+
+    Raises UnreadableBody for more than `most` bytes, an encoding that was not asked for, and broken
+    data.
+    """
     inflate = _inflation(content_encoding)
-    received, size, body = 0, 0, []
+    received = size = 0
     async for part in parts:
         received += len(part)
-        unpacked = part if inflate is None else _unpacked(inflate, part, MAX_BYTES - size + 1)
+        unpacked = part if inflate is None else _unpacked(inflate, part, most - size + 1)
         size += len(unpacked)
-        if max(received, size) > MAX_BYTES:
-            raise UnreadableBody(f"the answer is larger than {MAX_BYTES:,} bytes")
-        body.append(unpacked)
-    content = b"".join(body)
-    _require_usual(content)
-    return content
+        if max(received, size) > most:
+            raise UnreadableBody(f"the answer is larger than {most:,} bytes")
+        yield unpacked
 
 
 def _inflation(content_encoding: str) -> Any:
@@ -84,7 +97,10 @@ def _unpacked(inflate: Any, part: bytes, most: int) -> bytes:
         raise UnreadableBody(f"the answer cannot be unpacked: {error}") from None
 
 
-def _require_usual(content: bytes) -> None:
+def require_usual(content: bytes) -> None:
+    """Refuse an answer that would take too long to read. Raises UnreadableBody."""
+    if len(content) > MAX_BYTES:
+        raise UnreadableBody(f"the answer is larger than {MAX_BYTES:,} bytes")
     values = content.count(b"{") + content.count(b"[")
     if values > MAX_VALUES:
         raise UnreadableBody(f"the answer has {values:,} objects and lists")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.sampling.client import KeyedClient, LimitedClient, ModelClient
+from gatekeeper.sampling.client import KeyedClient, LimitedClient, ModelClient, StreamingClient
 
 Reader = Callable[[str], bytes]
 
@@ -47,6 +47,11 @@ class ModelRouter:
             client = self._client(model)
             if isinstance(client, KeyedClient):
                 await client.require_key(model)
+
+    def can_stream(self, request: Request) -> bool:
+        """Return whether the time to the first token of the answer is measured."""
+        client = self._client(request.model)
+        return not isinstance(client, StreamingClient) or client.can_stream(request)
 
     def slots(self, model: str) -> int | None:
         """Return how many requests to the model make sense at the same time; None: any number."""

@@ -22,6 +22,7 @@ from gatekeeper.gate.pipeline import (
     measure_contracts,
 )
 from gatekeeper.gate.result import GateResult, Waiver
+from gatekeeper.gate.streaming import require_streams
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
 
@@ -161,6 +162,7 @@ def _measure_now(
             if trusted:
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
+        require_streams(work.trials, client)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # Imports that the end of the run needs take no time while the models are thinking.
         imports = asyncio.create_task(asyncio.to_thread(_import_statistics_and_reports))

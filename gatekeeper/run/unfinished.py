@@ -176,7 +176,8 @@ def _asked(trial: Trial) -> str:
     call."""
     request = trial.request
     asked = request_digest(request.messages, request.params)
-    return digest([trial.contract, request.model, asked, request.seed, request.repetition])
+    parts = [trial.contract, request.model, asked, request.seed, request.repetition]
+    return digest([*parts, "streamed"] if request.streamed else parts)
 
 
 def _answers(lines: Sequence[bytes]) -> tuple[dict[str, Completion], int]:

@@ -260,7 +260,9 @@ def _place(trial: Trial) -> _Place:
 
 def _meaning(request: Request) -> list[Any]:
     asked = request_digest(request.messages, request.params)
-    return [request.model, asked, request.seed, request.repetition]
+    meaning = [request.model, asked, request.seed, request.repetition]
+    # Only if it is set, so that entries of earlier versions stay valid.
+    return [*meaning, "streamed"] if request.streamed else meaning
 
 
 def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:

@@ -32,6 +32,15 @@ class LimitedClient(Protocol):
 
 
 @runtime_checkable
+class StreamingClient(Protocol):
+    """A client that times the first token of some answers, and not of others."""
+
+    def can_stream(self, request: Request) -> bool:
+        """Return whether the answer can come token by token."""
+        ...
+
+
+@runtime_checkable
 class KeyedClient(Protocol):
     """A client whose models are opened by keys."""
 

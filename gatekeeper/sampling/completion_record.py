@@ -9,22 +9,29 @@ from typing import Any
 
 from gatekeeper.contract.trial import Completion
 
-_KEPT = tuple(field.name for field in fields(Completion) if field.name not in ("replayed", "cut"))
+_LATER = "ttft_ms"
+"""A field that answers kept by earlier versions do not have, and that most answers do not need."""
+
+_KEPT = tuple(
+    field.name for field in fields(Completion) if field.name not in ("replayed", "cut", _LATER)
+)
 
 
 def completion_record(completion: Completion) -> dict[str, Any]:
     """Return the completion's fields by name, without those that say how it was obtained."""
-    return {name: value for name, value in asdict(completion).items() if name in _KEPT}
+    kept = {name: value for name, value in asdict(completion).items() if name in _KEPT}
+    return kept if completion.ttft_ms is None else {**kept, _LATER: completion.ttft_ms}
 
 
 def read_completion(record: Mapping[str, Any]) -> Completion:
     """Read what `completion_record` returned. Raises TypeError or KeyError for anything else."""
-    found = Completion(**{name: record[name] for name in _KEPT})
+    found = Completion(**{name: record[name] for name in _KEPT}, ttft_ms=record.get(_LATER))
     read_text(found.text)
     for text in (found.fingerprint, found.finish_reason):
         if text is not None:
             read_text(text)
-    for amount in (found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd):
+    times = found.latency_ms, found.ttft_ms
+    for amount in (*times, found.prompt_tokens, found.completion_tokens, found.cost_usd):
         if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
             raise TypeError("not an amount")
     return found

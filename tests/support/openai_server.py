@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from support.local_server import JsonHandler, LocalServer
+from support.streamed_answers import chat_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,12 @@ class OpenAIServer(LocalServer):
                     self._fail(answer)
                     return
                 reply = Reply(answer) if isinstance(answer, str) else answer
-                self.send_json(200, json.dumps(_completion(body, reply)), {})
+                whole = _completion(body, reply)
+                if body.get("stream"):
+                    events = b"".join(chat_events(whole))
+                    self.send(200, events, {"Content-Type": "text/event-stream"})
+                else:
+                    self.send_json(200, json.dumps(whole), {})
 
             def _fail(self, fault: Fault) -> None:
                 if fault.kind == "hang":

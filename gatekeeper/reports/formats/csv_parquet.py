@@ -206,6 +206,7 @@ SAMPLES = Table(
         "repairs": "texts",
         "checks": "checks",
         "latency_ms": "number",
+        "ttft_ms": "number",
         "prompt_tokens": "whole",
         "completion_tokens": "whole",
         "cost_usd": "number",

@@ -110,6 +110,7 @@ def _completion(row: Mapping[str, Any]) -> Completion:
         fingerprint=row.get("fingerprint"),
         finish_reason=row.get("finish_reason"),
         cut=_cut(row),
+        ttft_ms=_number(row, "ttft_ms"),
     )
 
 

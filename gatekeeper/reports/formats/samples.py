@@ -40,6 +40,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "repairs": list(sample.repairs),
         "checks": [_judgement(judgement) for judgement in outcome.judgements],
         "latency_ms": completion.latency_ms if completion else None,
+        "ttft_ms": completion.ttft_ms if completion else None,
         "prompt_tokens": completion.prompt_tokens if completion else None,
         "completion_tokens": completion.completion_tokens if completion else None,
         "cost_usd": completion.cost_usd if completion else None,

@@ -284,6 +284,8 @@ def _facts(outcome: Outcome) -> str:
     if completion:
         if completion.latency_ms is not None:
             facts.append(numbers.milliseconds(completion.latency_ms))
+        if completion.ttft_ms is not None:
+            facts.append(f"first token after {numbers.milliseconds(completion.ttft_ms)}")
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
             facts.append(f"{tokens} tokens")

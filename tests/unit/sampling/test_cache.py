@@ -37,6 +37,7 @@ completions = st.builds(
     prompt_tokens=st.none() | st.integers(0, 10**9),
     completion_tokens=st.none() | st.integers(0, 10**9),
     cost_usd=amounts,
+    ttft_ms=amounts,
     fingerprint=st.none() | st.text(),
 )
 keys = st.text("0123456789abcdef", min_size=64, max_size=64)
@@ -248,6 +249,12 @@ ASKED = [trial("base"), trial("head")]
 def test_whatever_is_asked_otherwise_is_another_plan(other: list[Trial]) -> None:
     assert plan(*ASKED).plan != plan(*other).plan
     assert recall(other, standing([plan(*ASKED)])) == {}
+
+
+def test_a_streamed_answer_is_another_one() -> None:
+    asked = plan(trial("base"), trial("head"))
+    timed = plan(trial("base", streamed=True), trial("head", streamed=True))
+    assert asked.plan != timed.plan
 
 
 def test_the_name_of_a_fixture_and_who_judges_make_no_other_plan() -> None:

@@ -1,0 +1,69 @@
+"""Anthropic's messages that come token by token.
+
+https://docs.anthropic.com/en/docs/build-with-claude/streaming
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatekeeper.providers.answer_stream import JoinedText, read_object
+from gatekeeper.providers.answers import UnreadableAnswer
+from gatekeeper.providers.server_sent_events import Event
+
+
+class MessageStream:
+    """Joins the events of one answer; see `AnswerStream`. Events of other types are ignored, as the
+    API asks of its clients."""
+
+    def __init__(self) -> None:
+        self.has_token = False
+        self.is_complete = False
+        self._message: dict[str, Any] | None = None
+        self._error: Any = None
+        self._text = JoinedText()
+
+    def add(self, event: Event) -> None:
+        found = read_object(event)
+        match found.get("type"):
+            case "error":
+                self._error, self.is_complete = found.get("error") or "unknown", True
+            case "message_start":
+                self._message = dict(_part(found, "message"))
+            case "content_block_start":
+                block = _part(found, "content_block")
+                self.has_token |= block.get("type") == "tool_use" or self._add_text(block, "text")
+            case "content_block_delta":
+                self.has_token |= self._add_text(_part(found, "delta"), "text_delta")
+            case "message_delta":
+                self._end_with(found)
+            case "message_stop":
+                self.is_complete = True
+
+    def document(self) -> Mapping[str, Any]:
+        if self._error is not None:
+            return {"type": "error", "error": self._error}
+        text = str(self._text)
+        content = [{"type": "text", "text": text}] if text else []
+        return {**(self._message or {}), "content": content}
+
+    def _add_text(self, part: Mapping[str, Any], kind: str) -> bool:
+        return part.get("type") == kind and self._text.add(part.get("text"))
+
+    def _end_with(self, found: Mapping[str, Any]) -> None:
+        """Note why the message ended. Its token counts are those of the whole message so far."""
+        if self._message is None:
+            raise UnreadableAnswer("the stream has no beginning")
+        self._message |= _part(found, "delta")
+        first, last = self._message.get("usage"), found.get("usage")
+        if isinstance(last, Mapping):
+            known = {name: value for name, value in last.items() if value is not None}
+            self._message["usage"] = {**(first if isinstance(first, Mapping) else {}), **known}
+
+
+def _part(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = found.get(name)
+    if not isinstance(part, Mapping):
+        raise UnreadableAnswer(f"an event of the stream without {name}")
+    return part

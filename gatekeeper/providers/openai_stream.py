@@ -1,0 +1,98 @@
+"""Chat Completions that come token by token.
+
+https://platform.openai.com/docs/api-reference/chat-streaming
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatekeeper.providers.answer_stream import JoinedText, read_object
+from gatekeeper.providers.server_sent_events import Event
+
+THOUGHT_TAGS = ("think", "thinking", "budget:thinking")
+"""The tags around thoughts that a model writes into its text."""
+
+_OPENING = tuple(f"<{tag}>" for tag in THOUGHT_TAGS)
+_CLOSING = tuple(f"</{tag}>" for tag in THOUGHT_TAGS)
+_LONGEST_TAG = max(map(len, _CLOSING))
+_THOUGHTS_ASIDE = ("reasoning_content", "reasoning")
+_ONCE = ("model", "system_fingerprint")
+_LAST = ("usage", "service_tier")
+
+
+class ChatStream:
+    """Joins the chunks of one answer; see `AnswerStream`."""
+
+    def __init__(self) -> None:
+        self.has_token = False
+        self.is_complete = False
+        self._whole: dict[str, Any] = {}
+        self._choice: dict[str, Any] | None = None
+        self._aside: set[str] = set()
+        self._calls_tool = False
+        self._text, self._refusal = JoinedText(), JoinedText()
+        self._visible = VisibleText()
+
+    def add(self, event: Event) -> None:
+        if event.data == "[DONE]":
+            self.is_complete = True
+            return
+        chunk = read_object(event)
+        if chunk.get("error"):
+            self._whole, self.is_complete = {"error": chunk["error"]}, True
+            return
+        self._whole |= {name: chunk[name] for name in _LAST if chunk.get(name)}
+        self._whole |= {n: chunk[n] for n in _ONCE if chunk.get(n) and n not in self._whole}
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else []:
+            if isinstance(choice, Mapping) and choice.get("index") in (0, None):
+                self._add_choice(choice)
+
+    def document(self) -> Mapping[str, Any]:
+        if "error" in self._whole or self._choice is None:
+            return {"choices": [], **self._whole}
+        message = {
+            **dict.fromkeys(sorted(self._aside)),
+            "content": str(self._text) or None,
+            "refusal": str(self._refusal) or None,
+            "tool_calls": [{"type": "function"}] if self._calls_tool else None,
+        }
+        return {**self._whole, "choices": [{**self._choice, "index": 0, "message": message}]}
+
+    def _add_choice(self, choice: Mapping[str, Any]) -> None:
+        self._choice = self._choice or {}
+        if choice.get("finish_reason"):
+            self._choice["finish_reason"] = choice["finish_reason"]
+        delta = choice.get("delta")
+        if not isinstance(delta, Mapping):
+            return
+        self._aside.update(name for name in _THOUGHTS_ASIDE if name in delta)
+        self._calls_tool |= bool(delta.get("tool_calls"))
+        content = delta.get("content")
+        if self._text.add(content) and not self.has_token:
+            self.has_token = bool(self._aside) or self._visible.add(str(content))
+        self.has_token |= self._refusal.add(delta.get("refusal")) or self._calls_tool
+
+
+class VisibleText:
+    """Notes when a text that may begin with thoughts in tags has more than those."""
+
+    def __init__(self) -> None:
+        self._start = ""
+        self._end = ""
+        self._is_thought_over = False
+
+    def add(self, piece: str) -> bool:
+        """Add a piece that is not empty; return whether anything can be seen by now."""
+        if self._is_thought_over:
+            return True
+        text = self._end + piece
+        self._start = (self._start + piece[:_LONGEST_TAG])[:_LONGEST_TAG]
+        self._end = text[-_LONGEST_TAG:]
+        if not self._start.startswith(_OPENING):
+            return not any(tag.startswith(self._start) for tag in _OPENING)
+        ends = [text.find(tag) + len(tag) for tag in _CLOSING if tag in text]
+        self._is_thought_over = bool(ends)
+        return bool(ends) and min(ends) < len(text)

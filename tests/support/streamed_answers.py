@@ -1,0 +1,78 @@
+"""Unstreamed answers of OpenAI and Anthropic as the streams in which the same answers come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from support.answering_server import Answer
+
+_PIECE = 3
+
+
+def stream(*events: bytes, **headers: str) -> Answer:
+    """An answer of these events."""
+    return Answer(200, b"".join(events), {"Content-Type": "text/event-stream", **headers})
+
+
+def chunk(document: Any, kind: str = "") -> bytes:
+    """One event with a document."""
+    name = f"event: {kind}\n" if kind else ""
+    return f"{name}data: {json.dumps(document)}\n\n".encode()
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def chat_events(whole: Mapping[str, Any]) -> list[bytes]:
+    """The chunks of a chat completion, the last one with its usage, as OpenAI sends them."""
+    top = {k: v for k, v in whole.items() if k not in ("choices", "usage")}
+    top["object"] = "chat.completion.chunk"
+    choice = whole["choices"][0]
+    deltas = [{"role": "assistant", "content": ""}, *_deltas(choice["message"])]
+    events = [
+        chunk({**top, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        for delta in deltas
+    ]
+    last = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    events.append(chunk({**top, "choices": [last]}))
+    return [*events, chunk({**top, "choices": [], "usage": whole.get("usage")}), DONE]
+
+
+def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for name in ("reasoning_content", "content", "refusal"):
+        text = message.get(name) or ""
+        for start in range(0, len(text), _PIECE):
+            yield {name: text[start : start + _PIECE]}
+    for place, call in enumerate(message.get("tool_calls") or ()):
+        yield {"tool_calls": [{"index": place, **call}]}
+
+
+def message_events(whole: Mapping[str, Any]) -> list[bytes]:
+    """The events of a message, as Anthropic sends them."""
+    usage = whole.get("usage")
+    begun = {**whole, "content": [], "stop_reason": None, "usage": usage}
+    if usage:
+        begun["usage"] = {**usage, "output_tokens": 1}
+    events = [
+        chunk({"type": "message_start", "message": begun}, "message_start"),
+        chunk({"type": "ping"}, "ping"),
+    ]
+    for place, block in enumerate(whole["content"]):
+        events += _block(place, block)
+    ended = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    last = {"output_tokens": usage["output_tokens"]} if usage else None
+    delta = {"type": "message_delta", "delta": ended, "usage": last}
+    return [*events, chunk(delta, "message_delta"), chunk({"type": "message_stop"}, "message_stop")]
+
+
+def _block(place: int, block: Mapping[str, Any]) -> Iterator[bytes]:
+    at = {"index": place}
+    started = {**block, "text": ""} if block["type"] == "text" else block
+    yield chunk({"type": "content_block_start", **at, "content_block": started})
+    text = block.get("text", "")
+    for start in range(0, len(text), _PIECE):
+        delta = {"type": "text_delta", "text": text[start : start + _PIECE]}
+        yield chunk({"type": "content_block_delta", **at, "delta": delta})
+    yield chunk({"type": "content_block_stop", **at})
