@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -78,18 +79,8 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run: its reports, its history, a recording, its order."""
     add_out(parser)
-    parser.add_argument(
-        "--format",
-        action="append",
-        default=[],
-        choices=get_args(Format),
-        help="also write this report; can be repeated",
-    )
-    parser.add_argument(
-        "--history",
-        metavar="WHERE",
-        help="where past runs are kept: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
-    )
+    add_reports(parser)
+    add_history(parser)
     add_replay(parser)
     order = parser.add_mutually_exclusive_group()
     order.add_argument(
@@ -105,6 +96,33 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names more reports."""
+    parser.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        choices=get_args(Format),
+        help="also write this report; can be repeated",
+    )
+
+
+def add_history(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the history to read, and to which a run is added."""
+    parser.add_argument(
+        "--history",
+        metavar="WHERE",
+        help="where past runs are kept: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
+    )
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the plan of a run on several machines."""
+    parser.add_argument(
+        "--plan", type=Path, required=True, metavar="FILE", help="the plan of `gatekeeper plan`"
+    )
+
+
 def _order_seed(text: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{32}", text):
         raise argparse.ArgumentTypeError(
@@ -117,14 +135,26 @@ def unfinished_of(arguments: argparse.Namespace, repository: Repository) -> Unfi
     """Return the unfinished run to resume; None without `--resume`. Raises UsageError."""
     if not arguments.resume:
         return None
-    from gatekeeper.history.tampering import paths_in_repository
     from gatekeeper.run.unfinished import FILE, read_unfinished
 
+    return read_unfinished(arguments.out / FILE, tracked_by(repository))
+
+
+def tracked_by(repository: Repository) -> Callable[[Path], bool]:
+    """Return a function that says whether git tracks a file."""
+    from gatekeeper.history.tampering import paths_in_repository
+
     root = repository.root or Path()
-    return read_unfinished(
-        arguments.out / FILE,
-        lambda path: repository.tracks(paths_in_repository(str(path), root)),
-    )
+    return lambda path: repository.tracks(paths_in_repository(str(path), root))
+
+
+def require_history_folder(history: str | None) -> None:
+    """Raise UsageError, before any call is made, if the history's file cannot be written."""
+    if history is None or ":" in history:
+        return
+    file = Path(history)
+    if file.is_dir() or not file.parent.is_dir():
+        raise UsageError(f"--history {history}: name a file in an existing folder")
 
 
 def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:

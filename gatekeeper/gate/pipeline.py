@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.error_budgets import most_pressing
@@ -53,7 +54,7 @@ class RunContext:
     `gated` says which checks gated in earlier runs. `remembered` are the samples of earlier runs,
     by plan, which are not taken again. `resumed` holds the answers of an unfinished run by the
     trial's index, and `on_answer` gets each new one. `price` gives the most that a request can
-    cost; None if no prices are known.
+    cost; None if no prices are known. `limits` apply in place of the policy's.
     """
 
     client: ModelClient
@@ -69,6 +70,7 @@ class RunContext:
     resumed: Mapping[int, Completion] = field(default_factory=dict)
     on_answer: OnAnswer | None = None
     price: Price | None = None
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         work.trials,
         around.client,
         watches,
-        work.policy.limits,
+        around.limits or work.policy.limits,
         known=known,
         retry=around.retry,
         stop=around.stop,

@@ -27,12 +27,15 @@ class ModelRouter:
         *,
         replay: Path | None = None,
         through_litellm: Collection[str] = (),
+        elsewhere: ModelClient | None = None,
     ) -> None:
         self._kinds: Mapping[str, Callable[[], ModelClient]] = {
             "local/": _local,
             "recorded/": lambda: _recorded(read, None),
             _ANY: lambda: _hosted(through_litellm),
         }
+        if elsewhere is not None:
+            self._kinds = {"recorded/": self._kinds["recorded/"], _ANY: lambda: elsewhere}
         if replay is not None:
             self._kinds = {_ANY: lambda: _recorded(_read_file, str(replay))}
         self._clients: dict[str, ModelClient] = {}

@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gatekeeper.contract.change import FileTooLargeError, Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
@@ -25,6 +25,7 @@ from gatekeeper.gate.result import GateResult, Waiver
 from gatekeeper.gate.streaming import require_streams
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
+from gatekeeper.sampling.client import ModelClient
 
 if TYPE_CHECKING:
     import asyncio
@@ -51,6 +52,18 @@ _FORKS = (
 )
 
 
+class AnswersOfShards(ModelClient, Protocol):
+    """What several machines were answered, in place of models (run/shards/join.py)."""
+
+    def prepare(self, around: RunContext) -> RunContext:
+        """Return the context with the answers, and without limits of its own."""
+        ...
+
+    def count(self, found: Measurement) -> Measurement:
+        """Return the measurement with the calls and costs of all machines."""
+        ...
+
+
 def measure(
     work: Work,
     revisions: tuple[Revision, ...],
@@ -61,6 +74,7 @@ def measure(
     cache: Path | None = None,
     answers: Path | None = None,
     unfinished: UnfinishedRun | None = None,
+    joined: AnswersOfShards | None = None,
     waivers: tuple[Waiver, ...] = (),
     notices: tuple[str, ...] = (),
     trusted: bool = True,
@@ -71,9 +85,9 @@ def measure(
     always win, and head can only add to them. `replay` is a samples.jsonl that answers every model.
     `keep` says that the run is added to the history, and how. `cache` holds samples of earlier
     checks. `answers` is the file that keeps each answer until the run has ended; `unfinished` holds
-    those of a run that stopped early. `waivers` count for the tested commit. `trusted` is False for
-    a fork's head: a plan that could spend more than the limits, or whose price is unknown, is then
-    a MeasurementError. Anybody's call that alone can cost more than they allow is a UsageError.
+    those of a run that stopped early, `joined` those of all shards. `waivers` count for the tested
+    commit. `trusted` is False for a fork's head: a plan that could spend more than the limits, or
+    whose price is unknown, is then a MeasurementError. One call that can is a UsageError.
     """
     from gatekeeper.reports.redact import environment_redactor
 
@@ -82,7 +96,7 @@ def measure(
     if not work.trials:
         return redact.value(answer_without_calls(work, waivers, notices))
     if not replay:
-        notices = (*notices, *_require_sound_models(work, revisions))
+        notices = (*notices, *require_sound_models(work, revisions))
     gc.enable()  # the action turns it off until here
     from gatekeeper.history.record import past_runs
     from gatekeeper.history.store import Past
@@ -92,9 +106,8 @@ def measure(
     past = history.read() if history else Past()
     remembered = SampleCache.open(None if replay else cache, work)
     work = remembered.in_order(work)
-    client = _client(work, revisions, replay)
     around = RunContext(
-        client,
+        client := model_client(work, revisions, replay, joined),
         notices=(*notices, *_told_of(past, keep), *remembered.notices),
         waivers=waivers,
         remembered=remembered.entries,
@@ -102,8 +115,8 @@ def measure(
         resumed=unfinished.known(work.trials) if unfinished else {},
     )
     log = None if answers is None else _answer_log(answers, work, unfinished, redact)
-    around = _with_past(around, past)
-    found = _measure_now(work, client, around, log, free=replay is not None, trusted=trusted)
+    around = _with_past(joined.prepare(around) if joined else around, past)
+    found = _measure_now(work, client, around, log, joined, free=bool(replay), trusted=trusted)
     more = [] if replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, found.outcomes)
     more += _about_unfinished(log, unfinished, found) if log else ()
@@ -118,11 +131,22 @@ def _told_of(past: Past, keep: Keep | None) -> tuple[str, ...]:
     return past.faults if keep else past.notices
 
 
-def _client(work: Work, revisions: tuple[Revision, ...], replay: Path | None) -> ModelRouter:
+def model_client(
+    work: Work,
+    revisions: tuple[Revision, ...],
+    replay: Path | None,
+    elsewhere: ModelClient | None = None,
+) -> ModelRouter:
+    """Return the client of all models. `elsewhere` answers for those without a recording, in place
+    of this process."""
     from gatekeeper.providers import ModelRouter
 
-    through_litellm = work.policy.through_litellm
-    return ModelRouter(_reader(revisions), replay=replay, through_litellm=through_litellm)
+    return ModelRouter(
+        _reader(revisions),
+        replay=replay,
+        through_litellm=work.policy.through_litellm,
+        elsewhere=elsewhere,
+    )
 
 
 def _with_past(around: RunContext, past: Past) -> RunContext:
@@ -143,6 +167,7 @@ def _measure_now(
     client: ModelRouter,
     around: RunContext,
     log: AnswerLog | None,
+    joined: AnswersOfShards | None,
     *,
     free: bool,
     trusted: bool,
@@ -155,7 +180,7 @@ def _measure_now(
         said: tuple[str, ...] = ()
         if not free:
             # In a thread: the price list is large, and progress is already shown.
-            price, said = await asyncio.to_thread(_prices_within_limits, work, trusted)
+            price, said = await asyncio.to_thread(prices_within_limits, work, trusted)
         try:
             await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
         except UsageError as error:
@@ -170,6 +195,7 @@ def _measure_now(
             found = await measure_contracts(work, ready)
         finally:
             await imports
+        found = joined.count(found) if joined else found
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
@@ -194,13 +220,13 @@ def _import_statistics_and_reports() -> None:
 def _answer_log(
     path: Path, work: Work, unfinished: UnfinishedRun | None, redact: Redactor
 ) -> AnswerLog:
-    from gatekeeper.run.unfinished import AnswerLog
+    from gatekeeper.run.unfinished import AnswerLog, header_of
 
     log = AnswerLog(path, lambda completion: redact.value(completion) == completion)
     if unfinished:
         log.resume()
     else:
-        log.start(work.trials, work.order_seed)
+        log.start(header_of(work.trials, work.order_seed))
     return log
 
 
@@ -223,7 +249,7 @@ def _about_unfinished(
     return said
 
 
-def _require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
+def require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
     """Refuse models that cannot or may not be called, before any call. Returns a notice for each
     that is likely misspelt. Raises ContractError."""
     from gatekeeper.contract.models.faults import find_faults, with_recordings
@@ -281,7 +307,7 @@ def sweep(
     return environment_redactor().value(result)
 
 
-def _prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, ...]]:
+def prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, ...]]:
     """Return the most that each request can cost, and notices about models without a price.
 
     Raises UsageError and MeasurementError if the limits cannot hold.

@@ -52,7 +52,7 @@ class UnfinishedRun:
                 f"{self.path}: the unfinished run asked something else: its commits, contracts or "
                 "options were others; run without --resume"
             )
-        keys = enumerate(map(_asked, trials))
+        keys = enumerate(map(request_key, trials))
         return {
             place: replace(self.answers[key], replayed=True)
             for place, key in keys
@@ -66,7 +66,7 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
     `tracked` says whether git tracks a file: a pull request must not bring answers of its own.
     """
     try:
-        content = _content(path)
+        content = read_own_file(path)
     except FileNotFoundError:
         raise UsageError(
             f"--resume: {path} does not exist, so there is no unfinished run; run without --resume"
@@ -94,7 +94,7 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
 
 def plan_digest(trials: Sequence[Trial]) -> str:
     """Return a digest of everything that the trials ask, whatever their order."""
-    return digest(sorted(digest([_asked(t), t.judged_by, t.fixture, t.arm]) for t in trials))
+    return digest(sorted(digest([request_key(t), t.judged_by, t.fixture, t.arm]) for t in trials))
 
 
 class AnswerLog:
@@ -112,10 +112,10 @@ class AnswerLog:
         self._header: Mapping[str, Any] | None = None
         self._file: int | None = None
 
-    def start(self, trials: Sequence[Trial], order_seed: str) -> None:
-        """Remove the file of an earlier run. A new one begins with the first answer."""
-        plan = plan_digest(trials)
-        self._header = {"version": VERSION, "plan": plan, "order_seed": order_seed}
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Remove the file of an earlier run. A new one begins with the first record: `header` is
+        its first line."""
+        self._header = header
         with contextlib.suppress(OSError):  # if it stays, it is in the way of the first answer
             self.path.unlink(missing_ok=True)
 
@@ -131,10 +131,14 @@ class AnswerLog:
 
         if self.fault or completion.cut is not None or not self._clean(completion):
             return
+        self.add_record({"asked": request_key(trial), "answer": completion_record(completion)})
+        self.count += not self.fault
+
+    def add_record(self, record: Mapping[str, Any]) -> None:
+        """Append a line."""
         with self._noting_faults():
             self._begin()
-            self._write({"asked": _asked(trial), "answer": completion_record(completion)})
-            self.count += 1
+            self._write(record)
 
     def close(self) -> None:
         """Close the file and leave it where it is. Safe to call twice."""
@@ -171,8 +175,13 @@ def forget_unfinished(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _asked(trial: Trial) -> str:
-    """Return a digest of each request. Trials of one contract with the same request share a
+def header_of(trials: Sequence[Trial], order_seed: str) -> dict[str, Any]:
+    """Return what names everything that a run asks, and its order."""
+    return {"version": VERSION, "plan": plan_digest(trials), "order_seed": order_seed}
+
+
+def request_key(trial: Trial) -> str:
+    """Return a digest of the trial's request. Trials of one contract with the same request share a
     call."""
     request = trial.request
     asked = request_digest(request.messages, request.params)
@@ -181,21 +190,28 @@ def _asked(trial: Trial) -> str:
 
 
 def _answers(lines: Sequence[bytes]) -> tuple[dict[str, Completion], int]:
-    from gatekeeper.sampling.completion_record import read_completion, read_text
-
     answers: dict[str, Completion] = {}
     damaged = 0
     for line in filter(None, lines):
         try:
-            record = json.loads(line)
             # The first answer stands: nobody can draw until it comes out well.
-            answers.setdefault(read_text(record["asked"]), read_completion(record["answer"]))
+            answers.setdefault(*read_answer(json.loads(line)))
         except (KeyError, TypeError, ValueError, RecursionError):
             damaged += 1
     return answers, damaged
 
 
-def _content(path: Path) -> bytes:
+def read_answer(record: Any) -> tuple[str, Completion]:
+    """Return the key of a request and its answer, as `AnswerLog.add` wrote them. Raises TypeError,
+    KeyError or ValueError for anything else."""
+    from gatekeeper.sampling.completion_record import read_completion, read_text
+
+    return read_text(record["asked"]), read_completion(record["answer"])
+
+
+def read_own_file(path: Path) -> bytes:
+    """Return the content of a file that an earlier run wrote. Raises OSError, also for a link, a
+    folder, and a file that is too large."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(file, "rb") as opened:
         found = os.fstat(opened.fileno())

@@ -7,6 +7,11 @@ from typing import Protocol, runtime_checkable
 from gatekeeper.contract.trial import Completion, Request
 
 
+class AnswerMissing(Exception):
+    """No answer to the request is there and none can be asked for, so the run cannot go on. The
+    message says what to do."""
+
+
 class ModelClient(Protocol):
     """Anything that can answer one request."""
 

@@ -20,7 +20,7 @@ from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Tria
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.call_window import call_window
 from gatekeeper.sampling.calls import Call, State, group_calls
-from gatekeeper.sampling.client import LimitedClient, ModelClient
+from gatekeeper.sampling.client import AnswerMissing, LimitedClient, ModelClient
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
 from gatekeeper.sampling.pace import ModelPace
 from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, within
@@ -222,6 +222,9 @@ class _Runner:
         except LimitReached as limit:
             call.state = "lost" if call.state == "running" else "waiting"
             self._end("limit", str(limit))
+        except AnswerMissing as missing:
+            call.state = "lost"
+            self._end("interrupted", str(missing))
         except CallFailed as failure:
             call.error = shorten(str(failure), MOST_OF_MESSAGE)
             self._settle(call, "answered")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from gatekeeper.cli.arguments import add_contract, add_run, history_of, unfinished_of
+from gatekeeper.cli.arguments import (
+    add_contract,
+    add_run,
+    history_of,
+    require_history_folder,
+    unfinished_of,
+)
 from gatekeeper.cli.output import report, require_writable
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
 
@@ -28,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     require_formats(arguments.format)
     forget_reports(arguments.out)
-    _require_writable(arguments.history)
+    require_history_folder(arguments.history)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
@@ -48,12 +52,3 @@ def run(arguments: argparse.Namespace) -> int:
             unfinished=unfinished,
         )
     return report(result, arguments.out, arguments.format, answers)
-
-
-def _require_writable(history: str | None) -> None:
-    """Raise UsageError, before any call is made, if the history's file cannot be written."""
-    if history is None or ":" in history:
-        return
-    file = Path(history)
-    if file.is_dir() or not file.parent.is_dir():
-        raise UsageError(f"--history {history}: name a file in an existing folder")

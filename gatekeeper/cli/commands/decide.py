@@ -1,0 +1,64 @@
+"""`gatekeeper decide`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gatekeeper.cli.arguments import (
+    add_history,
+    add_out,
+    add_plan,
+    add_reports,
+    history_of,
+    require_history_folder,
+    tracked_by,
+)
+from gatekeeper.cli.output import report
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_plan(parser)
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="DIR",
+        help="folders with the answers of all shards; folders in them are read too",
+    )
+    add_out(parser)
+    add_reports(parser)
+    add_history(parser)
+
+
+def decide(arguments: argparse.Namespace) -> int:
+    """Join the answers of all shards, and decide as `gatekeeper run` would. Calls no model."""
+    from gatekeeper.reports.write import forget_reports, require_formats
+    from gatekeeper.run.kept_run import Keep
+    from gatekeeper.run.session import measure
+    from gatekeeper.run.shards.join import join_answers
+    from gatekeeper.run.shards.plan_file import plan_again, read_plan
+
+    require_formats(arguments.format)
+    forget_reports(arguments.out)
+    require_history_folder(arguments.history)
+    with Repository.open(arguments.repo) as repository:
+        tracked = tracked_by(repository)
+        plan = read_plan(arguments.plan, tracked)
+        revision = repository.revision(plan.revision)
+        sharded = plan_again(plan, revision, arguments.plan)
+        joined = join_answers(sharded, arguments.answers, tracked)
+        history = history_of(arguments, repository)
+        # An incomplete run is decided again once its shards are complete.
+        left_out = ("The run is incomplete, so it is not added to the history.",)
+        result = measure(
+            sharded.work,
+            (revision,),
+            history=history,
+            keep=None if joined.faults else Keep("manual"),
+            joined=joined,
+            notices=left_out if history and joined.faults else (),
+        )
+    return report(result, arguments.out, arguments.format)

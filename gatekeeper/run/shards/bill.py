@@ -1,0 +1,67 @@
+"""Plans the shards of a run, and says before any call what they can cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+from gatekeeper import numbers
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.spending_limits import refusal
+from gatekeeper.gate.work import Work
+from gatekeeper.providers.prices import expected_cost, worst_cost
+from gatekeeper.run.shards.plan_file import ShardedWork, make_plan
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.shares import limits_of_shard
+
+
+def plan_shards(
+    work: Work, contracts: tuple[str, ...], shards: int, path: Path
+) -> tuple[ShardedWork, tuple[str, ...]]:
+    """Divide the work among `shards` machines, or among fewer if there are fewer calls.
+
+    Returns the divided work, and what to tell the person who plans it. Raises UsageError if a
+    single call can cost more than one shard may spend.
+    """
+    whole = ShardedWork(make_plan(work, 1, contracts), work, path)
+    calls = len(distinct_requests(whole.asked))
+    enough = max(1, min(shards, calls))  # a machine without a call would only take time to start
+    sharded = ShardedWork(make_plan(work, enough, contracts), work, path)
+    _require_room(sharded)
+    fewer = numbers.count(enough, "shard")
+    said = () if enough == shards else (f"The plan has {fewer}, because a run needs no more.",)
+    return sharded, (*said, *_describe_bill(sharded, calls))
+
+
+def _require_room(sharded: ShardedWork) -> None:
+    work, shards = sharded.work, sharded.plan.shards
+    limits = limits_of_shard(work.policy.limits, shards, shards)
+    part = replace(work, policy=replace(work.policy, limits=limits))
+    refused = refusal(part, worst_cost, trusted=True)
+    if refused:
+        divided = f"each of {shards} shards has its part of the limits: " if shards > 1 else ""
+        raise UsageError(f"{divided}{refused}")
+
+
+def _describe_bill(sharded: ShardedWork, calls: int) -> tuple[str, ...]:
+    limits, shards = sharded.work.policy.limits, sharded.plan.shards
+    requests = distinct_requests(sharded.asked)
+    expected = [expected_cost(request) for request in requests]
+    worst = [worst_cost(request) for request in requests]
+    costs = f"about {numbers.dollars(_sum(expected))}, at most {numbers.dollars(_sum(worst))}"
+    if limits.cost_usd is not None:
+        costs += f"; limits.cost_usd ends it at {numbers.dollars(limits.cost_usd)}"
+    shared = f"{numbers.count(calls, 'call')} on {numbers.count(shards, 'shard')}: {costs}."
+    if limits.calls is None or calls <= limits.calls:
+        return (shared,)
+    return (
+        shared,
+        f"limits.calls is {limits.calls:,}: the shards end there, and the run cannot measure "
+        "everything. Raise the limit, or use fewer fixtures or samples.",
+    )
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if len(known) == len(costs) else None

@@ -1,0 +1,223 @@
+"""Joins the answers of all shards, so that one process decides what one machine would decide.
+
+The answers enter in the order of the plan and sampling stops as it would on one machine. What
+is then not needed is no evidence, but its calls and costs are in the report. No model is called: an
+answer that is missing ends the run there, and the result says which shard to run again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper import numbers
+from gatekeeper.contract.policy import Limits
+from gatekeeper.errors import CallFailed, UsageError
+from gatekeeper.gate.pipeline import Measurement, RunContext
+from gatekeeper.gate.spending_limits import most_cost
+from gatekeeper.providers.prices import worst_cost
+from gatekeeper.run.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
+from gatekeeper.run.unfinished import request_key
+from gatekeeper.sampling.client import AnswerMissing
+from gatekeeper.sampling.retries import RetryPolicy
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.trial import Completion, Request
+    from gatekeeper.run.shards.plan_file import IsTracked, ShardedWork
+
+_PATIENT = RetryPolicy(attempts=1, throttled_attempts=1, give_up_after=1_000_000_000)
+"""Calls that failed on their shard are not tried again, and however many there are, they end no
+run: the shard had its own limit for that."""
+
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True)
+class JoinedAnswers:
+    """The answers of all shards and the messages of failed calls, by request. `sessions` are those
+    of every shard by their id, `faults` what is wrong with each shard that lacks answers."""
+
+    sharded: ShardedWork
+    answers: Mapping[str, Completion] = field(repr=False)
+    failures: Mapping[str, str]
+    sessions: Mapping[str, Session]
+    faults: Mapping[int, str]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What to say of shards that lack answers."""
+        of = self.sharded.plan.shards
+        said = [f"Shard {shard}/{of}: {fault}." for shard, fault in self.faults.items()]
+        if len(said) > _MOST_NAMED:
+            said = [*said[:_MOST_NAMED], f"{len(said) - _MOST_NAMED} more shards lack answers."]
+        return (*said, f"{self.remedy}.") if said else ()
+
+    @property
+    def remedy(self) -> str:
+        """How to get the answers that are missing."""
+        return (
+            f"Run each of them again with `gatekeeper sample --plan {self.sharded.path} "
+            "--shard I/N --out DIR --resume`, then run `gatekeeper decide` again"
+        )
+
+    def prepare(self, around: RunContext) -> RunContext:
+        """Return the context of a run that has the answers of all shards, and is bound by no limit
+        of its own: each shard kept its part of the limits."""
+        keys = enumerate(map(request_key, self.sharded.work.trials))
+        known = {place: self.answers[key] for place, key in keys if key in self.answers}
+        limits = Limits(cost_usd=None, calls=None, minutes=None)
+        notices = (*around.notices, *self.notices)
+        return replace(around, resumed=known, retry=_PATIENT, limits=limits, notices=notices)
+
+    async def complete(self, request: Request) -> Completion:
+        """Say why there is no answer to the request. Raises CallFailed or AnswerMissing."""
+        shard, key = self._places[id(request)]
+        if key in self.failures:
+            raise CallFailed(self.failures[key])
+        of = self.sharded.plan.shards
+        named = ", ".join(f"{number}/{of}" for number in [*self.faults][:_MOST_NAMED])
+        raise AnswerMissing(f"answers are missing of shard {named or shard}. {self.remedy}")
+
+    async def aclose(self) -> None:
+        """Do nothing: no connection is open."""
+
+    @cached_property
+    def _places(self) -> Mapping[int, tuple[int, str]]:
+        """The shard and the key of each request. The plan holds the requests, so none of their
+        identities is used again."""
+        pairs = zip(self.sharded.asked, self.sharded.shard_of, strict=True)
+        return {id(trial.request): (shard, request_key(trial)) for trial, shard in pairs}
+
+    def count(self, found: Measurement) -> Measurement:
+        """Return the measurement with the calls, the costs and the time of all shards."""
+        used = {
+            request_key(outcome.sample.trial)
+            for outcome in found.outcomes
+            if outcome.sample.completion is not None
+        }
+        unused = len(self.answers.keys() - used)
+        sessions = self.sessions.values()
+        calls = replace(
+            found.calls,
+            made=sum(session.calls for session in sessions),
+            throttled=sum(session.throttled for session in sessions),
+            saved=max(0, found.calls.saved - unused),
+            surplus=unused,
+        )
+        costs = [session.cost_usd for session in sessions if session.cost_usd is not None]
+        cost = math.fsum(costs) if costs else (None if calls.made else 0.0)
+        started, seconds = self._time(found)
+        return replace(
+            found,
+            calls=calls,
+            cost_usd=cost,
+            most_cost_usd=most_cost(self.sharded.work, {}, worst_cost),
+            started=started,
+            seconds=seconds,
+        )
+
+    def _time(self, found: Measurement) -> tuple[datetime, float]:
+        """When the first shard began, and the time until the last one ended, with that of the
+        decision. The same answers therefore give the same record of the history again."""
+        if not self.sessions:
+            return found.started, found.seconds
+        started = min(session.started for session in self.sessions.values())
+        ends = (s.started + timedelta(seconds=s.seconds) for s in self.sessions.values())
+        return started, (max(ends) - started).total_seconds() + found.seconds
+
+
+def join_answers(
+    sharded: ShardedWork, folders: Sequence[Path], tracked: IsTracked
+) -> JoinedAnswers:
+    """Read the answers of all shards in the folders. A shard that is there twice counts once, and
+    of a request with two answers the first one stands.
+
+    Raises UsageError for answers of another plan, and for files that git tracks.
+    """
+    files, unreadable = _read_all(sharded, folders, tracked)
+    wanted: dict[int, set[str]] = {shard: set() for shard in range(1, sharded.plan.shards + 1)}
+    for trial, shard in zip(sharded.asked, sharded.shard_of, strict=True):
+        wanted[shard].add(request_key(trial))
+    answers: dict[str, Completion] = {}
+    failures: dict[str, str] = {}
+    sessions: dict[str, Session] = {}
+    faults: dict[int, str] = {}
+    for shard, keys in wanted.items():
+        own = files[shard]
+        for file in own:
+            for key in keys & file.answers.keys():
+                answers.setdefault(key, file.answers[key])
+            for key in keys & file.failures.keys():
+                failures.setdefault(key, file.failures[key])
+            for name, session in file.sessions.items():
+                if name not in sessions or sessions[name].ended is None:
+                    sessions[name] = session
+        missing = keys - answers.keys() - failures.keys()
+        if missing:
+            faults[shard] = _fault(own, missing, len(keys))
+    failures = {key: said for key, said in failures.items() if key not in answers}
+    return JoinedAnswers(sharded, answers, failures, sessions, _with(faults, unreadable))
+
+
+def _read_all(
+    sharded: ShardedWork, folders: Sequence[Path], tracked: IsTracked
+) -> tuple[Mapping[int, Sequence[ShardAnswers]], tuple[str, ...]]:
+    """Return the files of each shard, the oldest first, and what is wrong with others."""
+    files: dict[int, list[ShardAnswers]] = defaultdict(list)
+    unreadable = []
+    for path in _files_in(folders):
+        try:
+            shard, found = read_shard(path, sharded.plan, tracked)
+        except ValueError as error:
+            unreadable.append(f"{path}: {error}")
+        except OSError as error:
+            unreadable.append(f"{path}: {error.strerror or error}")
+        else:
+            files[shard].append(found)
+    for own in files.values():
+        own.sort(key=lambda file: (file.started, str(file.path)))
+    return files, tuple(unreadable)
+
+
+def _files_in(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"--answers {folder}: this is a file; name the folder that it is in")
+        yield from sorted(folder.rglob(PATTERN))
+
+
+def _fault(own: Sequence[ShardAnswers], missing: set[str], planned: int) -> str:
+    """Say how many answers a shard lacks, and why."""
+    if not own:
+        return f"there is no file with its {numbers.count(planned, 'answer')}"
+    causes = []
+    withheld = len(missing & {key for file in own for key in file.withheld})
+    if withheld:
+        causes.append(
+            f"{numbers.count(withheld, 'answer')} repeated a secret of the environment, so it was "
+            "not kept"
+        )
+    damaged = sum(file.damaged for file in own)
+    if damaged:
+        causes.append(f"{numbers.count(damaged, 'line')} of its file cannot be read")
+    last = list(own[-1].sessions.values())[-1:]
+    if last and last[0].ended is None:
+        causes.append("it was killed")
+    elif last and last[0].ended != "done":
+        causes.append(f"it ended early: {last[0].detail or last[0].ended}")
+    why = f" ({'; '.join(causes)})" if causes else ""
+    return f"{len(missing):,} of {numbers.count(planned, 'answer')} are missing{why}"
+
+
+def _with(faults: Mapping[int, str], unreadable: Sequence[str]) -> Mapping[int, str]:
+    """Name the files that cannot be read next to the first shard that lacks answers."""
+    if not faults or not unreadable:
+        return faults
+    first = next(iter(faults))
+    return {**faults, first: f"{faults[first]}; {'; '.join(unreadable[:_MOST_NAMED])}"}

@@ -1,0 +1,138 @@
+"""Asks the models for one shard's share of the answers, and keeps them in the shard's file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.run.session import model_client, prices_within_limits, require_sound_models
+from gatekeeper.run.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
+from gatekeeper.run.signals import with_signals
+from gatekeeper.run.unfinished import request_key
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.runner import run_trials
+from gatekeeper.sampling.shares import limits_of_shard
+from gatekeeper.sampling.stored_text import stored_outcome
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.reports.terminal.progress import TerminalProgress
+    from gatekeeper.run.shards.plan_file import IsTracked, ShardedWork
+    from gatekeeper.sampling.runner import Run
+
+
+def sample_shard(
+    sharded: ShardedWork,
+    revision: Revision,
+    shard: int,
+    folder: Path,
+    known: Mapping[str, Completion] | None,
+) -> Run:
+    """Sample one shard within its part of the limits. Returns how that went.
+
+    Every answer of the share is needed: whether a contract is decided early is only known when
+    the answers of all shards are together. `known` are the answers of an earlier session by
+    request; None begins a new file. Raises UsageError for a model that cannot be called, and
+    MeasurementError if the answers cannot be kept.
+    """
+    from gatekeeper.reports.redact import environment_redactor
+
+    require_sound_models(sharded.work, (revision,))
+    log = ShardLog(folder / name_of(shard, sharded.plan.shards), environment_redactor())
+    log.begin(header_of_shard(sharded, shard), resume=known is not None)
+    try:
+        _require_kept(log)
+        run = _sample(sharded, revision, shard, log, known or {})
+        # A run that was ended may ask again for what failed.
+        failed = [s for s in run.samples if s.completion is None and not s.shared]
+        log.end(run, failed if run.ended == "done" else [])
+        _require_kept(log)
+    finally:
+        log.close()
+    if run.ended == "fatal" and run.author:
+        raise UsageError(run.detail or "the model cannot be called")
+    return run
+
+
+def answers_to_resume(
+    sharded: ShardedWork, shard: int, folder: Path, tracked: IsTracked
+) -> Mapping[str, Completion] | None:
+    """Return the answers of the shard's earlier sessions; None if there was none. Raises
+    UsageError if its file is of another plan or cannot be read."""
+    path = folder / name_of(shard, sharded.plan.shards)
+    try:
+        number, kept = read_shard(path, sharded.plan, tracked)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--resume: {path}: {error}; run without --resume") from error
+    if number != shard:
+        raise UsageError(f"--resume: {path} holds answers of another shard")
+    return kept.answers
+
+
+def _sample(
+    sharded: ShardedWork,
+    revision: Revision,
+    shard: int,
+    log: ShardLog,
+    answers: Mapping[str, Completion],
+) -> Run:
+    trials = sharded.trials_of(shard)
+    limits = limits_of_shard(sharded.work.policy.limits, shard, sharded.plan.shards)
+    work = replace(sharded.work, policy=replace(sharded.work.policy, limits=limits))
+    keys = enumerate(map(request_key, trials))
+    known = {place: answers[key] for place, key in keys if key in answers}
+    client = model_client(work, (revision,), None)
+
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> Run:
+        price, _ = await asyncio.to_thread(prices_within_limits, work, True)
+        await client.require_keys(dict.fromkeys(trial.request.model for trial in trials))
+
+        def keep(trial: Trial, completion: Completion) -> None:
+            log.add(trial, completion)
+            if log.fault:
+                stop.set()  # an answer that cannot be kept is paid for in vain
+
+        progress.started(len(distinct_requests(trials)))
+        return await run_trials(
+            trials,
+            client,
+            _EveryAnswer(progress),
+            limits,
+            known=known,
+            stop=stop,
+            price=price,
+            on_answer=keep,
+        )
+
+    return asyncio.run(with_signals(client, within))
+
+
+class _EveryAnswer:
+    """Wants the answer of every trial, and evaluates none."""
+
+    def __init__(self, progress: TerminalProgress) -> None:
+        self._progress = progress
+
+    def wants(self, _: Trial) -> bool:
+        return True
+
+    def judge(self, sample: Sample) -> Outcome:
+        return stored_outcome(Outcome(sample))
+
+    def add(self, outcome: Outcome) -> None:
+        answer = outcome.sample.completion
+        if not outcome.sample.shared:
+            cost = None if answer is None else answer.cost_usd
+            self._progress.advanced(cost_usd=cost, failed=answer is None)
+
+
+def _require_kept(log: ShardLog) -> None:
+    if log.fault:
+        raise MeasurementError(log.fault)
