@@ -111,6 +111,7 @@ def suite_of_head(
         history=history_of(settings, policy, checkout),
         notices=notices,
         trusted=activity.same_repository,
+        full_suite=not names,
     )
 
 
@@ -223,7 +224,7 @@ def _full(
     work = plan_run(revision, policy, names, activity.samples)
     history = history_of(settings, policy, checkout)
     keep = Keep(activity.keep) if activity.keep else None
-    result = measure(work, (revision,), history=history, keep=keep)
+    result = measure(work, (revision,), history=history, keep=keep, full_suite=True)
     if keep:
         _give_history_to_owner(settings, policy, history, result)
     return result

@@ -43,22 +43,27 @@ def look_back(
 
     Raises GatekeeperError.
     """
-    nightly = isinstance(activity, RunFull) and activity.keep == "schedule"
-    if not (nightly or isinstance(activity, RunPush)) or not result.contracts:
+    kept = "push" if isinstance(activity, RunPush) else None
+    if isinstance(activity, RunFull):
+        kept = activity.keep
+    if kept is None or not result.contracts:
         return Aftermath()
     revision = checkout.revision(result.head_sha)
     policy = load_policy(revision)
     history = history_of(settings, policy, checkout)
-    if history is None:
+    if history is None or (kept == "manual" and policy.limits.month_usd is None):
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.load import load_contract
 
     records = history.read().records
+    spending = month_news(records, result, policy)
+    if kept == "manual":
+        return Aftermath(spending)
     # No others: what this run did not touch may be broken.
     contracts = [load_contract(revision, found.path, SHAPES) for found in result.contracts]
-    news = newly_frozen(contracts, records, result, policy)
-    if not nightly:
+    news = (*newly_frozen(contracts, records, result, policy), *spending)
+    if kept == "push":
         return Aftermath(news)
     from gatekeeper.history.drift import drifts
     from gatekeeper.reports.drift import drift_news
@@ -68,6 +73,23 @@ def look_back(
     new = [d for d in drifting if d.change and d.change.sure >= result.started]
     old = [d for d in drifting if d not in new]
     return Aftermath((*news, *drift_news(new)), drift_news(old), drifting)
+
+
+def month_news(records: Sequence[Record], result: GateResult, policy: Policy) -> tuple[News, ...]:
+    """Return the news that this run crossed the limit of the month, or the level of its warning."""
+    limit = policy.limits.month_usd
+    if limit is None:
+        return ()
+    from gatekeeper.history.month_spending import month_spending
+    from gatekeeper.run.month_limit import describe_reached
+
+    earlier = [record for record in records if record.time < result.started]
+    before = month_spending(earlier, result.started)
+    now = month_spending(records, result.started)
+    text = describe_reached(now, limit)
+    if text is None or now.reached(limit) == before.reached(limit):
+        return ()
+    return (News("spending", "limits.month_usd", text),)
 
 
 def newly_frozen(

@@ -19,7 +19,7 @@ from gatekeeper.reports.formats import Format
 from gatekeeper.reports.secrets import secrets_in
 
 CommentMode = Literal["always", "changes", "failures", "off"]
-NEWS = ("regression", "freeze", "drift")
+NEWS = ("regression", "freeze", "drift", "spending")
 """What can be told to a chat or a mailbox."""
 
 DEFAULT_OUT = ".gatekeeper/out"

@@ -47,7 +47,8 @@ class NewContracts:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may spend. None means: no such limit."""
+    """What one run may spend; with `month_usd`, what all runs of a calendar month may spend before
+    full suites stop. None means: no such limit."""
 
     cost_usd: float | None = 2.00
     calls: int | None = 2000
@@ -55,6 +56,7 @@ class Limits:
     concurrency: int = 16
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    month_usd: float | None = None
 
 
 BURN_RATE: Mapping[str, float] = MappingProxyType({"1d": 2.8, "7d": 1.0, "window": 1.0})

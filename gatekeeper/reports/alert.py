@@ -1,7 +1,8 @@
 """News of a run for people who do not look at the pull request.
 
-There are three kinds: a prompt change made things worse, an error budget is overspent so that its
-prompt is frozen, a model drifted although nobody changed the prompt. News says only what happened.
+There are four kinds: a prompt change made things worse, an error budget is overspent so that its
+prompt is frozen, a model drifted although nobody changed the prompt, the policy's limit of the
+month is nearly or wholly spent. News says only what happened.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ NEWS_KINDS: tuple[NewsKind, ...] = get_args(NewsKind)
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """An event of one contract. `text` may contain text of a pull request."""
+    """An event of one contract, or of a key of the policy.
+
+    `text` may contain text of a pull request.
+    """
 
     kind: NewsKind
     contract: str

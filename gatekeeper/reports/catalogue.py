@@ -13,7 +13,7 @@ from typing import Literal
 
 from gatekeeper.gate.result import ReasonCode
 
-NewsKind = Literal["regression", "freeze", "drift"]
+NewsKind = Literal["regression", "freeze", "drift", "spending"]
 Level = Literal["error", "warning"]
 """`error` if the reason can fail a contract; `warning` if it only says that something could not be
 decided or measured, which is no fault of the prompt."""

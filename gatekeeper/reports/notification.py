@@ -17,6 +17,7 @@ TITLES = {
     "regression": "a prompt change made things worse",
     "freeze": "an error budget is spent",
     "drift": "a model drifted",
+    "spending": "the limit of the month is near",
 }
 TEMPLATE = """\
 {% for found in news -%}

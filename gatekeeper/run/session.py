@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -78,6 +79,7 @@ def measure(
     waivers: tuple[Waiver, ...] = (),
     notices: tuple[str, ...] = (),
     trusted: bool = True,
+    full_suite: bool = False,
 ) -> GateResult:
     """Measure the work and return its result, without the secrets of this process's environment.
 
@@ -87,7 +89,8 @@ def measure(
     checks. `answers` is the file that keeps each answer until the run has ended; `unfinished` holds
     those of a run that stopped early, `joined` those of all shards. `waivers` count for the tested
     commit. `trusted` is False for a fork's head: a plan that could spend more than the limits, or
-    whose price is unknown, is then a MeasurementError. One call that can is a UsageError.
+    whose price is unknown, is then a MeasurementError. One call that can is a UsageError. So is a
+    `full_suite` if the policy's limit of the month is reached.
     """
     from gatekeeper.reports.redact import environment_redactor
 
@@ -101,9 +104,13 @@ def measure(
     from gatekeeper.history.record import past_runs
     from gatekeeper.history.store import Past
     from gatekeeper.run.kept_run import keep_run
+    from gatekeeper.run.month_limit import require_month_limit
     from gatekeeper.run.sample_cache import SampleCache
 
     past = history.read() if history else Past()
+    if full_suite and not replay:
+        known = past if history else None
+        notices = (*notices, *require_month_limit(work, known, datetime.now(UTC)))
     remembered = SampleCache.open(None if replay else cache, work)
     work = remembered.in_order(work)
     around = RunContext(

@@ -50,5 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
             replay=arguments.replay,
             answers=answers,
             unfinished=unfinished,
+            full_suite=True,
         )
     return report(result, arguments.out, arguments.format, answers)

@@ -45,6 +45,8 @@ LOOSER = [
     ("contracts: ['contracts/**', 'c/*']", "contracts: ['contracts/**']", {"contracts"}),
     ("{}", "limits: {calls: 2001}", {"limits.calls"}),
     ("{}", "limits: {cost_usd: null}", {"limits.cost_usd"}),
+    ("limits: {month_usd: 9}", "limits: {month_usd: 10}", {"limits.month_usd"}),
+    ("limits: {month_usd: 9}", "{}", {"limits.month_usd"}),
     ("{}", "limits: {minutes: 30, concurrency: 32}", {"limits.minutes", "limits.concurrency"}),
     ("{}", "error_budget: {freeze: false}", {"error_budget.freeze"}),
     ("{}", 'error_budget: {exempt: ["*"]}', {"error_budget.exempt"}),
