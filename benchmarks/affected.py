@@ -58,11 +58,11 @@ import sys
 from pathlib import Path
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.policy import judging_policy
+from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
 with Repository.open(Path()) as repository:
     change = repository.change("main", sys.argv[1])
-    policy, _ = judging_policy(change)
+    policy, _ = policy_in_force(change)
     affected = find_affected(change, policy, SHAPES)
     print(len(affected.contracts), affected.unaffected)
 """

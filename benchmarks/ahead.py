@@ -47,7 +47,7 @@ class _Watch:
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return self._missing > 0
 
-    def judge(self, sample: Sample) -> Outcome:
+    def evaluate(self, sample: Sample) -> Outcome:
         return Outcome(sample)
 
     def add(self, outcome: Outcome) -> None:  # noqa: ARG002

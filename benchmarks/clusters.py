@@ -21,7 +21,7 @@ from functools import lru_cache
 from benchmarks.simulation_page import CountedCases, share
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Completion, Judgement, Outcome, Sample, Trial
+from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Sample, Trial
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.objectives import slo_results
 from gatekeeper.gate.plan import Job, levels
@@ -169,7 +169,7 @@ def _is_met(job: Job, model: Model) -> bool:
 def _outcome(trial: Trial, model: Model) -> Outcome:
     passed = model.passes(trial)
     sample = Sample(trial, Completion("ok" if passed else "no"))
-    return Outcome(sample, (Judgement("contains", passed),))
+    return Outcome(sample, (CheckResult("contains", passed),))
 
 
 def _count(case: Case, runs: int, seed: int) -> int:

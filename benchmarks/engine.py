@@ -101,7 +101,7 @@ def run_row(row: str, calls: int, concurrency: int) -> tuple[float, float]:
 
 
 def build(folder: Path, calls: int, policy: str) -> None:
-    """A repository whose pull request takes that many calls to judge, half of them on base."""
+    """A repository whose pull request takes that many calls to check, half of them on base."""
 
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=b", "-c", "user.email=b@example.org")

@@ -27,7 +27,7 @@ from gatekeeper.stats.relative_change import relative_change, rise_beyond
 BEGIN, END = "<!-- bench-limits:begin -->", "<!-- bench-limits:end -->"
 LIMIT = 0.25
 LEVEL = 0.005
-"""One limit of a contract that is judged alone, at an alpha of 5 %."""
+"""One limit of a contract that is evaluated alone, at an alpha of 5 %."""
 WORST = 0.05
 RISES = (0.6, 1.0)
 SPREAD = 0.5

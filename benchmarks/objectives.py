@@ -1,4 +1,4 @@
-"""Are objectives judged rightly, and who is frozen? A simulation, with the method before beside it.
+"""Simulates how often objectives and freezes are decided correctly, next to the former method.
 
     python -m benchmarks.objectives [--runs 2000] [--seed 1] [--write docs/statistics.md]
 
@@ -177,7 +177,7 @@ def _in_window(failed: Ints) -> Ints:
     return within
 
 
-def judged(suite: Suite, rng: Generator) -> tuple[str | None, str | None]:
+def evaluated(suite: Suite, rng: Generator) -> tuple[str | None, str | None]:
     """What a run says of an objective at its exact target, and what it said before."""
     passed, samples = suite.draw(rng)
     now = proven_side((passed / samples).tolist(), suite.target)
@@ -207,11 +207,13 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
     rng = np.random.default_rng(seed)
     broken: list[str] = []
     rates = [
-        _judged_row(s.name, f"{s.target * 100:g} %", partial(judged, s, rng), runs, broken, "above")
+        _verdict_row(
+            s.name, f"{s.target * 100:g} %", partial(evaluated, s, rng), runs, broken, "above"
+        )
         for s in SUITES
     ]
     means = [
-        _judged_row(
+        _verdict_row(
             f"{a.name}, {a.inputs} inputs",
             "none" if a.most is None else f"{a.most / a.mean:.0f} x mean",
             partial(priced, a, rng),
@@ -243,7 +245,7 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
     return text, broken
 
 
-def _judged_row(
+def _verdict_row(
     name: str,
     setting: str,
     run: Callable[[], tuple[str | None, str | None]],

@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=5, help="of each fixture and arm")
     parser.add_argument("--words", type=int, default=60, help="of a long answer")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--smoke", action="store_true", help="show that it runs; judge nothing")
+    parser.add_argument("--smoke", action="store_true", help="show that it runs; decide nothing")
     args = parser.parse_args()
     result = gate_result(args.fixtures, args.samples, words=args.words)
     started = time.perf_counter()

@@ -101,7 +101,7 @@ def main() -> int:
     started = time.monotonic()
     make_repository()
     console.print(f"A repository with {len(PULL_REQUESTS)} pull requests: {shown(REPOSITORY)}")
-    ends = [judge(pull_request, console) for pull_request in PULL_REQUESTS]
+    ends = [check(pull_request, console) for pull_request in PULL_REQUESTS]
     console.rule("What happened")
     for pull_request, code in zip(PULL_REQUESTS, ends, strict=True):
         console.print(conclusion(pull_request, code), soft_wrap=True)
@@ -138,7 +138,7 @@ def git(*arguments: str) -> None:
     subprocess.run(command, cwd=REPOSITORY, env=environment | GIT_ENVIRONMENT, check=True)
 
 
-def judge(pull_request: PullRequest, console: Console) -> int:
+def check(pull_request: PullRequest, console: Console) -> int:
     """Run the gate on the branch, show its comment, and return its exit code."""
     out = DEMO / pull_request.branch
     console.rule(f"Pull request `{pull_request.branch}`: {pull_request.title}")
@@ -169,7 +169,7 @@ def conclusion(pull_request: PullRequest, code: int) -> str:
     result = DEMO / pull_request.branch / "result.json"
     verdict = json.loads(result.read_text(encoding="utf-8"))["verdict"] if result.exists() else None
     ends = {"pass": "passed", "fail": "failed", "inconclusive": "passed, though inconclusive"}
-    line = f"`{pull_request.branch}` {ends.get(verdict, 'could not be judged')} (exit {code})"
+    line = f"`{pull_request.branch}` {ends.get(verdict, 'could not be checked')} (exit {code})"
     if code != pull_request.exit_code:
         return f"{line}, but should have ended with exit {pull_request.exit_code}."
     return f"{line}: {pull_request.title}."

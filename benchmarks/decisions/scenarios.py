@@ -14,7 +14,7 @@ from benchmarks.decisions.stream import Bools, Floats, Ints, Stream
 FIXTURES = 100
 ROUNDS = 10
 ALPHA = 0.05
-"""What a contract promises; where several are judged at once, they share it."""
+"""What a contract promises; where several are evaluated at once, they share it."""
 MARGIN = 0.05
 """The drop that head is allowed: "not worse" claims that it is smaller."""
 SUITES = ((20, 0.32), (50, 0.15), (200, 0.05))
@@ -33,7 +33,7 @@ class Scenario:
     truth: Truth
     draw: Draw
     contracts: int = 1
-    """So many are judged at once; each is one row of the stream."""
+    """So many are evaluated at once; each is one row of the stream."""
     margin: float = MARGIN
 
 

@@ -21,7 +21,7 @@ from gatekeeper.action.events import (
     RunPush,
 )
 from gatekeeper.action.workspace import cache_file, give_to_owner
-from gatekeeper.contract.policy import NO_HISTORY, judging_policy, load_policy
+from gatekeeper.contract.policy import NO_HISTORY, load_policy, policy_in_force
 from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.history.tampering import refuse_own_history
 
@@ -40,27 +40,27 @@ if TYPE_CHECKING:
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
 
-Judged = CheckPullRequest | CheckMergeGroup
+CheckActivity = CheckPullRequest | CheckMergeGroup
 Run = RunPush | RunFull
 
 
 def result_of(
-    settings: ActionInputs, activity: Judged | Run, checkout: Checkout, api: RepositoryApi
+    settings: ActionInputs, activity: CheckActivity | Run, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     """Run the activity. Raises GatekeeperError."""
     if isinstance(activity, RunPush):
         return _push(settings, activity, checkout, api)
     if isinstance(activity, RunFull):
         return _full(settings, activity, checkout, api)
-    return judge(settings, activity, checkout, api)
+    return check(settings, activity, checkout, api)
 
 
 # Pull requests and merge groups
 
 
-def judge(
+def check(
     settings: ActionInputs,
-    activity: Judged,
+    activity: CheckActivity,
     checkout: Checkout,
     api: RepositoryApi,
     names: Sequence[str] = (),
@@ -102,7 +102,7 @@ def suite_of_head(
     from gatekeeper.run.session import measure
 
     change = checkout.change(activity)
-    policy, notices = judging_policy(change)
+    policy, notices = policy_in_force(change)
     refuse_own_history(_location(settings, policy), change)
     work = plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base))
     return measure(
@@ -116,20 +116,20 @@ def suite_of_head(
 
 
 def plan(
-    settings: ActionInputs, activity: Judged, checkout: Checkout, names: Sequence[str] = ()
+    settings: ActionInputs, activity: CheckActivity, checkout: Checkout, names: Sequence[str] = ()
 ) -> tuple[Change, Work]:
     """Plan the check of a pull request without calling a model."""
     from gatekeeper.gate.work import plan_check
 
     change = checkout.change(activity)
-    policy, notices = judging_policy(change)
+    policy, notices = policy_in_force(change)
     work = plan_check(change, policy, names or settings.contracts, notices)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return change, replace(work, head_sha=activity.head_sha)
 
 
 def _waivers(
-    settings: ActionInputs, activity: Judged, work: Work, api: RepositoryApi
+    settings: ActionInputs, activity: CheckActivity, work: Work, api: RepositoryApi
 ) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
     """Return the waivers for the commit, and notices about others. Calls GitHub only if there is
     something to waive."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.action.activities import Judged, Run, history_of
+from gatekeeper.action.activities import CheckActivity, Run, history_of
 from gatekeeper.action.events import RunFull, RunPush
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.reports.alert import News
@@ -37,7 +37,7 @@ class Aftermath:
 
 
 def look_back(
-    settings: ActionInputs, activity: Judged | Run, checkout: Checkout, result: GateResult
+    settings: ActionInputs, activity: CheckActivity | Run, checkout: Checkout, result: GateResult
 ) -> Aftermath:
     """Return alerts and drift from the history, which already holds this run.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from gatekeeper.action.activities import judge, plan, suite_of_head, to_check, waiver_place
+from gatekeeper.action.activities import check, plan, suite_of_head, to_check, waiver_place
 from gatekeeper.action.bot_commands import USAGE, Command, NotUnderstood
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import CheckPullRequest, Respond
@@ -131,12 +131,12 @@ def _carry_out(command: Command, desk: Desk) -> Reply | None:
         case "rerun":
             return Reply("Running again.", then=lambda: _run_again(desk))
         case "run":
-            return _judged(desk, _one(desk, command.contract or ""))
+            return Reply(_deliver(desk, _one(desk, command.contract or "")))
         case "full":
-            return _judged(desk, suite_of_head(desk.settings, desk.check, desk.checkout))
+            return Reply(_deliver(desk, suite_of_head(desk.settings, desk.check, desk.checkout)))
         case "explain":
             name = command.contract or ""
-            result = judge(desk.settings, desk.check, desk.checkout, desk.api, (name,))
+            result = check(desk.settings, desk.check, desk.checkout, desk.api, (name,))
             _deliver(desk, result)
             return Reply(clean(render_explanation(result, name), desk.settings))
         case "waive" | "accept":
@@ -145,19 +145,15 @@ def _carry_out(command: Command, desk: Desk) -> Reply | None:
             assert_never(never)
 
 
-# Judging here and now
+# Commands that run the gate
 
 
 def _one(desk: Desk, name: str) -> GateResult:
     """Run one contract: base against head if the change affects it, else on head alone."""
     _, work = plan(desk.settings, desk.check, desk.checkout, (name,))
     if work.jobs or work.removed:
-        return judge(desk.settings, desk.check, desk.checkout, desk.api, (name,))
+        return check(desk.settings, desk.check, desk.checkout, desk.api, (name,))
     return suite_of_head(desk.settings, desk.check, desk.checkout, (name,))
-
-
-def _judged(desk: Desk, result: GateResult) -> Reply:
-    return Reply(_deliver(desk, result))
 
 
 def _deliver(desk: Desk, result: GateResult) -> str:

@@ -19,8 +19,8 @@
 
 Every action of a pull request but `closed` is checked, `edited` and `labeled` too: each run
 of a workflow replaces the required check of the same commit, so a run that looked at nothing
-and ended green would lift the verdict of the run before. An event the gate cannot judge is
-red for the same reason. What is green with nothing judged reports to no pull request: it is
+and ended green would lift the verdict of the run before. An event the gate cannot check is
+red for the same reason. What is green with nothing checked reports to no pull request: it is
 a push's commit, or the default branch's tip.
 """
 
@@ -130,7 +130,7 @@ Activity = (
 )
 
 _WRONG_PAYLOAD = "check that GITHUB_EVENT_PATH names the payload of this event"
-_JUDGED_EVENTS = "pull_request, merge_group, push, schedule or workflow_dispatch"
+_CHECKED_EVENTS = "pull_request, merge_group, push, schedule or workflow_dispatch"
 _NO_COMMIT = re.compile("0+")
 _QUEUE_BRANCH = re.compile(r"(?:refs/heads/)?gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40,64}")
 _DEPENDABOT = "dependabot[bot]"
@@ -152,7 +152,7 @@ def activity_for(name: str, payload: Mapping[str, Any], environ: Mapping[str, st
         return _dispatch(payload, _sha(environ.get("GITHUB_SHA"), "GITHUB_SHA"))
     if name == "issue_comment":
         return _comment(payload)
-    advice = f"start the workflow on {_JUDGED_EVENTS}"
+    advice = f"start the workflow on {_CHECKED_EVENTS}"
     return Nothing(f"gatekeeper cannot run on the event {name!r}; {advice}")
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.action.activities import Judged, Run, found_pull_request, result_of
+from gatekeeper.action.activities import CheckActivity, Run, found_pull_request, result_of
 from gatekeeper.action.alerts import look_back
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import (
@@ -80,7 +80,7 @@ def act(settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
                 say(clean(activity.explanation, settings))
             return activity.exit_code
         assert not isinstance(activity, FindPullRequest | Respond)  # noqa: S101
-        answer = _judge(settings, activity, api)
+        answer = _run_gate(settings, activity, api)
     except GatekeeperError as error:
         answer = answer_to_error(error, str(error), settings)
     except Exception as error:
@@ -138,7 +138,7 @@ def _read_event(path: Path) -> Mapping[str, Any]:
     return payload
 
 
-def _judge(settings: ActionInputs, activity: Judged | Run, api: RepositoryApi) -> Answer:
+def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: RepositoryApi) -> Answer:
     out = out_folder(settings.workspace, settings.out)
     require_formats(settings.formats)
     # A self-hosted runner may still have the reports of an earlier job.

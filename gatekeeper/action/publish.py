@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
 from gatekeeper.action.github.client import PullRequestApi
-from gatekeeper.action.github.comments import Judged, comment_body, publish_comment
+from gatekeeper.action.github.comments import CheckedCommit, comment_body, publish_comment
 from gatekeeper.action.github.statuses import publish_status
 from gatekeeper.action.github.workflow_step import (
     Annotation,
@@ -249,10 +249,10 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Pul
 def _post_comment(
     answer: Answer, settings: ActionInputs, activity: CheckPullRequest, api: PullRequestApi
 ) -> str:
-    judged = Judged(activity.number, activity.head_sha, answer.verdict, answer.newsworthy)
+    checked = CheckedCommit(activity.number, activity.head_sha, answer.verdict, answer.newsworthy)
     try:
         comment, said = publish_comment(
-            api, judged, answer.comment, mode=settings.comment, marker=comment_marker(settings.id)
+            api, checked, answer.comment, mode=settings.comment, marker=comment_marker(settings.id)
         )
     except PublishError as error:
         _say_warning(f"{error}. The comment is in the output `comment-file`", settings)

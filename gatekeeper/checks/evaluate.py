@@ -1,7 +1,7 @@
-"""Makes every check of a contract ready for every fixture, then judges samples with them.
+"""Makes every check of a contract ready for every fixture, then evaluates samples with them.
 
 All that a contract can have wrong in its checks is found by `prepare`, with every problem at
-once; after that, judging a sample raises nothing on any output.
+once; after that, evaluation a sample raises nothing on any output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Positio
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import REFUSED_REQUESTS, Judgement, Sample
+from gatekeeper.contract.trial import REFUSED_REQUESTS, CheckResult, Sample
 from gatekeeper.errors import ContractError, Problem
 
 # A longer template is not parsed for a better message alone.
@@ -29,15 +29,15 @@ _PARSED_HERE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class PreparedCheck:
-    """One check of one fixture, ready to judge."""
+    """One check of one fixture, ready to evaluate."""
 
     name: str
     severity: Severity
-    judge: SampleEvaluator
+    evaluate: SampleEvaluator
 
-    def apply(self, sample: Sample) -> Judgement:
-        finding = self.judge(sample)
-        return Judgement(self.name, finding.passed, finding.message, self.severity, finding.score)
+    def apply(self, sample: Sample) -> CheckResult:
+        finding = self.evaluate(sample)
+        return CheckResult(self.name, finding.passed, finding.message, self.severity, finding.score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Evaluator:
 
     checks: Mapping[str, tuple[PreparedCheck, ...]]
 
-    def judge(self, sample: Sample) -> tuple[Judgement, ...]:
+    def evaluate(self, sample: Sample) -> tuple[CheckResult, ...]:
         """Return the outcome of each check for a sample; none if its call failed.
 
         Raises KeyError for a fixture that the contract does not have: a missing evaluation must
@@ -57,7 +57,7 @@ class Evaluator:
             return ()
         refused = REFUSED_REQUESTS.get(sample.completion.finish_reason or "")
         if refused and not sample.completion.text:
-            return tuple(Judgement(c.name, False, refused, c.severity) for c in checks)
+            return tuple(CheckResult(c.name, False, refused, c.severity) for c in checks)
         return tuple(check.apply(sample) for check in checks)
 
 
@@ -130,14 +130,14 @@ class _Bench:
             )
             _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
-            judge = self._prepared(check, params, Files(spec.files, written_in))
+            evaluate = self._prepared(check, params, Files(spec.files, written_in))
         except ParameterError as error:
             self._complain(spec, error.what, error.fix, fixture)
         except ContractError as error:
             for problem in error.problems:
                 self._complain(spec, problem.what, problem.fix, fixture)
         else:
-            return PreparedCheck(spec.name, spec.severity, judge)
+            return PreparedCheck(spec.name, spec.severity, evaluate)
         return None
 
     def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleEvaluator:

@@ -20,7 +20,7 @@ from gatekeeper.numbers import milliseconds as shown
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     limit = params["max_ms"]
 
-    def judge(sample: Sample) -> Finding:
+    def evaluate(sample: Sample) -> Finding:
         latency = sample.completion.latency_ms if sample.completion else None
         if latency is None:
             return undetermined("the provider did not report how long the request took")
@@ -28,7 +28,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return failed(f"expected at most {shown(limit)}; took {shown(latency)}")
         return PASSED
 
-    return judge
+    return evaluate
 
 
 CHECK = Check(

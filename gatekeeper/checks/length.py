@@ -48,7 +48,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     unit = params.get("unit", "characters")
     count = _COUNTS[unit]
 
-    def judge(sample: Sample) -> Finding:
+    def evaluate(sample: Sample) -> Finding:
         counted = count(sample)
         if counted is None:
             return undetermined(f"the provider did not report the number of {unit}")
@@ -58,7 +58,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return failed(f"expected at most {high} {unit}; got {counted}")
         return PASSED
 
-    return judge
+    return evaluate
 
 
 def _require_range(low: int | None, high: int | None) -> None:

@@ -60,7 +60,7 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
         return lambda sample: inspect(sample.output)
     path = parse_path(params["field"])
 
-    def judge_field(value: Any) -> Finding:
+    def evaluate_field(value: Any) -> Finding:
         part = find(value, path)
         if isinstance(part, Missing):
             return failed(f"no `{path.text}` in the JSON: {part.reached} does not have it")
@@ -69,17 +69,17 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
             return finding
         return replace(finding, message=f"`{path.text}`: {finding.message}")
 
-    return on_json(judge_field)
+    return on_json(evaluate_field)
 
 
 def on_json(inspect: Callable[[Any], Finding]) -> SampleEvaluator:
     """Return an evaluator that inspects the output as JSON; an output that is not JSON fails."""
 
-    def judge(sample: Any) -> Finding:
+    def evaluate(sample: Any) -> Finding:
         value = parse_json(sample.output)
         return failed(value.message) if isinstance(value, NotJson) else inspect(value)
 
-    return judge
+    return evaluate
 
 
 def as_text(value: Any) -> str:

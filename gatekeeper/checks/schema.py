@@ -202,7 +202,7 @@ class _Patterns(dict[str, TimedPattern]):
 
 
 class _Walk:
-    """Goes through a schema and all it refers to; finds what would fail while judging."""
+    """Goes through a schema and all it refers to; finds what would fail while evaluation."""
 
     def __init__(
         self,

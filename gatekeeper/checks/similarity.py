@@ -46,11 +46,11 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return Finding(passed=True, score=score)
         return Finding(False, _message(score, least, as_text(params["value"]), found), score)
 
-    judge = on_output(params, inspect)
+    evaluate = on_output(params, inspect)
 
     def scored(sample: Sample) -> Finding:
         """Give the score 0 to an output that is not JSON or lacks the field."""
-        finding = judge(sample)
+        finding = evaluate(sample)
         if finding.score is None and finding.passed is False:
             return replace(finding, score=0.0)
         return finding

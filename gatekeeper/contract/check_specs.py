@@ -18,7 +18,7 @@ from gatekeeper.errors import ContractError, Problem
 
 COMMON_KEYS = ("type", "name", "severity", "must_pass")
 LONGEST_NAME = 200
-"""Characters. Every judged sample repeats the names of its checks."""
+"""Characters. Every evaluated sample repeats the names of its checks."""
 SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 
 # The meta-schemas come with the JSON Schema library.

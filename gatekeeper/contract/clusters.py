@@ -78,7 +78,7 @@ Inputs = Mapping[str, Hashable]
 """What tells the inputs of fixtures apart, by the fixture's id."""
 
 
-def cluster_loosenings(
+def cluster_weakenings(
     base: Contract, head: Contract, rendered: Sequence[Inputs] = ()
 ) -> Iterator[str]:
     """Yield a sentence for each unit of head that joins several units of base, and for each that

@@ -125,13 +125,13 @@ def fixture_meaning(fixture: Fixture) -> Any:
     return meaning | ({"must_pass": True} if fixture.must_pass else {})
 
 
-def judging_meaning(contract: Contract) -> Any:
+def evaluation_meaning(contract: Contract) -> Any:
     """Return everything of a contract except its target and its fixtures.
 
     The members of a category that has an objective belong to it; any other category only labels
     reports.
     """
-    judged = {objective.category for objective in contract.slo} - {None}
+    with_objective = {objective.category for objective in contract.slo} - {None}
     return {
         "checks": [check_meaning(spec) for spec in contract.checks],
         "mode": contract.mode,
@@ -142,7 +142,7 @@ def judging_meaning(contract: Contract) -> Any:
             for o in contract.slo
             if not o.default
         ],
-        "categories": {f.id: f.category for f in contract.fixtures if f.category in judged},
+        "categories": {f.id: f.category for f in contract.fixtures if f.category in with_objective},
         "gate": _gate_meaning(contract.gate),
         **({"sent": _schema_order(contract)} if contract.mode == "enforce" else {}),
     }
@@ -193,7 +193,7 @@ def contract_digest(contract: Contract) -> str:
         {
             "target": target_meaning(contract.target),
             "fixtures": [fixture_meaning(fixture) for fixture in fixtures],
-            "judging": judging_meaning(contract),
+            "evaluation": evaluation_meaning(contract),
         }
         | ({"clusters": clusters} if clusters else {})
     )

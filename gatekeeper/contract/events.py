@@ -46,4 +46,4 @@ def _repaired(outcome: Outcome) -> bool | None:
 
 
 def _check_passed(outcome: Outcome, check: str | None) -> bool | None:
-    return next((j.passed for j in outcome.judgements if j.check == check), None)
+    return next((j.passed for j in outcome.check_results if j.check == check), None)

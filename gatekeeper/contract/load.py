@@ -23,7 +23,7 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.digests import digest, file_meaning, fixture_meaning, judging_meaning
+from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning, fixture_meaning
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.modes import mode_problems
@@ -288,7 +288,7 @@ class _Loading:
         prompt = contract.target.prompt
         inline = [item for item in data["fixtures"] if "file" not in item or "vars" in item]
         own = {
-            "judging": judging_meaning(contract),
+            "evaluation": evaluation_meaning(contract),
             "model": data.get("model"),
             "params": data.get("params", {}),
             "inline": inline,

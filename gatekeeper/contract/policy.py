@@ -16,7 +16,7 @@ from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.errors import ContractError, Problem
 
 DEFAULT_SUCCESS_RATE = 0.5
-"""What a contract without a `success_rate` is held to, if nothing else can judge it.
+"""What a contract without a `success_rate` is held to, if nothing else can evaluate it.
 A contract that fails most of its own fixtures says that its prompt or the contract is wrong."""
 
 POLICY_PATH = ".github/gatekeeper.yml"
@@ -74,7 +74,7 @@ class Policy:
     prompts: tuple[str, ...] = ("prompts/**",)
     require_contract: bool = False
     on_inconclusive: Literal["pass", "fail"] = "pass"
-    on_loosening: Literal["note", "require_waiver"] = "note"
+    on_weakening: Literal["note", "require_waiver"] = "note"
     allow: Allow = Allow()
     new_contracts: NewContracts = NewContracts()
     models: tuple[str, ...] | None = None
@@ -89,7 +89,7 @@ class Policy:
     history: str = "branch:gatekeeper-data"
 
 
-def judging_policy(change: Change) -> tuple[Policy, tuple[str, ...]]:
+def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
     """Return the policy that applies to a change, and notices about it.
 
     This is the base's policy. If it cannot be read, head's must be valid, so that a pull request
@@ -121,7 +121,7 @@ def load_policy(revision: Revision) -> Policy:
 def _policy(data: Mapping[str, Any]) -> Policy:
     plain = {
         name: data[name]
-        for name in ("require_contract", "on_inconclusive", "on_loosening")
+        for name in ("require_contract", "on_inconclusive", "on_weakening")
         if name in data
     }
     defaults = Policy()

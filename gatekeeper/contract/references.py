@@ -21,7 +21,7 @@ from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.size_limits import MOST_APPLIED, MOST_FIXTURE_FILES, MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import parse, parse_once
-from gatekeeper.contract.templates.asked import find_included
+from gatekeeper.contract.templates.client import find_included
 from gatekeeper.errors import ContractError
 
 Shapes = Mapping[str, CheckShape]

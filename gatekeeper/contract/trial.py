@@ -11,7 +11,7 @@ from typing import Any, Literal
 from gatekeeper.contract.definition import Message, Severity
 
 Arm = Literal["base", "head"]
-JudgedBy = Literal["head", "base", "base_settings"]
+ContractFrom = Literal["head", "base", "base_settings"]
 """Whose contract evaluates a trial: head's, base's, or base's with head's prompt file under the
 base contract's own model, parameters and mode."""
 
@@ -33,8 +33,8 @@ class Request:
 class Trial:
     """One fixture x one arm x one repetition: the unit of execution.
 
-    `judged_by` says whose contract needs it: its fixtures, and in the end its checks. `cluster` is
-    that of the fixture.
+    `contract_from` says whose contract the fixture and the checks come from. `cluster` is that of
+    the fixture.
     """
 
     contract: str
@@ -42,7 +42,7 @@ class Trial:
     arm: Arm
     repetition: int
     request: Request
-    judged_by: JudgedBy = "head"
+    contract_from: ContractFrom = "head"
     cluster: str | None = None
 
 
@@ -87,7 +87,7 @@ class Completion:
     """Why the model stopped, in OpenAI's words: `stop`, `length`, `content_filter`, `tool_calls`;
     None if the provider does not say. Without text it is an answer all the same."""
     cut: CutText | None = None
-    """The whole answer, if `text` is only its beginning; it was judged before it was cut."""
+    """The whole answer, if `text` is only its beginning; it was evaluated before it was cut."""
     ttft_ms: float | None = None
 
 
@@ -108,7 +108,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class CheckResult:
     """The result of one check for one sample.
 
     `passed` is None if the check could not be applied because the provider did not report what it
@@ -129,13 +129,13 @@ class Outcome:
     """A sample with the results of its checks."""
 
     sample: Sample
-    judgements: tuple[Judgement, ...] = field(default=())
+    check_results: tuple[CheckResult, ...] = field(default=())
 
     @property
     def passed(self) -> bool | None:
         """Whether every error-severity check passed; None if it could not be measured,
         and if there is none: nothing checked is nothing passed."""
-        verdicts = [j.passed for j in self.judgements if j.severity == "error"]
+        verdicts = [j.passed for j in self.check_results if j.severity == "error"]
         if self.sample.completion is None or not verdicts:
             return None
         if False in verdicts:
@@ -145,5 +145,5 @@ class Outcome:
     @property
     def score(self) -> float | None:
         """The mean of the scores that the checks gave, from 0 to 1; None if none gave one."""
-        scores = [j.score for j in self.judgements if j.score is not None]
+        scores = [j.score for j in self.check_results if j.score is not None]
         return math.fsum(scores) / len(scores) if scores else None

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from gatekeeper.contract.clusters import Inputs, cluster_loosenings
+from gatekeeper.contract.clusters import Inputs, cluster_weakenings
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.digests import canonical, check_meaning, checks_named, file_meaning
 from gatekeeper.contract.objectives import Objective
@@ -20,14 +20,14 @@ _AGGREGATES = ("all", "majority", "any")
 _MISSING = object()
 
 
-def loosenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) -> tuple[str, ...]:
+def weakenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) -> tuple[str, ...]:
     """Return a sentence for each way in which `head` is weaker than `base`, or may be: answers from
     a recording, other outputs by `enforce`, repairs in another order. Nothing for what is stricter.
     `rendered` is what the prompts make of head's fixtures, if that is known."""
     return (
         *_model(base, head),
         *_fixtures(base, head),
-        *cluster_loosenings(base, head, rendered),
+        *cluster_weakenings(base, head, rendered),
         *_checks("", base.checks, head.checks),
         *_objectives(base, head),
         *_gate(base, head),
@@ -142,7 +142,7 @@ def _param(what: str, name: str, before: Any, now: Any) -> Iterator[str]:
     elif before is _MISSING:
         yield f"{what} added: {_shown(now)}"
     else:
-        verb = "changed" if looser is None else "loosened"
+        verb = "changed" if looser is None else "weakened"
         yield f"{what} {verb} from {_shown(before)} to {_shown(now)}"
 
 
@@ -256,11 +256,11 @@ def _scoring(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
 
 def _categories(base: Contract, head: Contract) -> Iterator[str]:
     """Yield each fixture that leaves or joins a category, which changes its objectives."""
-    judged = {objective.category for objective in base.slo} - {None}
+    with_objective = {objective.category for objective in base.slo} - {None}
     kept = {fixture.id: fixture.category for fixture in head.fixtures}
     for fixture in base.fixtures:
         before, now = fixture.category, kept.get(fixture.id, fixture.category)
-        if before != now and judged & {before, now}:
+        if before != now and with_objective & {before, now}:
             change = f"from {before or 'none'} to {now or 'none'}"
             yield f"fixture `{fixture.id}`: category changed {change}"
 
@@ -287,7 +287,7 @@ def _sampling(base: Contract, head: Contract) -> Iterator[str]:
     if "first" in (before.aggregate, now.aggregate):
         yield f"sampling.aggregate changed {change}"
     elif _AGGREGATES.index(now.aggregate) > _AGGREGATES.index(before.aggregate):
-        yield f"sampling.aggregate loosened {change}"
+        yield f"sampling.aggregate weakened {change}"
 
 
 def _repair(base: Contract, head: Contract) -> Iterator[str]:

@@ -17,9 +17,9 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.renaming import find_renaming, is_renamed
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.monitor import judged
+from gatekeeper.gate.monitor import evaluate_sample
 from gatekeeper.gate.outcomes import aggregate, by_fixture
-from gatekeeper.gate.plan import Job, judges_differently
+from gatekeeper.gate.plan import Job, evaluates_differently
 from gatekeeper.gate.result import Reason
 
 _MOST_NAMES = 3
@@ -29,7 +29,7 @@ def blind_fixtures(job: Job, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
     """Return the fixtures of both contracts whose answers on head pass under the base contract
     only. `outcomes` are those of head's contract. Nothing is asked again."""
     base, head = job.base, job.contract
-    if base is None or not judges_differently(base, head):
+    if base is None or not evaluates_differently(base, head):
         return ()
     kept = _kept(base, head)
     failing = {
@@ -47,7 +47,7 @@ def blind_fixtures(job: Job, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
         return ()
     blind = []
     for fixture, found in failing.items():
-        before = [judged(outcome.sample, base, evaluator) for outcome in found]
+        before = [evaluate_sample(outcome.sample, base, evaluator) for outcome in found]
         if aggregate(base.sampling.aggregate, before, len(before)):
             blind.append(fixture)
     return tuple(fixture.id for fixture in base.fixtures if fixture.id in {*blind})
@@ -69,11 +69,11 @@ def blind_text(fixtures: Sequence[str]) -> str:
 def blind_reasons(fixtures: Sequence[str], policy: Policy) -> list[Reason]:
     """Return the reason for a contract with fixtures that can no longer show a regression, if the
     base policy requires a waiver for this."""
-    if not fixtures or policy.on_loosening != "require_waiver":
+    if not fixtures or policy.on_weakening != "require_waiver":
         return []
     text = (
         f"The contract was weakened: {blind_text(fixtures)}. The base policy asks for a "
-        "maintainer's waiver (`on_loosening: require_waiver`)."
+        "maintainer's waiver (`on_weakening: require_waiver`)."
     )
     return [Reason("weakened", text, "fail")]
 

@@ -10,7 +10,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_loosening import Loosening
+from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import Reason
 
@@ -77,9 +77,9 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
         text = (
             "The prompt that the base contract watched is gone. The contract watches "
             f"{job.contract.target.prompt.path} now, but {_some(job.successors)} of this pull "
-            "request may take the old one's place, and the contract did not judge that. Keep the "
-            "contract on the file that takes the place, add the other in a pull request of its "
-            "own, or let a maintainer waive this."
+            "request may replace the old prompt, and the contract did not test it. Keep the "
+            "contract on the file that replaces the old prompt, add the other file in a pull "
+            "request of its own, or ask a maintainer to waive this."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     return reasons
@@ -100,16 +100,16 @@ def untested_reasons(job: Job) -> list[Reason]:
     return [Reason("untested", text, "inconclusive")]
 
 
-def policy_reasons(loosened: Sequence[Loosening], policy: Policy) -> list[Reason]:
+def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason]:
     """Return the reason for a weakened policy, if the base policy requires a waiver for this."""
-    if not loosened or policy.on_loosening != "require_waiver":
+    if not weakened or policy.on_weakening != "require_waiver":
         return []
-    keys = ", ".join(f"`{found.key}`" for found in loosened)
+    keys = ", ".join(f"`{found.key}`" for found in weakened)
     text = (
-        f"The policy is loosened ({keys}), and the base policy asks for a maintainer's waiver "
-        f"(`on_loosening: require_waiver`): `/gatekeeper waive {POLICY_NAME}: REASON`."
+        f"The policy is weakened ({keys}), and the base policy asks for a maintainer's waiver "
+        f"(`on_weakening: require_waiver`): `/gatekeeper waive {POLICY_NAME}: REASON`."
     )
-    return [Reason("policy_loosened", text, "fail")]
+    return [Reason("policy_weakened", text, "fail")]
 
 
 def not_held_up(reason: Reason) -> Reason:

@@ -80,11 +80,11 @@ def compare_sides(earlier: Side, later: Side, names: Sequence[str] = ()) -> Gate
 
 
 def _by_contract(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """What the head arm of each contract answered, as its own contract judged it."""
+    """What the head arm of each contract answered, as its own contract evaluated it."""
     found: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         trial = outcome.sample.trial
-        if (trial.arm, trial.judged_by) == ("head", "head"):
+        if (trial.arm, trial.contract_from) == ("head", "head"):
             found[trial.contract].append(outcome)
     return found
 
@@ -128,7 +128,7 @@ def _as_arm(outcome: Outcome, arm: str, number: int) -> Outcome:
 
 
 def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> Job:
-    """A contract with the fixtures and samples that there are; nothing of it is judged again."""
+    """A contract with the fixtures and samples that there are; nothing of it is evaluated again."""
     trials = tuple(outcome.sample.trial for outcome in outcomes)
     clusters = {trial.fixture: trial.cluster for trial in trials}
     targets = {
@@ -149,7 +149,7 @@ def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> 
         gate=GatePolicy(),
     )
     evaluation = Evaluation(
-        by="head",
+        contract_from="head",
         contract=contract,
         base=targets["base"],
         head=targets["head"],
@@ -157,7 +157,7 @@ def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> 
         unpaired=(),
         unanswerable=(),
         same_input=duplicates(trials),
-        judge=Evaluator({}),
+        evaluator=Evaluator({}),
         trusted=True,
     )
     return Job(contract, contract, (), (evaluation,), (), None, ())

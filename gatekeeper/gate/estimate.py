@@ -18,7 +18,7 @@ from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.expected_calls import forecast_calls
 from gatekeeper.gate.plan import Evaluation, Job, levels
-from gatekeeper.gate.power import Foresight, Price, foresee, unpriced_warnings
+from gatekeeper.gate.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
@@ -47,7 +47,7 @@ class Amounts:
 
 
 @dataclass(frozen=True, slots=True)
-class ContractForecast:
+class ContractEstimate:
     """One affected contract. `calls` is the most that will be made; `removed` says that head no
     longer has the contract. If it `may_stop_early`, `expected_calls` are taken by a harmless
     change (gate/expected_calls.py), and `fewest_calls` if the result is certain as soon as it can
@@ -58,7 +58,7 @@ class ContractForecast:
     possible, which limits go by. Each is None if it is not known, or if nothing bounds it.
 
     What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
-    and `warning` are those of `foresight.Foresight`. All are None if nothing is compared.
+    and `warning` are those of `power.ComparisonPower`. All are None if nothing is compared.
     """
 
     name: str
@@ -83,18 +83,18 @@ class ContractForecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class RunEstimate:
     """All that a check of this change would do."""
 
     base_sha: str
     head_sha: str
-    contracts: tuple[ContractForecast, ...]
+    contracts: tuple[ContractEstimate, ...]
     uncovered: tuple[str, ...]
     unaffected: int
     notices: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     """Models that the base policy does not allow, if the most that may be spent is more than it
-    allows, and limits that can never be judged."""
+    allows, and limits that can never be evaluated."""
 
     @property
     def calls(self) -> int:
@@ -136,7 +136,7 @@ def forecast(
     names: Sequence[str],
     amounts: Amounts,
     find_fault: FindFault = no_fault,
-) -> Forecast:
+) -> RunEstimate:
     """Estimate the check of a change. `amounts` says what a request takes; `find_fault` says what
     is wrong with a model's name.
 
@@ -146,13 +146,13 @@ def forecast(
     """
     work = plan_check(change, policy, names)
     shared = _Shared(work.jobs, policy.limits.concurrency)
-    found = Forecast(
+    found = RunEstimate(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
         contracts=(
-            *(_forecast_job(job, amounts, shared) for job in work.jobs),
+            *(_estimate_job(job, amounts, shared) for job in work.jobs),
             *(
-                ContractForecast(
+                ContractEstimate(
                     c.name, c.path, c.affected_by, None, 0, 0, 0.0, 0.0, None, removed=True
                 )
                 for c in work.removed
@@ -169,17 +169,17 @@ def forecast(
         for problem in faults.with_refused(work.model_problems)
     )
     beyond = _beyond_limits(found, work, amounts.worst)
-    never = (w for job in work.jobs if job.paired for w in _never_judged(job, amounts.expected))
+    never = (w for job in work.jobs if job.paired for w in _never_evaluated(job, amounts.expected))
     return replace(found, warnings=(*refused, *beyond, *never, *faults.notices))
 
 
-def _never_judged(job: Job, price: Price) -> tuple[str, ...]:
-    """Limits that no run can judge; one that head and base share is named once."""
+def _never_evaluated(job: Job, price: Price) -> tuple[str, ...]:
+    """Limits that no run can evaluate; one that head and base share is named once."""
     found = (w for evaluation in job.evaluations for w in unpriced_warnings(evaluation, price))
     return tuple(dict.fromkeys(found))
 
 
-def _beyond_limits(found: Forecast, work: Work, worst: Price) -> tuple[str, ...]:
+def _beyond_limits(found: RunEstimate, work: Work, worst: Price) -> tuple[str, ...]:
     limits = work.policy.limits
     refused = refusal(work, worst, trusted=True)
     if refused:
@@ -212,25 +212,25 @@ class _Shared:
             for trusted in {e.trusted for e in job.evaluations if e.base is not None}
         )
 
-    def foresee(self, evaluation: Evaluation) -> Foresight | None:
+    def compute_power(self, evaluation: Evaluation) -> ComparisonPower | None:
         """Return what the evaluation could detect; None if it compares nothing."""
         contract = evaluation.contract
-        level = self.levels.get((contract.name, evaluation.by))
+        level = self.levels.get((contract.name, evaluation.contract_from))
         if level is None:
             return None
         together = round(comparison_alpha(contract) / level)
-        return foresee(evaluation, together, self._contracts[evaluation.trusted])
+        return compute_power(evaluation, together, self._contracts[evaluation.trusted])
 
 
-def _forecast_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractForecast:
+def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstimate:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    seen = shared.foresee(job.evaluations[0])
+    seen = shared.compute_power(job.evaluations[0])
     calls = forecast_calls(job, shared.levels, shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
     tokens = [amounts.tokens(request) for request in requests]
     cost = _sum([amounts.expected(request) for request in requests])
-    return ContractForecast(
+    return ContractEstimate(
         name=contract.name,
         path=contract.path,
         affected_by=job.affected_by,

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gatekeeper.contract.trial import JudgedBy
+from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.plan import Evaluation, Job
@@ -38,9 +38,9 @@ class _Pairs(NamedTuple):
 
 
 def forecast_calls(
-    job: Job, levels: Mapping[tuple[str, JudgedBy], float], concurrency: int
+    job: Job, levels: Mapping[tuple[str, ContractFrom], float], concurrency: int
 ) -> CallForecast:
-    """Forecast the calls of a contract.
+    """RunEstimate the calls of a contract.
 
     Args:
         job: The contract.
@@ -48,7 +48,9 @@ def forecast_calls(
         concurrency: How many calls are under way when the result is certain. They are made too.
     """
     most = len(distinct_requests(job.trials))
-    each = [(e, _pairs(e, levels.get((job.contract.name, e.by)))) for e in job.evaluations]
+    each = [
+        (e, _pairs(e, levels.get((job.contract.name, e.contract_from)))) for e in job.evaluations
+    ]
     if not each or not most:
         return CallForecast(most, most, most)
     # One regression ends the whole contract; otherwise every evaluation must be certain.

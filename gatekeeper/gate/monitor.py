@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import JudgedBy, Outcome, Sample, Trial
+from gatekeeper.contract.trial import ContractFrom, Outcome, Sample, Trial
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
@@ -28,16 +28,16 @@ OBJECTIVE_ERROR = 0.05
 """The chance that any objective of a contract is called wrongly, all looks together."""
 
 
-def judged(sample: Sample, contract: Contract, judge: Evaluator) -> Outcome:
+def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) -> Outcome:
     """Return the sample after the contract's repairs, with the result of each check.
 
-    The whole answer is judged; what is returned holds no more of it than is stored.
+    The whole answer is evaluated; what is returned holds no more of it than is stored.
     """
     if sample.completion is None:
         return stored_outcome(Outcome(sample))
     output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
     repaired = replace(sample, output=output, repairs=repairs)
-    return stored_outcome(Outcome(repaired, judge.judge(repaired)))
+    return stored_outcome(Outcome(repaired, evaluator.evaluate(repaired)))
 
 
 class EvaluationMonitor:
@@ -102,12 +102,12 @@ class EvaluationMonitor:
             self.slo is not None and not any(in_doubt(result) for result in self.slo)
         )
 
-    def judge(self, sample: Sample) -> Outcome:
+    def evaluate(self, sample: Sample) -> Outcome:
         """Evaluate a sample; it is not yet evidence."""
-        return judged(sample, self.evaluation.contract, self.evaluation.judge)
+        return evaluate_sample(sample, self.evaluation.contract, self.evaluation.evaluator)
 
     def take(self, outcome: Outcome) -> None:
-        """Weigh the next sample in plan order, which is judged already."""
+        """Add the next evaluated sample, in plan order."""
         sample = outcome.sample
         # What an interrupted run has beyond a gap came early, not next: it is told, not weighed.
         self._gap = self._gap or self.evaluation.trials[len(self.outcomes)] is not sample.trial
@@ -155,16 +155,16 @@ class Progress(Protocol):
 
 
 class Watches:
-    """The watch of a whole run: a EvaluationMonitor for each judging of each contract."""
+    """The watch of a whole run: an EvaluationMonitor for each evaluation of each contract."""
 
     def __init__(self, jobs: Sequence[Job], progress: Progress | None = None) -> None:
         strictest = levels(jobs)
         self._progress = progress
-        self._watches: Mapping[str, Mapping[JudgedBy, EvaluationMonitor]] = {
+        self._watches: Mapping[str, Mapping[ContractFrom, EvaluationMonitor]] = {
             job.contract.name: {
                 # Holm's first step is the strictest: who is rejected there is rejected for sure.
-                evaluation.by: EvaluationMonitor(
-                    evaluation, strictest.get((job.contract.name, evaluation.by))
+                evaluation.contract_from: EvaluationMonitor(
+                    evaluation, strictest.get((job.contract.name, evaluation.contract_from))
                 )
                 for evaluation in job.evaluations
             }
@@ -181,25 +181,27 @@ class Watches:
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Every outcome of every judging."""
+        """Every outcome of every evaluation."""
         each = (watch for watches in self._watches.values() for watch in watches.values())
         return tuple(outcome for watch in each for outcome in watch.outcomes)
 
     def wants(self, trial: Trial) -> bool:
         """Return whether the trial's evaluation still needs it: one regression is enough for
         all."""
-        judges = self._watches[trial.contract]
-        return not (judges[trial.judged_by].settled or any(w.regressed for w in judges.values()))
+        monitors = self._watches[trial.contract]
+        return not (
+            monitors[trial.contract_from].settled or any(w.regressed for w in monitors.values())
+        )
 
-    def judge(self, sample: Sample) -> Outcome:
+    def evaluate(self, sample: Sample) -> Outcome:
         """Evaluate the sample with the contract that requested it."""
-        return self._of_trial(sample.trial).judge(sample)
+        return self._of_trial(sample.trial).evaluate(sample)
 
     def _of_trial(self, trial: Trial) -> EvaluationMonitor:
-        return self._watches[trial.contract][trial.judged_by]
+        return self._watches[trial.contract][trial.contract_from]
 
     def add(self, outcome: Outcome) -> None:
-        """Hand the judged sample to who asked for it."""
+        """Hand the evaluated sample to the caller's listener."""
         sample = outcome.sample
         self._of_trial(sample.trial).take(outcome)
         if self._progress and not sample.shared:

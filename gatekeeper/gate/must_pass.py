@@ -30,7 +30,7 @@ class Unit(NamedTuple):
     def passed(self, outcome: Outcome) -> bool | None:
         if self.check is None:
             return outcome.passed
-        return next((j.passed for j in outcome.judgements if j.check == self.check), None)
+        return next((j.passed for j in outcome.check_results if j.check == self.check), None)
 
 
 def must_pass_units(contract: Contract) -> tuple[Unit, ...]:

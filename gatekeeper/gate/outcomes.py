@@ -229,7 +229,7 @@ def _change(before: bool | None, after: bool | None) -> FixtureChange | None:
 def _failures(outcomes: Sequence[Outcome], severity: str) -> tuple[FixtureFailure, ...]:
     found: list[FixtureFailure] = []
     for outcome in outcomes:
-        failed = [j for j in outcome.judgements if j.passed is False and j.severity == severity]
+        failed = [j for j in outcome.check_results if j.passed is False and j.severity == severity]
         # Cut once for all checks that speak of it.
         output = shorten(outcome.sample.output, MOST_IN_RESULT) if failed else ""
         arm = outcome.sample.trial.arm
@@ -265,5 +265,7 @@ def _as_text(value: object) -> str | None:
 def _errors(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     """Why samples could not be measured: calls that failed, checks that could not be applied."""
     calls = [o.sample.error for o in outcomes if o.sample.error is not None]
-    checks = [f"{j.check}: {j.message}" for o in outcomes for j in o.judgements if j.passed is None]
+    checks = [
+        f"{j.check}: {j.message}" for o in outcomes for j in o.check_results if j.passed is None
+    ]
     return tuple(dict.fromkeys([*calls, *checks]))

@@ -25,10 +25,10 @@ from gatekeeper.gate.spending_limits import most_cost
 from gatekeeper.gate.verdict import (
     conclude,
     frozen,
-    loosened_policy,
     removed,
     untested,
     waived,
+    weakened_policy,
     worst,
 )
 from gatekeeper.gate.work import Work
@@ -214,11 +214,11 @@ def _fixed(contract: Contract) -> Contract:
 
 def _without_samples(work: Work, waivers: Sequence[Waiver]) -> tuple[ContractResult, ...]:
     """What is found without a sample: contracts that are gone or that nothing tests, and what the
-    policy loosens."""
+    policy weakens."""
     found = [
         *(removed(contract, work.policy) for contract in work.removed),
         *(untested(job) for job in work.untested),
-        *loosened_policy(work.policy_loosened, work.policy),
+        *weakened_policy(work.policy_weakened, work.policy),
     ]
     return tuple(waived(contract, waivers) for contract in found)
 
@@ -243,7 +243,7 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
         cost_usd=found.cost_usd,
         most_cost_usd=found.most_cost_usd,
         uncovered=work.affected.uncovered,
-        policy_loosened=work.policy_loosened,
+        policy_weakened=work.policy_weakened,
         unaffected=work.affected.unaffected,
         notices=(*work.affected.notices, *found.notices),
         outcomes=found.outcomes,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -32,8 +33,8 @@ from gatekeeper.contract.digests import canonical, contract_digest, params_meani
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import find_renaming
-from gatekeeper.contract.trial import JudgedBy, Trial
-from gatekeeper.contract.weakening import loosenings, setting_changes
+from gatekeeper.contract.trial import ContractFrom, Trial
+from gatekeeper.contract.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.outcomes import duplicates, messages_by_arm
@@ -43,17 +44,17 @@ from gatekeeper.sampling.trials import as_sent, plan_trials
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One contract judging what the arms answer to its own fixtures.
+    """One contract applied to what the arms answer to its own fixtures.
 
     `by` says whose contract it is. `base` is None if there is nothing to compare with:
-    then head alone is judged. `unpaired` fixtures have no base arm and are not compared.
+    then head alone is evaluated. `unpaired` fixtures have no base arm and are not compared.
     `unanswerable` ones have no head arm; what head would have answered to them is unknown, so
     it may speak for head or against it. `same_input` maps a fixture to the earlier one whose
     input it repeats, `counts_with` to the one that stands for its unit: its input, or its cluster.
     `trusted` says that the rules are those of the base branch.
     """
 
-    by: JudgedBy
+    contract_from: ContractFrom
     contract: Contract
     base: Target | None
     head: Target
@@ -61,7 +62,7 @@ class Evaluation:
     unpaired: tuple[str, ...]
     unanswerable: tuple[str, ...]
     same_input: Mapping[str, str]
-    judge: Evaluator
+    evaluator: Evaluator
     trusted: bool = False
     counts_with: Mapping[str, str] = field(init=False, repr=False)
 
@@ -131,7 +132,7 @@ class Job:
     """A contract that runs. `base` is the contract at the base revision, None if it is new.
 
     The order of the trials was drawn from `order_seed`. `base_problem` says why the base contract,
-    which should judge too, cannot.
+    which should also apply, cannot be applied.
     """
 
     contract: Contract
@@ -172,14 +173,14 @@ class Job:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the same requests are judged in the same way as at base, by the same answers if
-        the model is a recording."""
+        """Say whether the same requests are evaluated as at base, with the same answers if the
+        model is a recording."""
         base, head = self.base, self.contract
         if base is None or not self.leaves_requests:
             return False
         recording = recording_path(head.target.model)
         recorded = [c.dependencies.get(recording) for c in (base, head)] if recording else []
-        return len(set(recorded)) < 2 and not judges_differently(base, head)
+        return len(set(recorded)) < 2 and not evaluates_differently(base, head)
 
     @property
     def changes_template(self) -> bool:
@@ -194,7 +195,7 @@ class Job:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Those of all judgings, pair by pair and side by side: one that waited for the other's
+        """Those of all evaluations, pair by pair and side by side: one that waited for the other's
         last would have all calls made before it could say that the answer is sure."""
         return tuple(trial for _, trial in sorted(self._placed(), key=itemgetter(0)))
 
@@ -225,7 +226,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     if head is None:
         raise ValueError("affected.head: a removed contract has nothing to run")
     arms = _arms(affected, head, base)
-    differs = base is not None and judges_differently(base, head)
+    differs = base is not None and evaluates_differently(base, head)
     # The base contract is prepared first, so that nothing in head can use up what it needs.
     others: tuple[Evaluation, ...] = ()
     problem = None
@@ -240,7 +241,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
         "head", head, arms.head, arms.base, lent, order_seed=order_seed, trusted=trusted
     )
     rendered = tuple(messages_by_arm(own.trials).values())
-    weakened = loosenings(base, head, rendered) if base else ()
+    weakened = weakenings(base, head, rendered) if base else ()
     if problem is None:
         own, others = _what_compares(own, others, weakened=bool(weakened))
     return Job(
@@ -278,25 +279,19 @@ def _arms(affected: AffectedContract, head: Contract, base: Contract | None) -> 
 def _evaluations_of_base(
     base: Contract, head: Contract, arms: _Arms, order_seed: str, *, differs: bool
 ) -> tuple[Evaluation, ...]:
-    """The base contract's judgings of the change. Raises ContractError if it cannot judge."""
+    """Return the base contract's evaluations of the change. Raises ContractError."""
     own, lent = replace(base, name=head.name), _by_id(head)
+    plan = partial(_evaluation, order_seed=order_seed, trusted=True)
     found = []
     before = as_sent(own)
     prompt_alone = as_sent(replace(own, target=base.target_for(head.target.prompt)))
     unlike = {target_digest(target) for target in (before, arms.head)}
     if target_digest(prompt_alone) not in unlike:
-        by: JudgedBy = "base_settings"
-        found.append(
-            _evaluation(by, own, prompt_alone, before, lent, order_seed=order_seed, trusted=True)
-        )
+        found.append(plan("base_settings", own, prompt_alone, before, lent))
     # Whether fixtures were joined is only known once head's prompt has rendered them.
-    weakened = may_count_otherwise(base, head) or loosenings(base, head)
+    weakened = may_count_otherwise(base, head) or weakenings(base, head)
     if differs and (arms.base is not None or weakened):
-        found.append(
-            _evaluation(
-                "base", own, arms.head, arms.base, lent, order_seed=order_seed, trusted=True
-            )
-        )
+        found.append(plan("base", own, arms.head, arms.base, lent))
     return tuple(found)
 
 
@@ -312,7 +307,7 @@ def _what_compares(
     kept = tuple(
         evaluation for evaluation in others if evaluation.base and not evaluation.asks_the_same
     )
-    alone = [j for j in others if j.by == "base" and j not in kept and weakened]
+    alone = [j for j in others if j.contract_from == "base" and j not in kept and weakened]
     if own.asks_the_same and not kept:
         own = own.without_comparison()
     return own, (*kept, *(j.without_comparison() if j.base else j for j in alone))
@@ -325,11 +320,11 @@ def _notices(
     changes = setting_changes(base, head) if base else ()
     if changes:
         text = f"The contract changes how the model is called: {'; '.join(changes)}."
-        if any(evaluation.by == "base_settings" for evaluation in others):
-            text += " The new prompt is also judged with the base contract's own settings."
+        if any(evaluation.contract_from == "base_settings" for evaluation in others):
+            text += " The new prompt is also tested with the base contract's own settings."
         notices.append(text)
     if problem is not None:
-        notices.append(f"The base contract cannot judge: {problem}")
+        notices.append(f"The base contract cannot be applied: {problem}")
     return tuple(notices)
 
 
@@ -344,17 +339,17 @@ def _base_target(
     return as_sent(replace(head, target=affected.base_target))
 
 
-def judges_differently(base: Contract, head: Contract) -> bool:
+def evaluates_differently(base: Contract, head: Contract) -> bool:
     """Return whether the contracts differ in more than what is sent."""
     return contract_digest(replace(base, target=head.target)) != contract_digest(head)
 
 
-def levels(jobs: Sequence[Job]) -> dict[tuple[str, JudgedBy], float]:
+def levels(jobs: Sequence[Job]) -> dict[tuple[str, ContractFrom], float]:
     """Return the strictest level of each comparison of a run, the first of Holm's procedure, by
     contract and by evaluation.
 
     There are two families, so that nothing a pull request writes can make the base's contracts
-    less sure of what they find: those contracts share alpha among themselves, and what head
+    less certain of what they find: those contracts share alpha among themselves, and what head
     changed or added shares it apart.
     """
     compared = [
@@ -365,13 +360,14 @@ def levels(jobs: Sequence[Job]) -> dict[tuple[str, JudgedBy], float]:
     ]
     family = Counter(evaluation.trusted for _, evaluation in compared)
     return {
-        (name, evaluation.by): comparison_alpha(evaluation.contract) / family[evaluation.trusted]
+        (name, evaluation.contract_from): comparison_alpha(evaluation.contract)
+        / family[evaluation.trusted]
         for name, evaluation in compared
     }
 
 
 def _evaluation(
-    by: JudgedBy,
+    contract_from: ContractFrom,
     contract: Contract,
     head: Target,
     base: Target | None,
@@ -380,9 +376,9 @@ def _evaluation(
     order_seed: str,
     trusted: bool,
 ) -> Evaluation:
-    plan = plan_trials(contract, head, base, lent, by, order_seed)
+    plan = plan_trials(contract, head, base, lent, contract_from, order_seed)
     return Evaluation(
-        by=by,
+        contract_from=contract_from,
         contract=contract,
         base=base,
         head=head,
@@ -390,7 +386,7 @@ def _evaluation(
         unpaired=plan.unpaired,
         unanswerable=plan.unanswerable,
         same_input=duplicates(plan.trials),
-        judge=prepare(contract),
+        evaluator=prepare(contract),
         trusted=trusted,
     )
 

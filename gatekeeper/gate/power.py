@@ -22,10 +22,10 @@ Price = Callable[[Request], float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Foresight:
+class ComparisonPower:
     """`inputs` distinct inputs, or clusters of them, are compared at `level`, which so many
     `contracts` share: 1 is the contract alone. They have `together` comparisons, more than
-    one a contract if the base contract judges too. Shares in [0, 1].
+    one a contract if the base contract also applies. Shares in [0, 1].
 
     `minimum_detectable_effect` is the smallest drop found with probability 0.8 where fixtures do
     not flicker, which no number of samples betters; None if none is. `fixtures_needed` is how
@@ -60,8 +60,8 @@ class Foresight:
         if percent is not None and percent < 100:
             advice.append(f"set gate.margin to {percent / 100:.2g}")
         return (
-            f"{self.name}, {self.judged}: {self._units} can show {shown}, but gate.margin is "
-            f"{numbers.size_in_points(self.margin)}; "
+            f"{self.name}, {self.comparisons_text}: {self._units} can show {shown}, but "
+            f"gate.margin is {numbers.size_in_points(self.margin)}; "
             f"{', or '.join(advice) or f'add {self._noun}s'}"
         )
 
@@ -77,23 +77,23 @@ class Foresight:
         return f"{self.clustered_fixtures:,} fixtures in {clusters}"
 
     @property
-    def judged(self) -> str:
+    def comparisons_text(self) -> str:
         """With how many other contracts: the more comparisons there are, the less each can show."""
         others = self.contracts - 1
-        text = f"judged together with {numbers.count(others, 'other')}"
+        text = f"compared together with {numbers.count(others, 'other')}"
         if not others:
-            text = "judged alone"
+            text = "compared alone"
         return text if self.together == self.contracts else f"{text}, {self.together:,} comparisons"
 
 
-def foresee(evaluation: Evaluation, together: int = 1, contracts: int = 1) -> Foresight:
+def compute_power(evaluation: Evaluation, together: int = 1, contracts: int = 1) -> ComparisonPower:
     """Return what the evaluation could detect if so many comparisons of so many contracts share
     alpha."""
     gate = evaluation.contract.gate
     units = evaluation.units()
     inputs = len(units)
     level = comparison_alpha(evaluation.contract) / together
-    return Foresight(
+    return ComparisonPower(
         name=evaluation.contract.name,
         inputs=inputs,
         level=level,
@@ -152,8 +152,8 @@ def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
     if not unpriced:
         return ()
     return tuple(
-        f"{evaluation.contract.name}: the limit gate.cost: {limit} can never be judged, because no "
-        f"price is known of {' and '.join(unpriced)}; use gate.tokens instead, or a model with a "
-        "known price"
+        f"{evaluation.contract.name}: the limit gate.cost: {limit} can never be evaluated, because "
+        f"no price is known of {' and '.join(unpriced)}; use gate.tokens instead, or a model with "
+        "a known price"
         for limit in limits
     )

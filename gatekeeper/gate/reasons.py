@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """One judging with what it found. `comparison` and `paired` are None if there was nothing
+class EvaluationSummary:
+    """One evaluation with what it found. `comparison` and `paired` are None if there was nothing
     to compare; `settled` says that no sample was missing for the answer, `drawn` that every one
     that was planned is there."""
 
@@ -56,7 +56,7 @@ class Weighed:
     drawn: bool = True
 
 
-def ended_reasons(weighed: Sequence[Weighed], sampled: Run) -> list[Reason]:
+def ended_reasons(weighed: Sequence[EvaluationSummary], sampled: Run) -> list[Reason]:
     """Return the reason for a contract that was not completely sampled, if its result was not
     certain without the rest."""
     if all(w.settled for w in weighed):
@@ -149,7 +149,7 @@ def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
 
 def budget_reasons(
     budgets: Sequence[ErrorBudget],
-    weighed: Sequence[Weighed],
+    weighed: Sequence[EvaluationSummary],
     policy: Policy,
     *,
     exempt: bool = False,
@@ -202,7 +202,7 @@ def _lifted(budget: ErrorBudget) -> Reason:
     return Reason("budget", text, "pass")
 
 
-def _surely_better(objective: str, weighed: Sequence[Weighed]) -> bool:
+def _surely_better(objective: str, weighed: Sequence[EvaluationSummary]) -> bool:
     compared = [w for w in weighed if w.comparison]
     if objective != "success_rate":
         burns = [w.evidence.burns.get(objective) for w in compared]
@@ -213,7 +213,7 @@ def _surely_better(objective: str, weighed: Sequence[Weighed]) -> bool:
     return bool(compared) and all(_passes_more(w) for w in compared)
 
 
-def _passes_more(weighed: Weighed) -> bool:
+def _passes_more(weighed: EvaluationSummary) -> bool:
     # What could not be measured counts against head: better must hold for the worst.
     level = weighed.paired.alpha if weighed.paired else None
     if level is None or weighed.comparison is None:
@@ -225,24 +225,25 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
     """Return the reason for each weakening, and which contract applies then."""
     if not job.weakened:
         return []
-    if policy.on_loosening == "require_waiver":
+    if policy.on_weakening == "require_waiver":
         text = (
             f"The contract was weakened: {'; '.join(job.weakened)}. The base policy asks for a "
-            "maintainer's waiver (`on_loosening: require_waiver`)."
+            "maintainer's waiver (`on_weakening: require_waiver`)."
         )
         return [Reason("weakened", text, "fail")]
     if policy.allow.weakening:
         text = "The contract was weakened, which the policy allows."
         return [Reason("weakened", text, "pass")]
-    if any(evaluation.by == "base" for evaluation in job.evaluations):
-        text = "The contract was weakened, so the base one judges too."
+    if any(evaluation.contract_from == "base" for evaluation in job.evaluations):
+        text = "The contract was weakened, so the base contract also applies."
         if not any(evaluation.base for evaluation in job.evaluations):
             text += " Every request is the same as before, so there is nothing to compare."
         return [Reason("weakened", text, "pass")]
     if job.base_problem is not None:
-        text = "The contract was weakened, and the base one is too broken to judge it."
+        text = "The contract was weakened, and the base contract is too broken to apply."
         return [Reason("weakened", text, "inconclusive")]
-    text = f"The contract was weakened in a way no contract can judge: {'; '.join(job.weakened)}."
+    ways = "; ".join(job.weakened)
+    text = f"The contract was weakened in a way that no contract can evaluate: {ways}."
     return [Reason("weakened", text, "fail")]
 
 
@@ -254,16 +255,16 @@ def broken_base_reasons(job: Job) -> list[Reason]:
     if job.base_problem is None or not job.paired:
         return []
     text = (
-        f"The base contract cannot judge this change: {job.base_problem}. Repair the contract "
-        "first, in a pull request that leaves the prompt as it is."
+        f"The base contract cannot be applied to this change: {job.base_problem}. Repair the "
+        "contract first, in a pull request that leaves the prompt as it is."
     )
     return [Reason("error", text, "error", "base")]
 
 
-def under_base(weighed: Weighed, own: Weighed) -> list[Reason]:
+def under_base(weighed: EvaluationSummary, own: EvaluationSummary) -> list[Reason]:
     """Return the base contract's reasons against the change; the others are left out. `own` is the
     result of head's contract: if neither has anything to evaluate, only one reason says so."""
-    by = weighed.evaluation.by
+    by = weighed.evaluation.contract_from
     settings = " with its own model and parameters" if by == "base_settings" else ""
     return [
         Reason(r.code, f"Under the base contract{settings}: {r.text}", r.verdict, by)
@@ -272,7 +273,7 @@ def under_base(weighed: Weighed, own: Weighed) -> list[Reason]:
     ]
 
 
-def has_nothing_to_evaluate(weighed: Weighed) -> bool:
+def has_nothing_to_evaluate(weighed: EvaluationSummary) -> bool:
     """Return whether there are no two arms to compare and no objective to meet."""
     gate, evidence = weighed.evidence.contract.gate, weighed.evidence
     compared = weighed.paired and weighed.comparison
@@ -290,7 +291,7 @@ def _nothing_to_evaluate(*, same_requests: bool) -> Reason:
 
 
 def evidence_reasons(
-    weighed: Weighed, *, at_base: bool = True, repeats: bool = False
+    weighed: EvaluationSummary, *, at_base: bool = True, repeats: bool = False
 ) -> list[Reason]:
     """Return all reasons of one contract from one set of outcomes.
 
@@ -300,7 +301,7 @@ def evidence_reasons(
     evidence, paired = weighed.evidence, weighed.paired
     cut_short = paired is not None and paired.stopped == "regressed" and not weighed.drawn
     if cut_short and not evidence.head.samples:
-        return []  # another judging of the contract was sure before this one was asked
+        return []  # another evaluation of the contract was certain before this one started
     cause = _unasked(weighed.evaluation) or _commonest_error(evidence.fixtures)
     if not evidence.head.samples:
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
@@ -328,7 +329,7 @@ def evidence_reasons(
         reasons.append(_nothing_to_evaluate(same_requests=same))
     # A regression says as much, and what it was before.
     worse = any(reason.code == "regression" for reason in reasons)
-    if weighed.settled and weighed.evaluation.by == "head" and not worse:
+    if weighed.settled and weighed.evaluation.contract_from == "head" and not worse:
         reasons += nothing_passes_reasons(evidence.fixtures)
     reasons += slo_reasons(evidence.slo, evidence.contract.slo)
     own = [*must_pass_reasons(evidence.must_pass), *limit_reasons(evidence.limits)]

@@ -86,7 +86,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
             case "unmeasured":
                 text = (
                     f"The {_AMOUNTS[result.name]} of some calls is unknown, so "
-                    f"`gate.{result.name}: {limit}` cannot be judged."
+                    f"`gate.{result.name}: {limit}` cannot be evaluated."
                 )
                 reasons.append(Reason("resource_limit", text, "inconclusive"))
     return reasons
@@ -152,7 +152,7 @@ def _result(
     result = LimitResult(
         limit.name, limit.most, None, None, None, None, level, measured.inputs, needed, "open"
     )
-    # What the comparison of the suite cut short is not judged, and nothing speaks of it.
+    # What the comparison of the suite cut short is not evaluated, and no report mentions it.
     rise = _rise(limit, measured, level, measure) if measured.whole else None
     if rise is None:
         return replace(result, found="unmeasured" if complete else "kept")

@@ -13,8 +13,8 @@ from typing import Literal
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.clusters import ClusterCounts
-from gatekeeper.contract.policy_loosening import Loosening
-from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
+from gatekeeper.contract.policy_weakening import Weakening
+from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
 from gatekeeper.stats.error_budget import ErrorBudget, Event
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -34,7 +34,7 @@ ReasonCode = Literal[
     "nothing_passes",
     "must_pass",
     "resource_limit",
-    "policy_loosened",
+    "policy_weakened",
     "uncovered",
     "error",
     "limit",
@@ -61,13 +61,13 @@ class Reason:
 
     `verdict` is what this reason alone calls for; the contract's verdict is the worst of them,
     those left out that a waiver covers.
-    `judged_by` says whose contract found it.
+    `contract_from` says whose contract found it.
     """
 
     code: ReasonCode
     text: str
     verdict: Verdict
-    judged_by: JudgedBy = "head"
+    contract_from: ContractFrom = "head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class MustPassResult:
 class UnderBase:
     """The result of the base contract for the same change, with its own fixtures and rules.
 
-    `judged_by` is `base_settings` if head's prompt file was called with the base contract's own
+    `contract_from` is `base_settings` if head's prompt file was called with the base contract's own
     model, parameters and mode, and `base` if both arms were called as they would run.
     """
 
@@ -273,7 +273,7 @@ class UnderBase:
     paired: PairedResult | None
     slo: tuple[SloResult, ...]
     fixtures: tuple[FixtureResult, ...]
-    judged_by: JudgedBy = "base"
+    contract_from: ContractFrom = "base"
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
 
@@ -322,7 +322,7 @@ class ContractResult:
     """The run's, or that of the earlier run whose samples it goes on with; None if nothing
     was planned."""
     contract_digest: str | None = None
-    """The same for contracts that run and judge in the same way, see contract/digests.py."""
+    """The same for contracts that run and evaluate in the same way, see contract/digests.py."""
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
     error_checks: tuple[str, ...] | None = None
@@ -364,7 +364,7 @@ class PastRun:
 
     @property
     def success_rate(self) -> float | None:
-        """None if nothing was judged."""
+        """None if nothing was evaluated."""
         return 1 - self.failed / self.samples if self.samples else None
 
 
@@ -385,13 +385,13 @@ class GateResult:
     most_cost_usd: float | None = None
     """The most that the planned calls could cost, retries excluded; None if it is not known."""
     uncovered: tuple[str, ...] = ()
-    policy_loosened: tuple[Loosening, ...] = ()
-    """What the change asks less of in the policy that will judge those after it."""
+    policy_weakened: tuple[Weakening, ...] = ()
+    """The ways in which the change weakens the policy, which applies to later changes."""
     unaffected: int = 0
     notices: tuple[str, ...] = ()
     order_seed: str | None = None
     """What the order of fixtures and arms was drawn from; contracts may have another."""
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
-    """Every judged sample, for samples.jsonl."""
+    """Every evaluated sample, for samples.jsonl."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)
     """What the history had when this run began, for trends; empty without a history."""

@@ -107,8 +107,8 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
 def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str:
     """Names a request of head, which the pull request can mend, before one of base."""
     found = [trial for trial in work.trials if id(trial.request) in dear]
-    # The base contract's settings may be sent with head's prompt too: then judged_by is not head.
-    of_head = (t for t in found if (t.arm, t.judged_by) == ("head", "head"))
+    # Head's prompt with the base contract's settings does not have contract_from `head`.
+    of_head = (t for t in found if (t.arm, t.contract_from) == ("head", "head"))
     trial = next(of_head, None)
     is_base = trial is None
     trial = trial or found[0]
@@ -128,7 +128,7 @@ def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str
 def _beyond(requests: Sequence[Request], forecast: str, limit: str, name: str) -> str:
     shorter = advise_shorter_answers(request.params for request in requests)
     return (
-        f"judging this pull request may {forecast}, and the base policy allows {limit}; it "
+        f"checking this pull request may {forecast}, and the base policy allows {limit}; it "
         f"comes from a fork, so no model was called. Use fewer fixtures or samples, {shorter}, or "
         f"ask a maintainer to raise limits.{name} in {POLICY_PATH} of the base branch"
     )

@@ -51,7 +51,7 @@ def weigh(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
         paired=evaluation.base is not None,
         copies=_copies(evaluation),
     )
-    # A fixture that the base prompt cannot take is judged, but not compared.
+    # A fixture that the base prompt cannot take is evaluated, but not compared.
     comparable = [fixture for fixture in fixtures if fixture.id not in evaluation.unpaired]
     units = evaluation.counts_with if evaluation.clustered else None
     return Evidence(

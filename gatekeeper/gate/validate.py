@@ -29,7 +29,13 @@ from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.plan import Job, plan_job
-from gatekeeper.gate.power import Price, foresee, limit_notes, objective_notes, unpriced_warnings
+from gatekeeper.gate.power import (
+    Price,
+    compute_power,
+    limit_notes,
+    objective_notes,
+    unpriced_warnings,
+)
 
 
 def validate_contracts(
@@ -84,7 +90,7 @@ def validate_contracts(
         related = near_duplicate_warning(contract.fixtures, evaluation.counts_with)
         found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
         unpriced = unpriced_warnings(evaluation, price) if price else ()
-        seen = foresee(evaluation).warning
+        seen = compute_power(evaluation).warning
         warnings = [*filter(None, (seen, related)), *map(str, found), *unpriced]
         notes = (*objective_notes(evaluation), *limit_notes(evaluation))
         lines.append(

@@ -14,8 +14,8 @@ from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.policy_loosening import Loosening
-from gatekeeper.contract.trial import JudgedBy
+from gatekeeper.contract.policy_weakening import Weakening
+from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.blind_fixtures import blind_fixtures, blind_reasons, blind_text
 from gatekeeper.gate.contract_reasons import (
@@ -32,7 +32,7 @@ from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.pairs import paired_result
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.reasons import (
-    Weighed,
+    EvaluationSummary,
     broken_base_reasons,
     budget_reasons,
     ended_reasons,
@@ -50,8 +50,8 @@ from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run
 
-Key = tuple[str, JudgedBy]
-"""A comparison of the run: the contract's name, and whose contract judges."""
+Key = tuple[str, ContractFrom]
+"""A comparison of the run: the contract's name, and whose contract applies."""
 
 # The worst first: a certain failure stands even where other things could not be measured.
 SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")
@@ -123,8 +123,10 @@ def _covers(waiver: Waiver, reason: Reason) -> bool:
     return reason.verdict != "pass"
 
 
-def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed, ...]]:
-    every = {(job.contract.name, w.evaluation.by): w for job in jobs for w in watches.of(job)}
+def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[EvaluationSummary, ...]]:
+    every = {
+        (job.contract.name, w.evaluation.contract_from): w for job in jobs for w in watches.of(job)
+    }
     worse = {job.contract.name: any(w.regressed for w in watches.of(job)) for job in jobs}
     # The family is fixed before sampling: an outage must not make another contract's test easier.
     levels = {
@@ -132,7 +134,7 @@ def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Weighed
         **_levels({key: watch for key, watch in every.items() if not watch.evaluation.trusted}),
     }
     found = {key: _weigh(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()}
-    each: dict[str, tuple[Weighed, ...]] = defaultdict(tuple)
+    each: dict[str, tuple[EvaluationSummary, ...]] = defaultdict(tuple)
     for (name, _), weighed in _adjusted(found).items():
         each[name] += (weighed,)
     return each
@@ -148,7 +150,9 @@ def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, i
     return {key: (level, len(compared)) for key, level in found.items()}
 
 
-def _weigh(watch: EvaluationMonitor, level: tuple[float, int] | None, *, cut: bool) -> Weighed:
+def _weigh(
+    watch: EvaluationMonitor, level: tuple[float, int] | None, *, cut: bool
+) -> EvaluationSummary:
     """`level` is that of the comparison and how many share it. `cut` says that sampling of the
     whole contract ended because head is worse."""
     stopped = watch.settled or cut
@@ -167,10 +171,12 @@ def _weigh(watch: EvaluationMonitor, level: tuple[float, int] | None, *, cut: bo
             evidence.clusters,
         )
         paired = replace(found, family=level[1])
-    return Weighed(watch.evaluation, evidence, watch.comparison, paired, stopped, watch.drawn)
+    return EvaluationSummary(
+        watch.evaluation, evidence, watch.comparison, paired, stopped, watch.drawn
+    )
 
 
-def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
+def _adjusted(found: Mapping[Key, EvaluationSummary]) -> dict[Key, EvaluationSummary]:
     """With the p-values of all comparisons of the run adjusted by Benjamini and Hochberg, to
     be shown beside Holm's decision."""
     p_values = {
@@ -189,11 +195,11 @@ def _adjusted(found: Mapping[Key, Weighed]) -> dict[Key, Weighed]:
     }
 
 
-def loosened_policy(loosened: Sequence[Loosening], policy: Policy) -> list[ContractResult]:
+def weakened_policy(weakened: Sequence[Weakening], policy: Policy) -> list[ContractResult]:
     """Return the policy in place of a contract, so that a person can waive its weakening; nothing
     if it is not weakened."""
-    reasons = policy_reasons(loosened, policy)
-    texts = tuple(f"`{found.key}` {found.text}" for found in loosened)
+    reasons = policy_reasons(weakened, policy)
+    texts = tuple(f"`{found.key}` {found.text}" for found in weakened)
     return [
         ContractResult(
             POLICY_NAME,
@@ -225,7 +231,7 @@ def untested(job: Job) -> ContractResult:
 
 def _contract_result(
     job: Job,
-    weighed: Sequence[Weighed],
+    weighed: Sequence[EvaluationSummary],
     sampled: Run,
     history: Spending | None,
     policy: Policy,
@@ -275,8 +281,8 @@ def _contract_result(
     )
 
 
-def _under_base(others: Sequence[Weighed]) -> UnderBase | None:
-    """What the base contract found. If it judged twice, the harsher judgement is shown."""
+def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:
+    """Return what the base contract found; of two evaluations, the one with the worse verdict."""
     if not others:
         return None
     harshest = min(others, key=lambda other: SEVERITY.index(_verdict_under_base(other)))
@@ -287,13 +293,13 @@ def _under_base(others: Sequence[Weighed]) -> UnderBase | None:
         harshest.paired,
         found.slo,
         found.fixtures,
-        harshest.evaluation.by,
+        harshest.evaluation.contract_from,
         found.must_pass,
         found.limits,
     )
 
 
-def _verdict_under_base(weighed: Weighed) -> Verdict:
+def _verdict_under_base(weighed: EvaluationSummary) -> Verdict:
     return worst(reason.verdict for reason in evidence_reasons(weighed))
 
 
@@ -307,11 +313,15 @@ def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) ->
 
 
 def _error_budgets(
-    job: Job, weighed: Sequence[Weighed], history: Spending | None, policy: Policy, now: datetime
+    job: Job,
+    weighed: Sequence[EvaluationSummary],
+    history: Spending | None,
+    policy: Policy,
+    now: datetime,
 ) -> tuple[ErrorBudget, ...]:
     """The budgets that the base contract sets: a pull request cannot vote itself others. Without
     a history they have no events: what one run saw is no window's budget."""
-    # The base contract judges last: what it makes of head counts where it judges.
+    # The base contract's evaluation is the last, and counts if there is one.
     burns = {name: burn for w in weighed for name, burn in w.evidence.burns.items()}
     on_head = {name: (b.good.low, b.good.high) for name, b in burns.items() if b.good}
     return error_budgets(job.base or job.contract, history or {}, policy, now, on_head)

@@ -24,7 +24,7 @@ from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_loosening import Loosening, policy_loosenings
+from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Trial
@@ -56,15 +56,15 @@ class Work:
     """What the order of the trials is drawn from; a job may have an earlier run's instead."""
     model_problems: tuple[Problem, ...] = ()
     untested: tuple[Job, ...] = ()
-    policy_loosened: tuple[Loosening, ...] = ()
+    policy_weakened: tuple[Weakening, ...] = ()
     models: tuple[NamedModel, ...] = ()
 
     @property
     def waivable(self) -> tuple[str, ...]:
-        """The names that a person can waive: of contracts, and of the policy if it is loosened."""
+        """The names that a person can waive: of contracts, and of the policy if it is weakened."""
         names = [job.contract.name for job in (*self.jobs, *self.untested)]
         names += [contract.name for contract in self.removed]
-        return (*names, POLICY_NAME) if self.policy_loosened else tuple(names)
+        return (*names, POLICY_NAME) if self.policy_weakened else tuple(names)
 
     @property
     def called_models(self) -> frozenset[str]:
@@ -93,18 +93,18 @@ def plan_check(
     if change.base.sha == change.head.sha:
         text = f"base and head are the same commit, {change.head.sha[:10]}: nothing was compared"
         notices = (*notices, text)
-    loosened = policy_loosenings(change)
+    weakened = policy_weakenings(change)
     notices = (
         *notices,
-        *(f"The policy is loosened: `{found.key}` {found.text}." for found in loosened),
+        *(f"The policy is weakened: `{found.key}` {found.text}." for found in weakened),
     )
     affected = replace(affected, notices=(*affected.notices, *notices))
-    if loosened:
+    if weakened:
         names = [name for name in names if name != POLICY_NAME]
     trusted = (change.policy_revision, change.base)
     shas = change.base.sha, change.head.sha
     work = _plan("check", *shas, policy, affected, names, trusted, order_seed)
-    return replace(work, policy_loosened=loosened)
+    return replace(work, policy_weakened=weakened)
 
 
 def plan_run(
@@ -203,7 +203,7 @@ def _models(job: Job) -> Iterator[NamedModel]:
 
 
 def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:
-    """Each contract that judges, with how many arms at most answer its fixtures."""
+    """Each contract that applies, with how many arms at most answer its fixtures."""
     for contract in wanted:
         if contract.head is not None:
             yield contract.head, 2 if contract.base_target else 1

@@ -107,7 +107,7 @@ class Record:
 
     @property
     def success_rate(self) -> float | None:
-        """The share of judged samples that passed; None if none was judged."""
+        """The share of evaluated samples that passed; None if none was evaluated."""
         return 1 - self.failed / self.samples if self.samples else None
 
 
@@ -144,13 +144,13 @@ def records_of(result: MeasuredRun, trigger: Trigger) -> tuple[Record, ...]:
     """
     if result.kind != "run":
         raise ValueError(f"result: only a run is remembered, got a {result.kind}")
-    judged: dict[str, list[Outcome]] = defaultdict(list)
+    evaluated: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in result.outcomes:
         trial = outcome.sample.trial
-        if trial.arm == "head" and trial.judged_by == "head":
-            judged[trial.contract].append(outcome)
+        if trial.arm == "head" and trial.contract_from == "head":
+            evaluated[trial.contract].append(outcome)
     return tuple(
-        _record(result, contract, contract.head, judged[contract.name], trigger)
+        _record(result, contract, contract.head, evaluated[contract.name], trigger)
         for contract in result.contracts
         if contract.verdict != "error" and contract.head is not None and contract.head.samples > 0
     )
@@ -276,9 +276,9 @@ def _spent(record: Record) -> dict[str, Count]:
 
 
 def _checks(outcomes: Sequence[Outcome]) -> dict[str, Count]:
-    judged = [j for o in outcomes for j in o.judgements if j.passed is not None]
-    events = Counter(j.check for j in judged)
-    failed = Counter(j.check for j in judged if not j.passed)
+    evaluated = [j for o in outcomes for j in o.check_results if j.passed is not None]
+    events = Counter(j.check for j in evaluated)
+    failed = Counter(j.check for j in evaluated if not j.passed)
     return {check: Count(events[check], failed[check]) for check in sorted(events)}
 
 
@@ -286,9 +286,9 @@ def _passes(
     outcomes: Sequence[Outcome], group: Callable[[Outcome], str | None]
 ) -> dict[str, Count]:
     """Return the evaluated samples of each group."""
-    judged = [(group(o), o.passed) for o in outcomes if o.passed is not None]
-    events = Counter(name for name, _ in judged if name is not None)
-    failed = Counter(name for name, passed in judged if not passed)
+    evaluated = [(group(o), o.passed) for o in outcomes if o.passed is not None]
+    events = Counter(name for name, _ in evaluated if name is not None)
+    failed = Counter(name for name, passed in evaluated if not passed)
     return {name: Count(events[name], failed[name]) for name in sorted(events)}
 
 

@@ -35,7 +35,7 @@ def refuse_own_history(location: str, change: Change) -> None:
         if found[-1] not in found[:-1]:
             raise UsageError(
                 f"history {location}: the change modifies {name}, and a change must not write the "
-                "history that it is judged by; take it out of the change"
+                "history that its error budget is computed from; remove it from the change"
             )
 
 

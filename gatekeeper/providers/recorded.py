@@ -62,7 +62,7 @@ class ReplayClient:
         if recorded.cut_at is not None:
             raise NotRecorded(
                 f"not recorded whole in {path}: only the beginning of an answer of "
-                f"{recorded.cut_at:,} characters was kept, which cannot be judged in its place",
+                f"{recorded.cut_at:,} characters was kept, and a part cannot be evaluated",
                 path,
             )
         if recorded.completion is None:

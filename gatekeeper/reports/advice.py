@@ -37,7 +37,7 @@ def _told(result: GateResult, contract: ContractResult, found: ReasonCode) -> st
     if found == "undecided":
         return _to_be_sure(contract)
     if found == "resource_limit" and result.verdict != "fail":
-        return REASONS["error"].advice if result.verdict == "error" else _judge_limit(contract)
+        return REASONS["error"].advice if result.verdict == "error" else _limit_advice(contract)
     if found == "slo" and contract.base is None and result.kind == "check":
         return _mend_new(contract)
     entry = REASONS[found]
@@ -46,8 +46,8 @@ def _told(result: GateResult, contract: ContractResult, found: ReasonCode) -> st
     return entry.advice
 
 
-def _judge_limit(contract: ContractResult) -> str:
-    """What lets a limit be judged: an amount that is known, more inputs, or more samples."""
+def _limit_advice(contract: ContractResult) -> str:
+    """Say what makes a limit decidable: an amount that is known, more inputs, or more samples."""
     under_base = contract.under_base
     limits = [*contract.limits, *(under_base.limits if under_base else ())]
     if any(limit.found == "unmeasured" for limit in limits):

@@ -109,7 +109,7 @@ def _name(text: str) -> str:
 def _deciding(contract: ContractResult) -> Sequence[FixtureResult]:
     """The fixtures of the contract that found the worst reason, head's or base's."""
     worst = next(iter(worst_reasons(contract)), None)
-    if worst is not None and worst.judged_by != "head" and contract.under_base is not None:
+    if worst is not None and worst.contract_from != "head" and contract.under_base is not None:
         return contract.under_base.fixtures
     return contract.fixtures
 

@@ -33,7 +33,7 @@ def describe_cost(result: GateResult) -> str:
     return f"{cost} (forecast: at most {numbers.dollars(result.most_cost_usd)})"
 
 
-class _Forecast(Protocol):
+class _RunEstimate(Protocol):
     """What a contract, or a whole check, is forecast to take."""
 
     @property
@@ -52,7 +52,7 @@ class _Forecast(Protocol):
     def worst_cost_usd(self) -> float | None: ...
 
 
-def forecast_text(forecast: _Forecast) -> str:
+def forecast_text(forecast: _RunEstimate) -> str:
     """Say what is expected and what is possible: `expected 130 calls, 52,000 tokens, 0.0081 USD;
     at most 400 calls, …`."""
     expected = _amounts(forecast.expected_calls, forecast.tokens, forecast.cost_usd)

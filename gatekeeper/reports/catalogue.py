@@ -147,13 +147,13 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         ("was weakened", "were weakened"),
         noted=True,
     ),
-    "policy_loosened": ReasonEntry(
-        "The policy is loosened",
+    "policy_weakened": ReasonEntry(
+        "The policy is weakened",
         "The change asks less in `.github/gatekeeper.yml`, and the base policy asks for a "
         "maintainer's waiver.",
-        "Take the loosening of the policy back, or have a maintainer waive it.",
+        "Take the weakening of the policy back, or have a maintainer waive it.",
         "error",
-        ("is loosened", "are loosened"),
+        ("is weakened", "are weakened"),
     ),
     "removed": ReasonEntry(
         "The contract was removed",

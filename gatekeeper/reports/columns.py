@@ -141,7 +141,7 @@ def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[st
 
 def _in_short(slo: SloResult, contract: ContractResult, *, decided: bool) -> str:
     if slo.met is None and decided:
-        return "not judged"
+        return "not evaluated"
     return "more missed" if slo.met is False else standing(slo, contract)
 
 

@@ -25,11 +25,11 @@ class Rate:
         return numbers.percent(self.value)
 
 
-def judged_by_base(found: UnderBase) -> str:
-    """Say how the base contract judged, to follow the contract's name."""
-    if found.judged_by == "base_settings":
-        return "judged by the base contract with its own model and parameters"
-    return "judged by the base contract"
+def base_contract_label(found: UnderBase) -> str:
+    """Return the words that follow the contract's name for the base contract."""
+    if found.contract_from == "base_settings":
+        return "under the base contract with its own model and parameters"
+    return "under the base contract"
 
 
 def in_samples(arm: ArmResult, paired: PairedResult | None) -> bool:
@@ -89,7 +89,7 @@ def fixtures_wanted(paired: PairedResult) -> str:
         margin = numbers.size_in_points(paired.margin)
     others = paired.family - 1
     together = (
-        f", judged together with {numbers.count(others, 'other comparison')}" if others else ""
+        f", compared together with {numbers.count(others, 'other comparison')}" if others else ""
     )
     units = numbers.count(needed, unit_noun(clustered=paired.clusters is not None))
     return f"{units} would show a drop of {margin}{together}"

@@ -20,6 +20,7 @@ from gatekeeper.gate.unit_words import compared_units, flips_note, paired_p_valu
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import (
+    base_contract_label,
     counts,
     difference,
     early_stop,
@@ -27,7 +28,6 @@ from gatekeeper.reports.comparison_text import (
     in_samples,
     is_better,
     is_significant,
-    judged_by_base,
     rates,
     seeable_effect,
 )
@@ -114,10 +114,10 @@ def what_happened(contract: ContractResult) -> str:
     if quoted:
         failed = " could not be measured" if contract.verdict == "error" else ""
         return f"{name}{failed}: {prose_with_code(quoted.text, _REASON_LIMIT)}"
-    contract, judge = _as_judged(contract)
+    contract, label = _as_decided(contract)
     if contract.paired is None or contract.paired.difference is None:
         return f"{name}: {_passed(contract.head) if contract.head else contract.verdict}."
-    found = _comparison(contract, contract.paired, judge)
+    found = _comparison(contract, contract.paired, label)
     flips = "" if contract.verdict == "fail" else flips_note(contract.paired)
     return f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}{flips}"
 
@@ -141,11 +141,11 @@ def _is_told(reason: Reason, contract: ContractResult) -> bool:
     """Whether the figures of the comparison that found it tell the reason."""
     if not REASONS[reason.code].by_comparison:
         return False
-    if reason.judged_by == "head":
+    if reason.contract_from == "head":
         return _is_compared(contract.paired)
     before = contract.under_base
-    # If the base contract judged twice, only one of its judgements is kept.
-    kept = before is not None and before.judged_by == reason.judged_by
+    # If there are two evaluations by the base contract, only one is kept.
+    kept = before is not None and before.contract_from == reason.contract_from
     return before is not None and kept and _is_compared(before.paired)
 
 
@@ -153,15 +153,15 @@ def _is_compared(paired: PairedResult | None) -> bool:
     return paired is not None and paired.difference is not None
 
 
-def _as_judged(contract: ContractResult) -> tuple[ContractResult, str]:
+def _as_decided(contract: ContractResult) -> tuple[ContractResult, str]:
     """The contract with the figures of who found the worst, and who that is if it is the base's."""
     worst, found = next(iter(worst_reasons(contract)), None), contract.under_base
-    if not (worst and found) or worst.judged_by == "head" or not _is_told(worst, contract):
+    if not (worst and found) or worst.contract_from == "head" or not _is_told(worst, contract):
         return contract, ""
     seen = replace(
         contract, base=found.base, head=found.head, paired=found.paired, fixtures=found.fixtures
     )
-    return seen, f" ({judged_by_base(found)})"
+    return seen, f" ({base_contract_label(found)})"
 
 
 def _seeable(paired: PairedResult) -> str:
@@ -171,12 +171,12 @@ def _seeable(paired: PairedResult) -> str:
     return f" This run could only have shown a drop of {numbers.size_in_points(effect)} or more."
 
 
-def _comparison(contract: ContractResult, paired: PairedResult, judge: str) -> str:
+def _comparison(contract: ContractResult, paired: PairedResult, label: str) -> str:
     # By majority a fixture may stay what it was while fewer of its samples pass.
     if not (paired.broke or paired.fixed or paired.unknown or paired.difference):
         early = early_stop(paired)
         on = f"any of {compared_units(paired)}"
-        return f"did **not change**{judge} on {on}{f'; {early}' if early else ''}."
+        return f"did **not change**{label} on {on}{f'; {early}' if early else ''}."
     found = "shows **no sure change**"
     if is_significant(paired):
         found = "got **worse**"
@@ -185,7 +185,7 @@ def _comparison(contract: ContractResult, paired: PairedResult, judge: str) -> s
     elif paired.stopped == "not_worse":
         found = f"is **not worse**{_by_margin(paired)}"
     sure = "" if paired.p_value is None else _chance(paired)
-    return f"{found}{judge}:{_shares(contract, paired)} {_size(paired)}{sure}. {counts(paired)}."
+    return f"{found}{label}:{_shares(contract, paired)} {_size(paired)}{sure}. {counts(paired)}."
 
 
 def _broken(contract: ContractResult) -> str:

@@ -110,11 +110,11 @@ def sentence(contracts: Sequence[ContractResult], *, only_changes: bool) -> str:
         more = f"; and {numbers.count(left, 'more contract')}" if left > 0 else ""
         return f"**Cost and latency:** {said}{more}."
     measured = [c for contract in contracts if contract.paired for c in contract.paired.resources]
-    judged = [c for c in measured if c.interval is not None]
-    if only_changes or not judged:
+    evaluated = [c for c in measured if c.interval is not None]
+    if only_changes or not evaluated:
         return ""
     if len(contracts) == 1:
-        shown = ", ".join(describe(c) for c in judged)
+        shown = ", ".join(describe(c) for c in evaluated)
         return f"**Cost and latency:** no clear change: {shown}."
     return "**Cost and latency:** no clear change."
 

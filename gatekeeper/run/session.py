@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 _FORKS = (
     "Pull requests from forks get no secrets; Forks in gatekeeper's docs/github-action.md says "
-    "how a maintainer has them judged"
+    "how a maintainer starts it"
 )
 
 
@@ -289,7 +289,7 @@ def sweep(
     without the secrets of this process's environment."""
     import asyncio
 
-    from gatekeeper.gate.sweep.compare import weigh_sweep
+    from gatekeeper.gate.sweep.compare import summarise_sweep
     from gatekeeper.gate.sweep.measure import measure_sweep
     from gatekeeper.providers import ModelRouter
     from gatekeeper.providers.prices import worst_cost
@@ -310,7 +310,7 @@ def sweep(
 
     from gatekeeper.run.signals import with_signals
 
-    result = weigh_sweep(contract, settings, asyncio.run(with_signals(client, within)))
+    result = summarise_sweep(contract, settings, asyncio.run(with_signals(client, within)))
     return environment_redactor().value(result)
 
 

@@ -40,7 +40,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gatekeeper.contract.digests import canonical, digest, request_digest
-from gatekeeper.contract.trial import Arm, Completion, JudgedBy, Request, Sample, Trial
+from gatekeeper.contract.trial import Arm, Completion, ContractFrom, Request, Sample, Trial
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
 VERSION = 3
@@ -52,7 +52,7 @@ _CONTEXT = b"sample cache %d" % VERSION
 # The signature is over the bytes as they are, so that nothing is parsed that is not signed.
 _LINE = re.compile(rb'\{"version":%d,"entry":(.*),"hmac":"([0-9a-f]{64})"\}' % VERSION)
 
-_Place = tuple[JudgedBy, str, int]
+_Place = tuple[ContractFrom, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ def _plans(trials: Sequence[Trial]) -> dict[str, _Plan]:
 
 
 def _place(trial: Trial) -> _Place:
-    return trial.judged_by, trial.fixture, trial.repetition
+    return trial.contract_from, trial.fixture, trial.repetition
 
 
 def _meaning(request: Request) -> list[Any]:
@@ -267,11 +267,11 @@ def _meaning(request: Request) -> list[Any]:
 
 def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
     """Return the samples of each evaluation up to its first gap, as gate/monitor.py does."""
-    planned: dict[tuple[str, JudgedBy], list[Trial]] = defaultdict(list)
+    planned: dict[tuple[str, ContractFrom], list[Trial]] = defaultdict(list)
     for trial in reversed(trials):
-        planned[trial.contract, trial.judged_by].append(trial)
+        planned[trial.contract, trial.contract_from].append(trial)
     for sample in samples:
-        evaluation = planned[sample.trial.contract, sample.trial.judged_by]
+        evaluation = planned[sample.trial.contract, sample.trial.contract_from]
         if evaluation and evaluation.pop() is sample.trial:
             yield sample
         else:

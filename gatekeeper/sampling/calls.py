@@ -33,7 +33,7 @@ class Call:
     known: bool = False
     unrecorded: bool = False
     reserve: Reserve | None = None
-    judged: dict[int, Outcome] = field(default_factory=dict)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
     """What a long answer's trials make of it, by their place, until it is their turn."""
 
     @property

@@ -40,7 +40,7 @@ class Watch(Protocol):
         """Return whether the trial can still change anything. Once False, always False."""
         ...
 
-    def judge(self, sample: Sample) -> Outcome:
+    def evaluate(self, sample: Sample) -> Outcome:
         """Evaluate a sample, and cut texts that are too long. Called in any order."""
         ...
 
@@ -298,8 +298,8 @@ class _Runner:
         the memory."""
         if call.completion is not None and is_long(call.completion):
             wanted = [index for index in call.trials if self._watch.wants(self._trials[index])]
-            call.judged = {i: self._watch.judge(self._sample(i, call)) for i in wanted}
-            kept = next((o.sample.completion for o in call.judged.values()), None)
+            call.outcomes = {i: self._watch.evaluate(self._sample(i, call)) for i in wanted}
+            kept = next((o.sample.completion for o in call.outcomes.values()), None)
             call.completion = kept or stored_completion(call.completion)
 
     def _deliver(self, *, past_gaps: bool = False) -> None:
@@ -326,7 +326,7 @@ class _Runner:
             return
         call.used = True
         self._failed += call.completion is None and not call.unrecorded
-        outcome = call.judged.pop(index, None) or self._watch.judge(self._sample(index, call))
+        outcome = call.outcomes.pop(index, None) or self._watch.evaluate(self._sample(index, call))
         self._samples.append(outcome.sample)
         self._watch.add(outcome)
 

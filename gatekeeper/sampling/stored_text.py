@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from gatekeeper.contract.trial import Completion, CutText, Judgement, Outcome
+from gatekeeper.contract.trial import CheckResult, Completion, CutText, Outcome
 
 MOST_CHARACTERS = 100_000
 """Of an answer, as the model gave it and after repairs."""
@@ -59,11 +59,11 @@ def stored_outcome(outcome: Outcome) -> Outcome:
         completion = kept
     return Outcome(
         replace(sample, completion=completion, output=output, error=error),
-        tuple(map(_stored_judgement, outcome.judgements)),
+        tuple(map(_stored_check_result, outcome.check_results)),
     )
 
 
-def _stored_judgement(judgement: Judgement) -> Judgement:
-    if len(judgement.message) <= MOST_OF_MESSAGE:
-        return judgement
-    return replace(judgement, message=shorten(judgement.message, MOST_OF_MESSAGE))
+def _stored_check_result(check_result: CheckResult) -> CheckResult:
+    if len(check_result.message) <= MOST_OF_MESSAGE:
+        return check_result
+    return replace(check_result, message=shorten(check_result.message, MOST_OF_MESSAGE))

@@ -1,4 +1,4 @@
-"""The order of one judging's trials, drawn from a seed of the run.
+"""Chooses the order of one evaluation's trials, drawn from a seed of the run.
 
 Repetition is outermost, so that stopping early leaves every fixture with nearly the same
 number of samples. The fixtures come in a random order, the same in every repetition. The two arms

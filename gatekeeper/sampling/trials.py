@@ -14,7 +14,7 @@ from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
 from gatekeeper.contract.renaming import find_renaming, lent_values
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Arm, JudgedBy, Request, Trial
+from gatekeeper.contract.trial import Arm, ContractFrom, Request, Trial
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.sampling.trial_order import in_order
 
@@ -51,7 +51,7 @@ def plan_trials(
     head: Target,
     base: Target | None,
     lent: Mapping[str, Fixture],
-    judged_by: JudgedBy = "head",
+    contract_from: ContractFrom = "head",
     order_seed: str = "",
 ) -> Plan:
     """Return every trial that a contract needs. Without `base` the head arm runs alone.
@@ -65,7 +65,7 @@ def plan_trials(
     fixtures = list(contract.fixtures)
     seed = contract.sampling.seed
 
-    strict = judged_by == "head"
+    strict = contract_from == "head"
     answers = _render_own(contract, head) if strict else _render(head, fixtures, lent)
     arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
     if base is not None:
@@ -83,7 +83,7 @@ def plan_trials(
                 seed=None if seed is None else seed + repetition,
                 repetition=repetition,
             ),
-            judged_by=judged_by,
+            contract_from=contract_from,
             cluster=fixture.cluster,
         )
         for repetition in range(contract.sampling.samples)

@@ -27,7 +27,7 @@ TRAPS = dict.fromkeys(
 )
 
 
-def test_the_image_judges_a_pull_request(runner: Runner, tmp_path: Path) -> None:
+def test_the_image_checks_a_pull_request(runner: Runner, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to give the workspace to another user")
     broken = PullRequest.make(tmp_path / "broken", {PROMPT: BROKEN})

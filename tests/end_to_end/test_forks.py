@@ -110,7 +110,7 @@ class Stage:
         repository = job(self.remote, self.remote.base, shipped(workflow))
         return self.runner.act(event, payload, repository, SECRET, *options)
 
-    def judge(self) -> Done:
+    def run_check(self) -> Done:
         """The second stage, once its reviewers have let it run."""
         payload = payloads.pull_request("synchronize", "fork/prompts")
         payload["repository"] = {"full_name": "octo/prompts"}
@@ -118,7 +118,7 @@ class Stage:
         pull["merge_commit_sha"] = self.remote.merge
         pull["base"] |= {"sha": self.remote.base, "repo": payload["repository"]}
         pull["head"]["sha"] = self.remote.head
-        return self.act("pull_request_target", payload, "fork-judge.yml")
+        return self.act("pull_request_target", payload, "fork-check.yml")
 
     def say(self, text: str) -> Done:
         comment = self.github.comment(7, text, "maintainer")
@@ -132,9 +132,9 @@ class Stage:
         return [comment.body for comment in self.github.comments[7] if comment.author == BOT]
 
 
-def test_the_second_stage_judges_and_a_command_waives(runner: Runner, remote: Remote) -> None:
+def test_the_second_stage_checks_and_a_command_waives(runner: Runner, remote: Remote) -> None:
     stage = Stage(runner, remote)
-    done = stage.judge()
+    done = stage.run_check()
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Do not merge" in stage.own[0]
     assert [(s.sha, s.state) for s in stage.github.statuses] == [(remote.head, "failure")]

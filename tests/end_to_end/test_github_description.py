@@ -6,7 +6,7 @@ import pytest
 from support.github_server import BOT, FakeGithub
 
 from gatekeeper.action.github.client import GithubApi
-from gatekeeper.action.github.comments import Judged, publish_comment
+from gatekeeper.action.github.comments import CheckedCommit, publish_comment
 from gatekeeper.action.github.statuses import publish_status
 from gatekeeper.errors import PublishError
 
@@ -30,7 +30,7 @@ def test_comment_and_status(github: FakeGithub, api: GithubApi) -> None:
     for n in range(130):
         github.comment(7, f"chat {n}")
     for text in ("one", "two"):
-        publish_comment(api, Judged(7, SHA, "fail", True), text, mode="always", marker=MARK)
+        publish_comment(api, CheckedCommit(7, SHA, "fail", True), text, mode="always", marker=MARK)
     publish_status(api, SHA, 1, "Do not merge", context="gate", target_url="https://x.invalid/1")
     own = [comment for comment in github.comments[7] if comment.author == BOT]
     assert [(comment.edits, comment.body[-3:]) for comment in own] == [(1, "two")]

@@ -8,9 +8,9 @@ import pytest
 from support.checked import check_of
 from support.openai_server import OpenAIServer
 from support.pull_request import answer
-from support.ways_in import judged, judged_each_way
+from support.ways_in import run_gate, run_gate_each_way
 
-__all__ = ["check_of", "judged", "judged_each_way", "model"]
+__all__ = ["check_of", "model", "run_gate", "run_gate_each_way"]
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ def test_a_link_in_place_of_the_reports_is_not_followed(act: Act, tmp_path: Path
 
 
 @pytest.mark.parametrize("known", ["base", None])
-def test_a_stale_merge_commit_is_not_judged(
+def test_a_stale_merge_commit_is_not_checked(
     act: Act, github: FakeGithub, tmp_path: Path, known: str | None
 ) -> None:
     change = propose(tmp_path, {PROMPT: HARMLESS})
@@ -171,7 +171,7 @@ def test_a_stale_merge_commit_is_not_judged(
     assert "May merge" in github.comments[7][0].body
 
 
-def test_a_merge_group_is_judged_without_a_comment(
+def test_a_merge_group_is_checked_without_a_comment(
     act: Act, github: FakeGithub, tmp_path: Path
 ) -> None:
     change = propose(tmp_path, {PROMPT: BROKEN})

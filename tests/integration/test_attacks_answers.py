@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support.openai_server import Fault, Reply
 from support.pull_request import FILES, FIXTURES, HARMLESS, PROMPT, answer
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
@@ -61,11 +61,11 @@ def is_head(text: str) -> bool:
 
 
 @pytest.mark.parametrize("reply", REFUSALS)
-def test_a_prompt_that_is_refused_is_worse(judged: Judged, reply: Reply | Fault) -> None:
+def test_a_prompt_that_is_refused_is_worse(run_gate: RunGate, reply: Reply | Fault) -> None:
     """One in six is more than the margin, and would be less than it as unmeasured."""
     few = [f"item {n}." for n in range(0, FIXTURES, 3)]
     model = refusing(reply, lambda text: is_head(text) and any(item in text for item in few))
-    answered = judged(FILES, {PROMPT: HARMLESS}, answer=model)
+    answered = run_gate(FILES, {PROMPT: HARMLESS}, answer=model)
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     assert answered.reasons() == {"regression"}
     assert answered.result is not None
@@ -86,13 +86,13 @@ def test_a_prompt_that_is_refused_is_worse(judged: Judged, reply: Reply | Fault)
     ],
 )
 def test_a_request_refused_for_its_content_is_worse(
-    judged: Judged, error: Any, reason: str
+    run_gate: RunGate, error: Any, reason: str
 ) -> None:
     """Few enough that the margin would hide them, if they were unmeasured."""
     few = [f"item {n}." for n in range(0, FIXTURES, 3)]
     refused = Fault("status", 400, body=json.dumps({"error": error}))
     model = refusing(refused, lambda text: is_head(text) and any(item in text for item in few))
-    answered = judged(FILES, {PROMPT: HARMLESS}, answer=model)
+    answered = run_gate(FILES, {PROMPT: HARMLESS}, answer=model)
     assert (answered.exit_code, answered.reasons()) == (1, {"regression"})
     rows = [json.loads(line) for line in (answered.out / "samples.jsonl").read_text().splitlines()]
     found = [
@@ -104,18 +104,18 @@ def test_a_request_refused_for_its_content_is_worse(
     assert all("refused the request" in row["checks"][0]["message"] for row in found)
 
 
-def test_a_model_that_always_refuses_is_no_outage(judged: Judged) -> None:
+def test_a_model_that_always_refuses_is_no_outage(run_gate: RunGate) -> None:
     """Both arms are refused alike: nothing got worse, and nothing is missing."""
     model = refusing(REFUSALS[0], lambda text: "item 3." in text)
-    answered = judged(FILES, {PROMPT: HARMLESS}, answer=model)
+    answered = run_gate(FILES, {PROMPT: HARMLESS}, answer=model)
     assert (answered.exit_code, answered.verdict) == (0, "pass")
 
 
 @pytest.mark.long
-def test_an_answer_without_text_or_reason_is_an_outage(judged: Judged) -> None:
+def test_an_answer_without_text_or_reason_is_an_outage(run_gate: RunGate) -> None:
     model = refusing(Reply(None, finish_reason=None), is_head)
     head = {PROMPT: HARMLESS}
-    answered = judged(FILES, head, answer=model, policy="limits: {minutes: 0.2}\n")
+    answered = run_gate(FILES, head, answer=model, policy="limits: {minutes: 0.2}\n")
     assert (answered.exit_code, answered.verdict) == (3, "error")
 
 

@@ -28,22 +28,22 @@ BASE = contract_files(NAMED, MANY, some_say("no", 40))
 @pytest.mark.parametrize(
     "contract", [SWAPPED, NAMED.replace("slo: {checks: {strict", "slo: {checks: {short")]
 )
-def test_an_objective_follows_its_check_and_not_the_name(judged, contract):
-    answered = judged(BASE, {PROMPT_FILE: OTHER, CONTRACT: contract})
+def test_an_objective_follows_its_check_and_not_the_name(run_gate, contract):
+    answered = run_gate(BASE, {PROMPT_FILE: OTHER, CONTRACT: contract})
     assert (answered.exit_code, answered.reasons()) == (1, {"slo"})
     assert "slo.checks.strict" in answered.text
 
 
-def test_swapped_names_alone_are_a_weakening(judged):
-    answered = judged(BASE, {CONTRACT: SWAPPED}, policy="on_loosening: require_waiver\n")
+def test_swapped_names_alone_are_a_weakening(run_gate):
+    answered = run_gate(BASE, {CONTRACT: SWAPPED}, policy="on_weakening: require_waiver\n")
     assert answered.exit_code == 1
     assert "slo.checks.strict now refers to another check" in answered.text
 
 
-def test_a_renamed_check_with_its_objective_is_harmless(judged):
+def test_a_renamed_check_with_its_objective_is_harmless(run_gate):
     base = contract_files(NAMED, MANY, some_say("no", 0))
-    policy = "on_loosening: require_waiver\n"
-    answered = judged(base, {CONTRACT: RENAMED, PROMPT_FILE: OTHER}, policy=policy)
+    policy = "on_weakening: require_waiver\n"
+    answered = run_gate(base, {CONTRACT: RENAMED, PROMPT_FILE: OTHER}, policy=policy)
     assert (answered.exit_code, answered.verdict) == (0, "pass")
 
 
@@ -62,18 +62,18 @@ TAKEN = (
 )
 
 
-def test_a_check_that_must_pass_is_not_hidden_by_one_of_its_name(judged):
+def test_a_check_that_must_pass_is_not_hidden_by_one_of_its_name(run_gate):
     base = contract_files(OWN_CHECK, MANY, some_say("no", 1)) | {"contracts/w.jsonl": ROWS}
-    assert judged(base, {PROMPT_FILE: OTHER}).reasons() == {"must_pass"}
+    assert run_gate(base, {PROMPT_FILE: OTHER}).reasons() == {"must_pass"}
     head = {PROMPT_FILE: OTHER, CONTRACT: OWN_CHECK.replace(LONG, LONG + TAKEN)}
-    answered = judged(base, head)
+    answered = run_gate(base, head)
     assert answered.exit_code == 2
     assert "two checks of the fixture `word0` are named `foo (of the fixture)`" in answered.text
 
 
-def test_the_policys_name_is_no_contracts(judged):
+def test_the_policys_name_is_no_contracts(run_gate):
     base = contract_files(NO_SLO, MANY, some_say("no", 0))
     for name in ("gatekeeper-policy", "Gatekeeper-Policy"):
-        answered = judged(base, {CONTRACT: NO_SLO.replace("name: words", f"name: {name}")})
+        answered = run_gate(base, {CONTRACT: NO_SLO.replace("name: words", f"name: {name}")})
         assert answered.exit_code == 2
         assert "reserved for the policy" in answered.text

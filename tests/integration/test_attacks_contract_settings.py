@@ -2,7 +2,7 @@
 
 Every attack brings the same worse prompt, to which the model answers with a sentence instead of
 one word. Each changes something else so that the worse prompt looks as good as the old one: how
-the model is called, which values the variables have, or how much work the judging takes.
+the model is called, which values the variables have, or how much work the evaluation takes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.proposed_change import Files
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 CONTRACT = "contracts/mood.yaml"
 FIXTURES = "contracts/mood.jsonl"
@@ -276,7 +276,7 @@ COSTLY = jsonl([{**r, "vars": {**r["vars"], "heavy": 1}} for r in ROWS])
 
 
 LONG = [{**row(1), "id": f"long-{n}", "expected": [0] * 99_000} for n in range(100)]
-"""Expected values as long as one may be, and together more than one judging may look at."""
+"""Expected values as long as one may be, and together more than one evaluation may look at."""
 LONG_LINES = "".join(json.dumps(r, separators=(",", ":")) + "\n" for r in LONG)
 
 WORK = [
@@ -319,41 +319,43 @@ def not_passed(answered: Any) -> None:
 
 
 @pytest.mark.parametrize("attack", SETTINGS, ids=lambda attack: attack.name)
-def test_settings_of_heads_contract_hide_no_worse_prompt(attack: Attack, judged: Judged) -> None:
+def test_settings_of_heads_contract_hide_no_worse_prompt(attack: Attack, run_gate: RunGate) -> None:
     """The base contract calls the model as it did, so the worse prompt fails there."""
     # A fork would be refused the stronger model's longest answers before any call.
     dear = "limits: {cost_usd: 50}\n"
-    answered = judged(attack.base, attack.head, answer=model(attack.helps), policy=dear)
+    answered = run_gate(attack.base, attack.head, answer=model(attack.helps), policy=dear)
     assert (answered.exit_code, answered.verdict) == (1, "fail"), answered.text
 
 
-def test_enforced_outputs_hide_no_worse_prompt(judged: Judged) -> None:
+def test_enforced_outputs_hide_no_worse_prompt(run_gate: RunGate) -> None:
     head = {PROMPT: WORSE, CONTRACT: SHAPE + "mode: enforce\n"}
-    answered = judged({**BASE_FILES, CONTRACT: SHAPE}, head, answer=in_json)
+    answered = run_gate({**BASE_FILES, CONTRACT: SHAPE}, head, answer=in_json)
     assert (answered.exit_code, answered.verdict) == (1, "fail"), answered.text
 
 
 @pytest.mark.parametrize("attack", LENT, ids=lambda attack: attack.name)
-def test_values_of_heads_fixtures_hide_no_worse_prompt(attack: Attack, judged: Judged) -> None:
-    not_passed(judged(attack.base, attack.head, answer=model(attack.helps)))
+def test_values_of_heads_fixtures_hide_no_worse_prompt(attack: Attack, run_gate: RunGate) -> None:
+    not_passed(run_gate(attack.base, attack.head, answer=model(attack.helps)))
 
 
 @pytest.mark.parametrize("shift", [1, 6])
-def test_values_that_change_places_hide_no_worse_prompt(shift: int, judged: Judged) -> None:
+def test_values_that_change_places_hide_no_worse_prompt(shift: int, run_gate: RunGate) -> None:
     """The hard reviews go to the fixtures whose checks ask for little."""
     base = {**BASE_FILES, CONTRACT: NO_CHECKS, FIXTURES: jsonl(STRICT_AND_LENIENT)}
     moved = [
         {**r, "vars": {"term": REVIEWS[(n + shift) % 12]}} for n, r in enumerate(STRICT_AND_LENIENT)
     ]
-    not_passed(judged(base, {PROMPT: TERM, FIXTURES: jsonl(moved)}, answer=model(lambda _: False)))
+    not_passed(
+        run_gate(base, {PROMPT: TERM, FIXTURES: jsonl(moved)}, answer=model(lambda _: False))
+    )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("attack", WORK, ids=lambda attack: attack.name)
 def test_work_of_heads_contract_leaves_the_base_contract_enough(
-    attack: Attack, judged: Judged
+    attack: Attack, run_gate: RunGate
 ) -> None:
-    not_passed(judged(attack.base, attack.head, answer=model(attack.helps)))
+    not_passed(run_gate(attack.base, attack.head, answer=model(attack.helps)))
 
 
 HONEST: dict[str, Files] = {
@@ -379,9 +381,9 @@ HONEST: dict[str, Files] = {
 
 
 @pytest.mark.parametrize("head", HONEST.values(), ids=HONEST)
-def test_an_honest_change_passes(head: Files, judged: Judged) -> None:
+def test_an_honest_change_passes(head: Files, run_gate: RunGate) -> None:
     # A fork's head may not cost more at worst than the policy allows, and this model is dear.
     dear = "limits: {cost_usd: 50}\n"
-    answered = judged(BASE_FILES, head, answer=model(lambda _: False), policy=dear)
+    answered = run_gate(BASE_FILES, head, answer=model(lambda _: False), policy=dear)
     assert (answered.exit_code, answered.verdict) == (0, "pass"), answered.text
     assert answered.requests

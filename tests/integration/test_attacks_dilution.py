@@ -34,12 +34,12 @@ def base() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("ending", ["\n", "{# #}", "{% if word == 'never' %}No{% endif %}"])
-def test_touching_other_prompts_does_not_hide_a_regression(judged, ending):
+def test_touching_other_prompts_does_not_hide_a_regression(run_gate, ending):
     before = base()
     touched = {
         f"prompts/{name}.txt": str(before[PROMPT_FILE]).rstrip("\n") + ending for name in OTHERS
     }
-    answered = judged(before, {PROMPT_FILE: OTHER, **touched})
+    answered = run_gate(before, {PROMPT_FILE: OTHER, **touched})
     assert answered.exit_code == 1
     assert answered.reasons() == {"regression"}
     contract = next(c for c in answered.result["contracts"] if c["name"] == "words")
@@ -47,7 +47,7 @@ def test_touching_other_prompts_does_not_hide_a_regression(judged, ending):
     assert contract["paired"]["p_value"] == pytest.approx(2**-8)
 
 
-def test_other_contracts_that_change_as_well_do_not_hide_it_either(judged):
+def test_other_contracts_that_change_as_well_do_not_hide_it_either(run_gate):
     """A fixture that is added shows the change: only head's own contracts then compare."""
     before = base()
     touched = {}
@@ -58,22 +58,22 @@ def test_other_contracts_that_change_as_well_do_not_hide_it_either(judged):
             "checks:", "  - {id: new, vars: {word: new}}\nchecks:"
         )
         touched[f"contracts/{name}.yaml"] = more
-    answered = judged(before, {PROMPT_FILE: OTHER, **touched})
+    answered = run_gate(before, {PROMPT_FILE: OTHER, **touched})
     words = next(c for c in answered.result["contracts"] if c["name"] == "words")
     assert words["verdict"] == "fail"
     assert words["paired"]["family"] == 1
 
 
-def test_a_comment_in_a_prompt_calls_no_model(judged):
+def test_a_comment_in_a_prompt_calls_no_model(run_gate):
     before = FILES[PROMPT]
-    answered = judged(FILES, {PROMPT: f"{before.rstrip()}{{# clearer now #}}\n"}, answer=answer)
+    answered = run_gate(FILES, {PROMPT: f"{before.rstrip()}{{# clearer now #}}\n"}, answer=answer)
     assert (answered.exit_code, answered.verdict) == (0, "pass")
     assert answered.requests == ()
     assert answered.result["contracts"] == []
     assert "sentiment" in json.dumps(answered.result["notices"])
 
 
-def test_a_fixture_that_is_removed_hides_no_request_that_changed(judged):
+def test_a_fixture_that_is_removed_hides_no_request_that_changed(run_gate):
     """Head's fixtures are sent what they were sent; base's are not."""
     hidden = "Say {% if word in 'word0 word1 word2 word3 word4 word5 word6' %}no{% else %}"
     hidden += "{{ word }}{% endif %}.\n"
@@ -81,7 +81,7 @@ def test_a_fixture_that_is_removed_hides_no_request_that_changed(judged):
     proposal = Proposal(
         "hidden", "", {FIXTURES: csv(MANY[7:]), PROMPT_FILE: hidden}, contract=SURE, recorded=said
     )
-    answered = proposal.judge(judged)
+    answered = proposal.run_check(run_gate)
     assert answered.exit_code == 1
     assert "regression" in answered.reasons()
 
@@ -107,8 +107,8 @@ def fixtures_only(contract: str, head: dict[str, str], recorded: object = SOME) 
     ],
     ids=["a fixture more", "a comment as well"],
 )
-def test_a_change_of_fixtures_alone_is_not_held_up_by_what_is_open(judged, contract, head):
-    answered = fixtures_only(contract, head).judge(judged, policy=BLOCKS)
+def test_a_change_of_fixtures_alone_is_not_held_up_by_what_is_open(run_gate, contract, head):
+    answered = fixtures_only(contract, head).run_check(run_gate, policy=BLOCKS)
     assert (answered.exit_code, answered.verdict) == (0, "pass")
     assert answered.reasons("pass") & {"slo", "unseen"}
 
@@ -136,6 +136,6 @@ def test_a_change_of_fixtures_alone_is_not_held_up_by_what_is_open(judged, contr
     ],
     ids=["missed", "removed", "another check", "prompt"],
 )
-def test_what_is_certain_or_weakened_still_holds_it_up(judged, contract, head, recorded, verdict):
-    answered = fixtures_only(contract, head, recorded).judge(judged, policy=BLOCKS)
+def test_what_is_certain_or_weakened_still_holds_it_up(run_gate, contract, head, recorded, verdict):
+    answered = fixtures_only(contract, head, recorded).run_check(run_gate, policy=BLOCKS)
     assert (answered.exit_code, answered.verdict) == (1, verdict)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from support.pull_request import FILES, PROMPT
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 pytestmark = [
     pytest.mark.long,
@@ -36,10 +36,10 @@ TEMPLATES = {
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_that_takes_everything_is_refused(name: str, judged: Judged) -> None:
+def test_a_template_that_takes_everything_is_refused(name: str, run_gate: RunGate) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.monotonic()
-    answered = judged(FILES, {PROMPT: FILES[PROMPT] + TEMPLATES[name]})
+    answered = run_gate(FILES, {PROMPT: FILES[PROMPT] + TEMPLATES[name]})
     assert (answered.exit_code, answered.verdict) == (2, None)
     assert "the template takes too much" in answered.text
     assert PROMPT in answered.text
@@ -49,10 +49,10 @@ def test_a_template_that_takes_everything_is_refused(name: str, judged: Judged) 
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_pattern_that_takes_everything_is_refused(name: str, judged: Judged) -> None:
+def test_a_pattern_that_takes_everything_is_refused(name: str, run_gate: RunGate) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.monotonic()
-    answered = judged(FILES, {CONTRACT: FILES[CONTRACT].replace(CHECK, CHECKS[name])})
+    answered = run_gate(FILES, {CONTRACT: FILES[CONTRACT].replace(CHECK, CHECKS[name])})
     assert (answered.exit_code, answered.verdict) == (2, None)
     assert "cannot be compiled" in answered.text
     assert CONTRACT in answered.text

@@ -26,7 +26,7 @@ from support.proposals import (
     Proposal,
     all_say,
 )
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 SECONDS = 120  # of a bomb that ends after a few: coverage makes a template ten times as slow
 """Of this process; what is unbounded would take hours, or all memory."""
@@ -327,8 +327,8 @@ def _peak() -> float:
 
 
 @pytest.mark.parametrize("attack", [*TEMPLATES, *YAML, *JSON], ids=lambda attack: attack.name)
-def test_a_hostile_file_is_refused_in_words(attack: Attack, judged: Judged) -> None:
-    answered = Proposal(attack.name, "", attack.writes, recorded=all_say("ok")).judge(judged)
+def test_a_hostile_file_is_refused_in_words(attack: Attack, run_gate: RunGate) -> None:
+    answered = Proposal(attack.name, "", attack.writes, recorded=all_say("ok")).run_check(run_gate)
     assert answered.exit_code == attack.code, answered.text[:1000]
     assert answered.verdict is None
     assert answered.requests == ()

@@ -1,4 +1,4 @@
-"""A worse file that a prompt includes is judged, however the prompt names it."""
+"""A worse file that a prompt includes is evaluated, however the prompt names it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 CONTRACT = """\
 contract: 1
@@ -64,7 +64,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_worse_include_is_judged(case: str, judged: Judged) -> None:
+def test_a_worse_include_is_checked(case: str, run_gate: RunGate) -> None:
     path, text, more = CASES[case]
     base = {
         f"prompts/{path}": text,
@@ -73,6 +73,6 @@ def test_a_worse_include_is_judged(case: str, judged: Judged) -> None:
         "contracts/words.csv": WORDS,
         **more,
     }
-    answered = judged(base, {"prompts/tone.md": "Be rude."}, answer=answer)
+    answered = run_gate(base, {"prompts/tone.md": "Be rude."}, answer=answer)
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     assert "regression" in answered.reasons()

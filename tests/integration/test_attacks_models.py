@@ -11,7 +11,7 @@ from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer
 from support.pull_request import BROKEN, HARMLESS, PROMPT, answer
 from support.pull_request import FILES as PULL_REQUEST
-from support.ways_in import KEY, POLICY, Judged
+from support.ways_in import KEY, POLICY, RunGate
 
 from gatekeeper.providers.catalogue import CATALOGUE
 
@@ -41,16 +41,16 @@ EVIL = (
 
 @pytest.mark.parametrize("model", EVIL)
 def test_a_new_provider_is_refused_before_any_call(
-    judged: Judged, model: str, monkeypatch: pytest.MonkeyPatch
+    run_gate: RunGate, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if its key is there, and if the prompt would be judged on another model first."""
+    """Also if its key is there, and if the prompt would be evaluated on another model first."""
     monkeypatch.setenv("GROQ_API_KEY", "gsk-0123456789abcdef")
     head = {
         CONTRACT: contract(model),
         "contracts/more.yaml": contract(MODEL).replace("name: sentiment", "name: a-first"),
         PROMPT: HARMLESS,
     }
-    answered = judged(FILES, head, answer=answer)
+    answered = run_gate(FILES, head, answer=answer)
     assert (answered.exit_code, answered.verdict) == (2, None)
     assert answered.requests == ()
     assert CONTRACT in answered.text
@@ -60,30 +60,30 @@ def test_a_new_provider_is_refused_before_any_call(
         assert (POLICY in answered.text) == (model.partition("/")[0] in CATALOGUE)
 
 
-def test_a_prompts_front_matter_brings_no_provider_either(judged: Judged) -> None:
+def test_a_prompts_front_matter_brings_no_provider_either(run_gate: RunGate) -> None:
     without = contract(MODEL).replace(f'model: "{MODEL}"\n', "")
     assert "model:" not in without
     front = "---\nmodel: {}\n---\n"
     base = {**FILES, CONTRACT: without, PROMPT: front.format(MODEL) + str(FILES[PROMPT])}
-    evil = judged(base, {PROMPT: front.format("deepinfra/x") + HARMLESS}, answer=answer)
+    evil = run_gate(base, {PROMPT: front.format("deepinfra/x") + HARMLESS}, answer=answer)
     assert (evil.exit_code, evil.requests) == (2, ())
-    honest = judged(base, {PROMPT: front.format("openai/gpt-4o") + HARMLESS}, answer=answer)
+    honest = run_gate(base, {PROMPT: front.format("openai/gpt-4o") + HARMLESS}, answer=answer)
     assert (honest.exit_code, honest.verdict) == (0, "pass")
 
 
-def test_a_policy_at_head_allows_nothing(judged: Judged) -> None:
+def test_a_policy_at_head_allows_nothing(run_gate: RunGate) -> None:
     head = {CONTRACT: contract("groq/x"), POLICY: "models: ['*/*']\n", PROMPT: HARMLESS}
-    answered = judged(FILES, head, answer=answer, policy="models: [openai/*]\n")
+    answered = run_gate(FILES, head, answer=answer, policy="models: [openai/*]\n")
     assert (answered.exit_code, answered.requests) == (2, ())
-    answered = judged(FILES, head, answer=answer)
+    answered = run_gate(FILES, head, answer=answer)
     assert (answered.exit_code, answered.requests) == (2, ())
 
 
-def test_another_contract_at_head_allows_nothing(judged: Judged) -> None:
+def test_another_contract_at_head_allows_nothing(run_gate: RunGate) -> None:
     """What is in use is looked up at base alone."""
     head = {f"contracts/{n}.yaml": contract(f"{n}/x") for n in ("groq", "mistral")}
     head |= {PROMPT: HARMLESS}
-    answered = judged(FILES, head, answer=answer)
+    answered = run_gate(FILES, head, answer=answer)
     assert (answered.exit_code, answered.requests) == (2, ())
 
 
@@ -100,35 +100,35 @@ def test_another_contract_at_head_allows_nothing(judged: Judged) -> None:
     ],
 )
 def test_the_base_policy_says_what_may_be_called(
-    judged: Judged, policy: str | None, model: str, code: int
+    run_gate: RunGate, policy: str | None, model: str, code: int
 ) -> None:
     head = {CONTRACT: contract(model), PROMPT: HARMLESS}
-    answered = judged(FILES, head, answer=answer, policy=policy)
+    answered = run_gate(FILES, head, answer=answer, policy=policy)
     assert answered.exit_code == code
     assert bool(answered.requests) == (code == 0)
 
 
-def test_a_provider_that_base_dropped_is_refused(judged: Judged) -> None:
+def test_a_provider_that_base_dropped_is_refused(run_gate: RunGate) -> None:
     """The tip's policy counts, also for who starts from an older commit."""
     since = {POLICY: "models: [groq/*]\n"}
-    answered = judged(FILES, {PROMPT: HARMLESS}, answer=answer, since=since)
+    answered = run_gate(FILES, {PROMPT: HARMLESS}, answer=answer, since=since)
     assert (answered.exit_code, answered.requests) == (2, ())
 
 
-def test_the_first_pull_request_needs_a_policy_at_base(judged: Judged) -> None:
+def test_the_first_pull_request_needs_a_policy_at_base(run_gate: RunGate) -> None:
     base = {"README.md": "Prompts."}
-    refused = judged(base, dict(FILES), answer=answer)
+    refused = run_gate(base, dict(FILES), answer=answer)
     assert (refused.exit_code, refused.requests) == (2, ())
     assert POLICY in refused.text
-    allowed = judged(base, dict(FILES), answer=answer, policy="models: [openai/*]\n")
+    allowed = run_gate(base, dict(FILES), answer=answer, policy="models: [openai/*]\n")
     assert allowed.exit_code == 0
     assert allowed.requests
 
 
-def test_a_key_that_is_missing_is_no_reason_to_send_another(judged: Judged) -> None:
+def test_a_key_that_is_missing_is_no_reason_to_send_another(run_gate: RunGate) -> None:
     head = {CONTRACT: contract("deepinfra/x"), PROMPT: HARMLESS}
     policy = "models: [openai/*, deepinfra/*]\nlimits: {cost_usd: null}\n"
-    answered = judged(FILES, head, answer=answer, policy=policy)
+    answered = run_gate(FILES, head, answer=answer, policy=policy)
     assert answered.exit_code == (3 if answered.way == "fork_stage" else 2)
     assert answered.requests == ()
     assert "DEEPINFRA_API_KEY" in answered.text + answered.log
@@ -144,26 +144,26 @@ def elsewhere() -> Iterator[OpenAIServer]:
 @pytest.mark.parametrize("policy", [None, "providers: {openai: litellm}\n"])
 @pytest.mark.parametrize(("status", "always"), [(302, True), (307, False)])
 def test_a_redirect_is_a_failure(
-    judged: Judged, elsewhere: OpenAIServer, status: int, always: bool, policy: str | None
+    run_gate: RunGate, elsewhere: OpenAIServer, status: int, always: bool, policy: str | None
 ) -> None:
     moved = Fault("status", status, {"Location": f"{elsewhere.url}/chat/completions"})
 
     def model(body: Mapping[str, Any]) -> Any:
         return moved if always or BROKEN[:20] in json.dumps(body) else answer(body)
 
-    answered = judged(FILES, {PROMPT: BROKEN}, answer=model, policy=policy)
+    answered = run_gate(FILES, {PROMPT: BROKEN}, answer=model, policy=policy)
     assert answered.exit_code != 0
     assert answered.verdict != "pass"
     assert elsewhere.requests == []
     assert KEY not in answered.text + answered.log
 
 
-def test_a_pull_request_does_not_choose_how_models_are_called(judged: Judged) -> None:
+def test_a_pull_request_does_not_choose_how_models_are_called(run_gate: RunGate) -> None:
     """The base policy does."""
     at_head = {POLICY: "providers: {openai: litellm}\n", PROMPT: HARMLESS}
-    answered = judged(FILES, at_head, answer=answer)
+    answered = run_gate(FILES, at_head, answer=answer)
     assert {headers["user-agent"] for headers in answered.headers} == {"gatekeeper"}
-    forced = judged(FILES, {PROMPT: HARMLESS}, answer=answer, policy=at_head[POLICY])
+    forced = run_gate(FILES, {PROMPT: HARMLESS}, answer=answer, policy=at_head[POLICY])
     assert forced.verdict == answered.verdict == "pass"
     assert forced.headers
     assert not any(headers["user-agent"] == "gatekeeper" for headers in forced.headers)

@@ -31,21 +31,21 @@ TINY = {
 }
 
 
-def test_a_new_contract_on_the_moved_prompt_does_not_let_it_pass(judged):
+def test_a_new_contract_on_the_moved_prompt_does_not_let_it_pass(run_gate):
     head = {**FOLLOWS, **TINY, "prompts/tiny.txt": WORSE}
-    answered = judged(BASE, head, policy=STRICT)
+    answered = run_gate(BASE, head, policy=STRICT)
     assert answered.exit_code == 1
     assert "replaced" in answered.reasons("inconclusive")
     assert "prompts/tiny.txt" in answered.text
 
 
-def test_a_moved_prompt_outside_the_prompts_folder_does_not_pass(judged):
-    answered = judged(BASE, {**FOLLOWS, "app/words.txt": WORSE}, policy=STRICT)
+def test_a_moved_prompt_outside_the_prompts_folder_does_not_pass(run_gate):
+    answered = run_gate(BASE, {**FOLLOWS, "app/words.txt": WORSE}, policy=STRICT)
     assert answered.exit_code == 1
     assert "replaced" in answered.reasons("inconclusive")
     assert "app/words.txt" in answered.text
 
 
-def test_a_prompt_that_moves_alone_passes(judged):
-    answered = judged(BASE, FOLLOWS, policy=STRICT)
+def test_a_prompt_that_moves_alone_passes(run_gate):
+    answered = run_gate(BASE, FOLLOWS, policy=STRICT)
     assert (answered.exit_code, answered.verdict) == (0, "pass")

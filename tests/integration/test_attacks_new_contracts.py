@@ -14,7 +14,7 @@ from support.proposals import (
     PROMPT_FILE,
     Proposal,
     all_say,
-    judge,
+    run_check,
     some_say,
 )
 from support.recorded_repository import PROMPT, RECORDING, csv, recording, under_name
@@ -41,8 +41,8 @@ REPLACED = {
 }
 
 
-def test_a_prompt_that_is_replaced_together_with_its_contract_does_not_pass(judged):
-    answered = judged(BASE, REPLACED, policy=STRICT)
+def test_a_prompt_that_is_replaced_together_with_its_contract_does_not_pass(run_gate):
+    answered = run_gate(BASE, REPLACED, policy=STRICT)
     assert (answered.exit_code, answered.verdict) == (1, "inconclusive")
     assert answered.reasons("inconclusive") == {"replaced"}
     assert "texts" in answered.text
@@ -57,28 +57,28 @@ def test_a_prompt_that_is_replaced_together_with_its_contract_does_not_pass(judg
         {NEW_CONTRACT: None, "contracts/a/b.yaml": TINY.replace("texts.csv", "/" + NEW_FIXTURES)},
     ],
 )
-def test_other_ways_to_replace_do_not_pass_either(judged, changes):
+def test_other_ways_to_replace_do_not_pass_either(run_gate, changes):
     head = {**REPLACED, **changes}
     if "contracts/a/b.yaml" in head:
         head["contracts/a/b.yaml"] = TINY.replace("../prompts", "/prompts").replace(
             "file: texts.csv", f"file: /{NEW_FIXTURES}"
         )
-    answered = judged(BASE, {k: v for k, v in head.items() if v or k in BASE})
+    answered = run_gate(BASE, {k: v for k, v in head.items() if v or k in BASE})
     assert answered.verdict == "inconclusive"
     assert answered.reasons("inconclusive") == {"replaced"}
 
 
-def test_another_contract_that_turns_to_the_new_prompt_does_not_pass(judged):
+def test_another_contract_that_turns_to_the_new_prompt_does_not_pass(run_gate):
     base = {**BASE, NEW_CONTRACT: TINY.replace("texts.txt", "old.txt"), "prompts/old.txt": PROMPT}
     base[NEW_FIXTURES] = csv(MANY)
     head = {**REPLACED, "prompts/old.txt": None}
-    answered = judged(base, {k: v for k, v in head.items() if v or k in base})
+    answered = run_gate(base, {k: v for k, v in head.items() if v or k in base})
     assert answered.verdict != "pass"
 
 
-def test_a_replaced_prompt_under_the_contracts_name_is_compared(judged):
+def test_a_replaced_prompt_under_the_contracts_name_is_compared(run_gate):
     head = {**REPLACED, NEW_CONTRACT: TINY.replace("name: texts", "name: words")}
-    answered = judged(BASE, head)
+    answered = run_gate(BASE, head)
     assert answered.exit_code == 1
     assert "regression" in answered.reasons()
 
@@ -103,7 +103,7 @@ def test_what_replaces_nothing_may_merge(git_repository, tmp_path, _name, head, 
     proposal = Proposal(
         "honest", "", head, recorded=some_say("no", 20, DIFFERENT), before={POLICY: policy or "{}"}
     )
-    code, result = judge(proposal, git_repository, tmp_path)
+    code, result = run_check(proposal, git_repository, tmp_path)
     assert (code, result["verdict"]) == (0, "pass")
 
 
@@ -117,10 +117,10 @@ ADDED = {
 }
 
 
-def test_a_new_contract_is_held_to_the_policys_success_rate(judged):
-    answered = judged(BASE, ADDED, policy=FLOOR)
+def test_a_new_contract_is_held_to_the_policys_success_rate(run_gate):
+    answered = run_gate(BASE, ADDED, policy=FLOOR)
     assert (answered.exit_code, answered.reasons()) == (1, {"slo"})
-    assert judged(BASE, ADDED).exit_code == 0
+    assert run_gate(BASE, ADDED).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_a_new_contract_is_held_to_the_policys_success_rate(judged):
         "id,word,other\n" + "".join(f"{number},tree,{number}\n" for number in range(40)),
     ],
 )
-def test_a_new_contract_must_have_the_policys_fixtures(judged, fixtures):
+def test_a_new_contract_must_have_the_policys_fixtures(run_gate, fixtures):
     tree = {DIFFERENT.replace("{{ word }}", "tree").strip(): "ok"}
     said = recording(all_say("ok", PROMPT) | all_say("ok", DIFFERENT) | tree)
     head = {**ADDED, NEW_FIXTURES: fixtures, RECORDING: said}
-    answered = judged({**BASE, RECORDING: said}, head, policy=FLOOR)
+    answered = run_gate({**BASE, RECORDING: said}, head, policy=FLOOR)
     assert (answered.exit_code, answered.reasons()) == (1, {"new_contract"})
 
 
@@ -149,17 +149,17 @@ def test_a_contract_that_did_not_load_at_base_is_held_to_it(git_repository, tmp_
         contract=NO_SLO + "typo: 1\n",
         before={POLICY: FLOOR},
     )
-    code, result = judge(broken, git_repository, tmp_path)
+    code, result = run_check(broken, git_repository, tmp_path)
     (contract,) = result["contracts"]
     assert code == 1
     assert "new_contract" in {reason["code"] for reason in contract["reasons"]}
 
 
-def test_a_prompt_whose_contract_did_not_load_at_base_is_not_replaced_unseen(judged):
+def test_a_prompt_whose_contract_did_not_load_at_base_is_not_replaced_unseen(run_gate):
     base = {**BASE, CONTRACT: NO_SLO + "typo: 1\n"}
     head = {CONTRACT: TINY.replace("name: texts", "name: words"), PROMPT_FILE: None}
     head |= {NEW_PROMPT: DIFFERENT, NEW_FIXTURES: csv(MANY)}
-    answered = judged(base, head)
+    answered = run_gate(base, head)
     assert answered.verdict == "inconclusive"
     assert "replaced" in answered.reasons("inconclusive")
 
@@ -172,7 +172,7 @@ def test_a_contract_that_has_a_base_version_is_not_held_to_it(git_repository, tm
         recorded=all_say("ok"),
         before={POLICY: FLOOR, FIXTURES: csv(MANY[:10])},
     )
-    code, _ = judge(few, git_repository, tmp_path)
+    code, _ = run_check(few, git_repository, tmp_path)
     assert code == 0
 
 
@@ -191,18 +191,18 @@ NARROW = {
 
 @pytest.mark.parametrize("policy", ["{}\n", FLOOR])
 @pytest.mark.parametrize("contract", NARROW.values(), ids=NARROW)
-def test_a_narrow_promise_does_not_lift_the_success_rate(judged, contract, policy):
+def test_a_narrow_promise_does_not_lift_the_success_rate(run_gate, contract, policy):
     said = recording(all_say("ok", PROMPT) | some_say("no", 39, DIFFERENT))
     head = {**ADDED, NEW_CONTRACT: contract, NEW_FIXTURES: EASY, RECORDING: said}
-    answered = judged({**BASE, RECORDING: said}, head, policy=policy)
+    answered = run_gate({**BASE, RECORDING: said}, head, policy=policy)
     assert (answered.exit_code, answered.reasons()) == (1, {"slo"})
 
 
 @pytest.mark.parametrize(
     ("policy", "asked", "applies"), [("{}\n", "50 %", False), (FLOOR, "90 %", True)]
 )
-def test_a_success_rate_below_the_policys_is_named(judged, policy, asked, applies):
-    answered = judged(BASE, ADDED, policy=policy)
+def test_a_success_rate_below_the_policys_is_named(run_gate, policy, asked, applies):
+    answered = run_gate(BASE, ADDED, policy=policy)
     [notice] = [spaced(text) for text in answered.result["notices"] if "success rate" in text]
     assert "1 % of the new contract texts" in notice
     assert f"lower than {asked}, " in notice

@@ -98,9 +98,9 @@ ALLOWED = "allow: {contract_removal: true}\n"
 @pytest.mark.parametrize(
     ("attack", "place"), ATTACKS.items(), ids=[attack.__name__ for attack in ATTACKS]
 )
-def test_a_watched_prompt_that_becomes_something_else_is_removed(judged, attack, place):
+def test_a_watched_prompt_that_becomes_something_else_is_removed(run_gate, attack, place):
     """git calls the copy the prompt's new name, because its bytes are the same."""
-    answered = judged(BASE, {}, work=attack)
+    answered = run_gate(BASE, {}, work=attack)
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     reasons = [r for c in answered.result["contracts"] for r in c["reasons"]]
     (text,) = [reason["text"] for reason in reasons if reason["code"] == "removed"]
@@ -127,13 +127,13 @@ def a_linked_include(made: GitRepository) -> None:
 
 
 @pytest.mark.parametrize("change", [a_linked_contract, a_linked_include])
-def test_what_is_still_referred_to_must_not_be_a_link(judged, change):
-    assert judged(BASE, {}, work=change).exit_code == 2
+def test_what_is_still_referred_to_must_not_be_a_link(run_gate, change):
+    assert run_gate(BASE, {}, work=change).exit_code == 2
 
 
-def test_a_prompt_that_moves_with_its_contract_may_merge(judged):
+def test_a_prompt_that_moves_with_its_contract_may_merge(run_gate):
     def move(made: GitRepository) -> None:
         point_away(made)
         made.symlink("prompts/latest", "../elsewhere")
 
-    assert judged(BASE, {}, work=move).exit_code == 0
+    assert run_gate(BASE, {}, work=move).exit_code == 0

@@ -29,15 +29,15 @@ def lines(variables) -> str:
     )
 
 
-def test_a_name_of_its_own_for_each_class_of_fixtures_is_not_lent(judged):
+def test_a_name_of_its_own_for_each_class_of_fixtures_is_not_lent(run_gate):
     head = {PROMPT_FILE: BY_NAME, **OTHER_FILE}
     head[JSONL] = lines(lambda number, word: {"odd" if number % 2 else "even": word})
-    answered = Proposal("by name", "", head).judge(judged)
+    answered = Proposal("by name", "", head).run_check(run_gate)
     assert answered.exit_code != 0
     assert answered.verdict in {"fail", "error"}
 
 
-def test_the_order_of_keys_in_heads_values_is_not_lent(judged):
+def test_the_order_of_keys_in_heads_values_is_not_lent(run_gate):
     before = {
         CONTRACT: OTHER_FILE[CONTRACT],
         FIXTURES: None,
@@ -48,7 +48,7 @@ def test_the_order_of_keys_in_heads_values_is_not_lent(judged):
         PROMPT_FILE: BY_ORDER,
         JSONL: lines(lambda _, w: {"term": {"a": "y", "b": "x", "word": w}}),
     }
-    answered = Proposal("by order", "", head, before=before).judge(judged)
+    answered = Proposal("by order", "", head, before=before).run_check(run_gate)
 
     assert answered.verdict != "pass"
 
@@ -69,7 +69,7 @@ def test_the_order_of_keys_in_heads_values_is_not_lent(judged):
         ),
     ],
 )
-def test_what_only_moves_or_is_renamed_passes_under_the_strictest_policy(judged, changed):
-    answered = Proposal("honest", "", changed).judge(judged, policy=STRICT)
+def test_what_only_moves_or_is_renamed_passes_under_the_strictest_policy(run_gate, changed):
+    answered = Proposal("honest", "", changed).run_check(run_gate, policy=STRICT)
 
     assert (answered.exit_code, answered.verdict) == (0, "pass")

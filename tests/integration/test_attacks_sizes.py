@@ -7,7 +7,7 @@ import json
 
 import pytest
 from support.pull_request import BROKEN, CONTRACT, FILES, FIXTURES, HARMLESS, PROMPT, answer
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 from gatekeeper.contract import size_limits as sizes
 
@@ -38,38 +38,40 @@ ATTACKS: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_what_multiplies_is_refused_before_any_call(judged: Judged, attack: dict[str, str]) -> None:
-    answered = judged(FILES, {PROMPT: BROKEN, **attack}, answer=answer)
+def test_what_multiplies_is_refused_before_any_call(
+    run_gate: RunGate, attack: dict[str, str]
+) -> None:
+    answered = run_gate(FILES, {PROMPT: BROKEN, **attack}, answer=answer)
     assert (answered.exit_code, answered.result) == (2, None)
     assert "contracts/sentiment" in answered.text
     assert answered.requests == ()
 
 
 def test_contracts_without_number_are_refused(
-    judged: Judged, monkeypatch: pytest.MonkeyPatch
+    run_gate: RunGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sizes, "MOST_CONTRACTS", 5)
     many = {f"contracts/c{n}.yaml": CONTRACT.replace("sentiment\n", f"c{n}\n", 1) for n in range(6)}
-    answered = judged(FILES, {PROMPT: BROKEN, **many}, answer=answer)
+    answered = run_gate(FILES, {PROMPT: BROKEN, **many}, answer=answer)
     assert (answered.exit_code, answered.result) == (2, None)
     assert answered.requests == ()
 
 
 def test_head_cannot_fill_the_memory_so_that_the_base_contract_is_left_out(
-    judged: Judged, monkeypatch: pytest.MonkeyPatch
+    run_gate: RunGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That base could not be read would have the contract judged as new."""
+    """That base could not be read would have the contract evaluated as new."""
     monkeypatch.setattr("gatekeeper.git.objects.MOST_BYTES_HELD", 20_000)
-    answered = judged(FILES, {PROMPT: BROKEN, ROWS_PATH: _rows(1_000)}, answer=answer)
+    answered = run_gate(FILES, {PROMPT: BROKEN, ROWS_PATH: _rows(1_000)}, answer=answer)
     assert answered.exit_code == 3
     assert answered.requests == ()
 
 
-def test_a_change_within_the_bounds_is_judged(
-    judged: Judged, monkeypatch: pytest.MonkeyPatch
+def test_a_change_within_the_bounds_is_checked(
+    run_gate: RunGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sizes, "MOST_FIXTURES", FIXTURES)
     monkeypatch.setattr(sizes, "MOST_TRIALS", 4 * FIXTURES)
     monkeypatch.setattr(sizes, "MOST_APPLIED", FIXTURES)
 
-    assert judged(FILES, {PROMPT: HARMLESS}, answer=answer).exit_code == 0
+    assert run_gate(FILES, {PROMPT: HARMLESS}, answer=answer).exit_code == 0

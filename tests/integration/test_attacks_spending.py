@@ -12,10 +12,10 @@ import pytest
 from support.openai_server import Fault, OpenAIServer, Reply, close_connection, rubbish
 from support.pull_request import FILES, HARMLESS, PROMPT
 from support.pull_request import answer as say
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import POLICY_PATH, Policy, judging_policy
+from gatekeeper.contract.policy import POLICY_PATH, Policy, policy_in_force
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.result import GateResult
 from gatekeeper.gate.work import plan_check
@@ -67,7 +67,7 @@ class Spender:
     ) -> GateResult:
         base = revision("Base", "b", model, base_params or params, policy)
         change = Change(base, revision("Head", "c", model, params, policy))
-        work = plan_check(change, judging_policy(change)[0])
+        work = plan_check(change, policy_in_force(change)[0])
         self._monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
         with OpenAIServer(lambda body: self.answer(body)) as server:
             self._monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -251,11 +251,13 @@ def test_a_fork_may_not_use_a_model_without_a_price_under_a_cost_limit(spender: 
     ("written", "head"),
     [("openai/gpt-4o-mini", "openai/o1"), ("params: {", "params: {max_tokens: 9000000, ")],
 )
-def test_a_dear_head_reaches_no_model_by_any_way(judged: Judged, written: str, head: str) -> None:
+def test_a_dear_head_reaches_no_model_by_any_way(
+    run_gate: RunGate, written: str, head: str
+) -> None:
     """One call of it can cost more than the two dollars that nobody's policy allows."""
     contract = FILES["contracts/sentiment.yaml"].replace(written, head)
     assert head in contract
-    answered = judged(FILES, {PROMPT: HARMLESS, "contracts/sentiment.yaml": contract}, answer=say)
+    answered = run_gate(FILES, {PROMPT: HARMLESS, "contracts/sentiment.yaml": contract}, answer=say)
     assert answered.exit_code == (3 if answered.way == "fork_stage" else 2)
     assert answered.requests == ()
     how = "set a lower" if "max_tokens" in head else "set"
@@ -263,9 +265,9 @@ def test_a_dear_head_reaches_no_model_by_any_way(judged: Judged, written: str, h
     assert f": {how} max_tokens in params of contract sentiment" in said
 
 
-def test_a_head_without_a_price_is_for_trusted_people(judged: Judged) -> None:
+def test_a_head_without_a_price_is_for_trusted_people(run_gate: RunGate) -> None:
     contract = FILES["contracts/sentiment.yaml"].replace("openai/gpt-4o-mini", "openai/ours")
-    answered = judged(FILES, {PROMPT: HARMLESS, "contracts/sentiment.yaml": contract}, answer=say)
+    answered = run_gate(FILES, {PROMPT: HARMLESS, "contracts/sentiment.yaml": contract}, answer=say)
     if answered.way == "fork_stage":
         assert (answered.exit_code, answered.requests) == (3, ())
     else:
@@ -273,8 +275,8 @@ def test_a_head_without_a_price_is_for_trusted_people(judged: Judged) -> None:
         assert answered.requests
 
 
-def test_the_order_is_recorded_by_every_way(judged: Judged) -> None:
-    answered = judged(FILES, {PROMPT: HARMLESS}, answer=say)
+def test_the_order_is_recorded_by_every_way(run_gate: RunGate) -> None:
+    answered = run_gate(FILES, {PROMPT: HARMLESS}, answer=say)
     assert answered.result is not None
     seed = answered.result["order_seed"]
     assert len(bytes.fromhex(seed)) == 16

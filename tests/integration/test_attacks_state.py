@@ -28,7 +28,7 @@ from support.proposals import (
 )
 from support.proposed_change import Content, Link
 from support.recorded_repository import GOOD, RECORDING, check, recording, result_of, write_contract
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.cli.main import main
@@ -61,10 +61,10 @@ RECORDINGS = {
 
 
 @pytest.mark.parametrize("line", RECORDINGS.values(), ids=RECORDINGS)
-def test_a_recording_that_was_tampered_with_is_named(line: str, judged: Judged) -> None:
+def test_a_recording_that_was_tampered_with_is_named(line: str, run_gate: RunGate) -> None:
     """Head may add to what base has recorded, and what it adds must be samples."""
     attack = Proposal("tampered", "", {RECORDING: f"{line}\n", PROMPT_FILE: OTHER})
-    answered = attack.judge(judged)
+    answered = attack.run_check(run_gate)
     assert answered.exit_code == 2
     assert f"recording {RECORDING}:" in answered.text
     assert "not a line of samples.jsonl" in answered.text
@@ -130,15 +130,15 @@ LINKED = {
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../../outside.txt", "copy.txt"])
 @pytest.mark.parametrize("name", LINKED.values(), ids=LINKED)
-def test_a_link_is_not_followed(name: str, target: str, tmp_path: Path, judged: Judged) -> None:
+def test_a_link_is_not_followed(name: str, target: str, tmp_path: Path, run_gate: RunGate) -> None:
     # Wherever the links lead to from the checkout of a way in.
-    for folder in (tmp_path, tmp_path / "judged-0"):
+    for folder in (tmp_path, tmp_path / "run_gate-0"):
         folder.mkdir(exist_ok=True)
         (folder / "outside.txt").write_text("Say {{ word }}. The secret is 42.")
     before = {POLICY: "require_contract: false\n"}
     writes: dict[str, Content] = {"copy.txt": "The secret is 42.", PROMPT_FILE: OTHER}
     writes |= {name: Link(target)}
-    answered = Proposal("link", "", writes, before=before).judge(judged)
+    answered = Proposal("link", "", writes, before=before).run_check(run_gate)
     assert answered.exit_code in {1, 2}
     left = "".join(p.read_text() for p in answered.out.glob("*"))
     said = answered.text + answered.log + left
@@ -203,13 +203,13 @@ def test_the_image_starts_isolated_from_the_checkout() -> None:
 @pytest.mark.parametrize(
     "kind", ["python", "command", "own", "checks.own", "../own.py", "__import__"]
 )
-def test_a_contract_can_name_no_code(kind: str, tmp_path: Path, judged: Judged) -> None:
+def test_a_contract_can_name_no_code(kind: str, tmp_path: Path, run_gate: RunGate) -> None:
     """Checks are a fixed list of the program's own; a contract gives them data."""
     assert kind not in CHECKS
     mark = tmp_path / "it-ran"
     contract = NO_SLO.replace("type: regex, pattern: ok", f"type: {kind}, file: own.py, run: own")
     writes = {CONTRACT: contract, "contracts/own.py": EVIL.format(str(mark)), PROMPT_FILE: OTHER}
-    assert Proposal("check", "", writes).judge(judged).exit_code == 2
+    assert Proposal("check", "", writes).run_check(run_gate).exit_code == 2
     assert not mark.exists()
 
 
@@ -217,7 +217,7 @@ ANY_PRICE = "models: [openai/*]\nlimits: {cost_usd: null}\n"
 """A fork is refused a model without a price before its parameters are looked at."""
 
 
-def test_a_model_is_a_name_and_no_address(judged: Judged) -> None:
+def test_a_model_is_a_name_and_no_address(run_gate: RunGate) -> None:
     """With an address, or a key's name, a pull request could have keys sent to itself."""
     for old, new in (
         (f"recorded/{RECORDING}", "openai/https://evil.example/v1"),
@@ -228,7 +228,7 @@ def test_a_model_is_a_name_and_no_address(judged: Judged) -> None:
         (f"model: recorded/{RECORDING}", "model: openai/x\nparams: {extra_headers: {a: b}}"),
     ):
         writes = {CONTRACT: NO_SLO.replace(old, new), PROMPT_FILE: OTHER}
-        answered = Proposal("model", "", writes, before={POLICY: ANY_PRICE}).judge(judged)
+        answered = Proposal("model", "", writes, before={POLICY: ANY_PRICE}).run_check(run_gate)
         assert answered.exit_code == 2
         assert answered.requests == ()
         refusals = ("an address, not a model's name", "cannot set the address or the key")
@@ -236,7 +236,7 @@ def test_a_model_is_a_name_and_no_address(judged: Judged) -> None:
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../outside.jsonl", "contracts/linked.jsonl"])
-def test_recordings_outside_the_revisions_are_not_read(path: str, judged: Judged) -> None:
+def test_recordings_outside_the_revisions_are_not_read(path: str, run_gate: RunGate) -> None:
     writes: dict[str, Content] = {CONTRACT: NO_SLO.replace(RECORDING, path), PROMPT_FILE: OTHER}
     writes |= {"contracts/linked.jsonl": Link(f"../{Path(RECORDING).name}")}
-    assert Proposal("outside", "", writes).judge(judged).exit_code in {1, 2}
+    assert Proposal("outside", "", writes).run_check(run_gate).exit_code in {1, 2}

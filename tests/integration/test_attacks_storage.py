@@ -1,4 +1,4 @@
-"""A server answers with far more than anybody reads: all is judged, and little is kept."""
+"""A server answers with far more than anybody reads: all is evaluated, and little is kept."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _rows(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "samples.jsonl").read_text().splitlines()]
 
 
-def test_what_stands_at_the_end_of_a_long_answer_is_judged(made):
+def test_what_stands_at_the_end_of_a_long_answer_is_checked(made):
     whole = PADDING + "at the very end"
     assert _check(lambda body: whole) == 0
     for row in _rows(made.path / ".gatekeeper/out"):

@@ -197,7 +197,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         for name in [n for n in os.environ if n.startswith("GIT_")]:
             patch.delenv(name)
         way = WayIn(request.param, tmp_path_factory.mktemp("attacked"), Recorded(patch))
-        found = way.judge(base, {PROMPT: HEAD_PROMPT}, event=say_more)
+        found = way.run_check(base, {PROMPT: HEAD_PROMPT}, event=say_more)
     return Left(
         code=found.exit_code,
         log=found.log,
@@ -214,7 +214,7 @@ def told(left: Left) -> Told:
 
 
 def test_the_attacked_pull_request_fails(left: Left) -> None:
-    """All of it was read and judged; otherwise the rest would show nothing."""
+    """All of it was read and evaluated; otherwise the rest would show nothing."""
     assert left.code == 1
     result = json.loads(left.files["result.json"])
     assert len(result["contracts"][0]["fixtures"]) == len(ATTACKS)

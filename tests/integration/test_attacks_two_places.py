@@ -47,7 +47,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_setting_with_two_values_is_refused(judged, case):
+def test_a_setting_with_two_values_is_refused(run_gate, case):
     name, before, now = case
     contract = (
         f"contract: 1\nname: words\nprompt: ../prompts/{name}\nfixtures: [{{file: words.csv}}]\n"
@@ -58,6 +58,6 @@ def test_a_setting_with_two_values_is_refused(judged, case):
         "contracts/words.csv": csv(MANY),
         f"prompts/{name}": before,
     }
-    answered = judged(base, {f"prompts/{name}": now}, answer=lambda _: "ok")
+    answered = run_gate(base, {f"prompts/{name}": now}, answer=lambda _: "ok")
     assert (answered.exit_code, len(answered.requests)) == (2, 0)
     assert "twice" in answered.text

@@ -19,8 +19,8 @@ LISTED = f"{{% if word in {list(MANY)} %}}" + PROMPT.rstrip("\n") + "{% endif %}
         pytest.param(KNOWN, {CONTRACT: NO_SLO + "description: other\n"}, id="with a description"),
     ],
 )
-def test_a_prompt_that_knows_its_fixtures_is_no_pass(judged, prompt, more):
-    answered = Proposal("known", "", {PROMPT_FILE: prompt, **more}).judge(judged)
+def test_a_prompt_that_knows_its_fixtures_is_no_pass(run_gate, prompt, more):
+    answered = Proposal("known", "", {PROMPT_FILE: prompt, **more}).run_check(run_gate)
 
     assert answered.verdict != "pass"
     assert "untested" in answered.reasons("inconclusive")
@@ -41,19 +41,19 @@ HOSTED = NO_SLO.replace(f"recorded/{RECORDING}", "openai/gpt-4o-mini").replace(
         pytest.param(HOSTED + "gate: {margin: 0.2}\nsampling: {seed: 3}\n", id="weaker, seed"),
     ],
 )
-def test_nor_does_it_pass_beside_other_settings(judged, contract):
+def test_nor_does_it_pass_beside_other_settings(run_gate, contract):
     """The requests differ, but no message does: the settings are compared, the template is not."""
     base = contract_files(HOSTED, MANY)
-    answered = judged(base, {PROMPT_FILE: KNOWN, CONTRACT: contract}, answer=lambda _: "ok")
+    answered = run_gate(base, {PROMPT_FILE: KNOWN, CONTRACT: contract}, answer=lambda _: "ok")
 
     assert answered.verdict == "inconclusive"
     assert "untested" in answered.reasons("inconclusive")
 
 
-def test_other_settings_alone_are_not_called_untested(judged):
+def test_other_settings_alone_are_not_called_untested(run_gate):
     base = contract_files(HOSTED, MANY)
     head = {PROMPT_FILE: "{# Why. #}" + PROMPT, CONTRACT: HOSTED.replace("0.7", "0.69")}
-    answered = judged(base, head, answer=lambda _: "ok")
+    answered = run_gate(base, head, answer=lambda _: "ok")
 
     assert answered.verdict == "pass"
 
@@ -91,22 +91,22 @@ MACRO = "{% macro ask(w) %}Say {{ w }}.{% endmacro %}"
         ),
     ],
 )
-def test_a_file_that_the_prompt_uses_cannot_know_them_either(judged, prompt, before, after):
+def test_a_file_that_the_prompt_uses_cannot_know_them_either(run_gate, prompt, before, after):
     base = contract_files(HOSTED, MANY) | {PROMPT_FILE: prompt, "prompts/part.md": before}
-    answered = judged(base, {"prompts/part.md": after}, answer=lambda _: "ok")
+    answered = run_gate(base, {"prompts/part.md": after}, answer=lambda _: "ok")
 
     assert answered.verdict == "inconclusive"
     assert answered.reasons("inconclusive") == {"untested"}
 
 
-def test_a_comment_in_the_template_passes_without_a_call(judged):
-    answered = Proposal("comment", "", {PROMPT_FILE: "{# Why. #}" + PROMPT}).judge(judged)
+def test_a_comment_in_the_template_passes_without_a_call(run_gate):
+    answered = Proposal("comment", "", {PROMPT_FILE: "{# Why. #}" + PROMPT}).run_check(run_gate)
 
     assert (answered.exit_code, answered.verdict) == (0, "pass")
     assert answered.result["calls"]["made"] == 0
 
 
-def test_a_real_change_is_not_called_untested(judged):
-    answered = Proposal("real", "", {PROMPT_FILE: OTHER}).judge(judged)
+def test_a_real_change_is_not_called_untested(run_gate):
+    answered = Proposal("real", "", {PROMPT_FILE: OTHER}).run_check(run_gate)
 
     assert "untested" not in answered.reasons("inconclusive") | answered.reasons("fail")

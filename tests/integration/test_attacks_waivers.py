@@ -65,7 +65,7 @@ def forged(desk: Desk, comment: FakeComment, place: Place | None = None, **field
 
 def still_fails(desk: Desk, **inputs: str) -> bool:
     """The gate blocks as if there was no waiver, and says that it saw one."""
-    code = desk.judge(**inputs)
+    code = desk.run_check(**inputs)
     result = desk.result()
     assert result["contracts"][0]["waiver"] is None
     return code == 1 and any("aiver" in notice for notice in result["notices"])
@@ -156,7 +156,7 @@ def test_a_replayed_record_with_a_changed_field(
     text = record.body.split("\n")[0].removeprefix(WAIVER_MARKER).removesuffix(" -->")
     changed_text = json.dumps(json.loads(text) | changed)
     github.edit(record, f"{WAIVER_MARKER}{changed_text} -->\nWaived.")
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
 
 
 def test_a_record_for_an_older_commit(opened: Open, github: FakeGithub) -> None:
@@ -183,7 +183,7 @@ def test_who_lost_the_role_no_longer_waives(
 ) -> None:
     desk = opened()
     assert desk.say(WAIVE) == 0
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     del github.roles["maintainer"]
     github.roles |= {"maintainer": role} if role else {}
     assert still_fails(desk)
@@ -195,7 +195,7 @@ def test_the_role_is_asked_for_by_the_base_policy_of_now(opened: Open, github: F
     echo(github, forged(desk, command, _true_place()))
     assert still_fails(desk)
     github.roles["maintainer"] = "admin"
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
 
 
 @pytest.mark.parametrize("status", [403, 500])
@@ -241,7 +241,7 @@ def test_who_edits_the_command_takes_the_waiver_back(
     desk = opened()
     command = github.comment(7, WAIVE, "maintainer")
     assert desk.again(command) == 0
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     github.edit(command, body)
     assert still_fails(desk)
 
@@ -251,7 +251,7 @@ def test_a_reaction_is_no_edit(opened: Open, github: FakeGithub) -> None:
     command = github.comment(7, WAIVE, "maintainer")
     command.touched = True
     assert desk.again(command) == 0
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
 
 
 def test_edits_that_cannot_be_asked_for_waive_nothing(opened: Open, github: FakeGithub) -> None:
@@ -267,7 +267,7 @@ def test_edits_that_cannot_be_asked_for_waive_nothing(opened: Open, github: Fake
     github.faults.clear()
     assert still_fails(desk)
     github._edit_of = real  # type: ignore[method-assign]
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
 
 
 # Keys
@@ -281,7 +281,7 @@ def test_without_keys_the_command_must_be_of_a_time_after_the_checks(
     desk = opened()
     assert desk.say(WAIVE) == 0
     assert "not signed" in desk.reply
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     # A push of the commit starts a new run: the command was meant for another.
     github.runs.append(FakeRun(43, desk.change.head, created_at=AFTER))
     assert still_fails(desk)
@@ -319,7 +319,7 @@ def test_one_secret_for_waivers_serves_jobs_with_other_keys(
     monkeypatch.setenv("GATEKEEPER_WAIVER_KEY", "a secret of this repository")
     assert desk.say(WAIVE, OPENAI_API_KEY="x") == 0
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     monkeypatch.setenv("GATEKEEPER_WAIVER_KEY", "another secret of this repository")
     assert still_fails(desk)
 

@@ -18,7 +18,7 @@ from support.proposals import (
 )
 from support.recorded_repository import contract_files, csv
 
-STRICT = "on_loosening: require_waiver\n"
+STRICT = "on_weakening: require_waiver\n"
 MORE = "contracts/new.jsonl"
 TWO = NO_SLO.replace("  - file: words.csv\n", "  - file: words.csv\n  - file: new.jsonl\n")
 BASE = contract_files(NO_SLO, MANY, all_say("ok") | some_say("no", 20))
@@ -40,21 +40,21 @@ def rows(cluster: str, **more: str) -> str:
         pytest.param(rows("all", a="1") + rows("all", b="2").replace("n-", "m-"), id="twice"),
     ],
 )
-def test_new_fixtures_cannot_join_the_old_ones_unnoticed(judged, added):
-    answered = judged(BASE, {MORE: added, CONTRACT: TWO}, policy=STRICT)
+def test_new_fixtures_cannot_join_the_old_ones_unnoticed(run_gate, added):
+    answered = run_gate(BASE, {MORE: added, CONTRACT: TWO}, policy=STRICT)
 
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     assert answered.reasons() == {"weakened"}
     assert "count as one instead of 40" in answered.text
 
 
-def test_new_fixtures_with_clusters_of_their_own_weaken_nothing(judged):
+def test_new_fixtures_with_clusters_of_their_own_weaken_nothing(run_gate):
     others = rows("all", note="1").replace('"word": "', '"word": "other ')
     base = BASE | contract_files(
         NO_SLO, (*MANY, *(f"other {word}" for word in MANY)), some_say("no", 20)
     )
     base[FIXTURES] = csv(MANY)
-    answered = judged(base, {MORE: others, CONTRACT: TWO}, policy=STRICT)
+    answered = run_gate(base, {MORE: others, CONTRACT: TWO}, policy=STRICT)
 
     assert answered.exit_code == 0
     assert answered.reasons() == set()
@@ -74,8 +74,8 @@ NEVER = """  - {type: equals, value: "{{ 'ok' if word == 'word0' else 'never' }}
         ),
     ],
 )
-def test_a_check_that_nothing_passes_needs_a_waiver(judged, contract, blind):
-    answered = judged(BASE, {CONTRACT: contract}, policy=STRICT)
+def test_a_check_that_nothing_passes_needs_a_waiver(run_gate, contract, blind):
+    answered = run_gate(BASE, {CONTRACT: contract}, policy=STRICT)
 
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     assert "weakened" in answered.reasons()

@@ -37,14 +37,14 @@ def test_a_waiver_lifts_the_verdict_of_the_commit_and_of_no_other(
     opened: Open, github: FakeGithub
 ) -> None:
     desk = opened()
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     assert desk.say(WAIVE) == 0
     assert desk.reactions == ["eyes", "rocket"]
     assert "Waived for" in desk.reply
     assert "the words are meant to be free" in desk.reply
     assert github.runs[0].reruns == ["rerun-failed-jobs"]
 
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     (contract,) = desk.result()["contracts"]
     assert contract["verdict"] == "pass"
     assert [r["code"] for r in contract["reasons"]][:2] == ["waived", "regression"]
@@ -59,7 +59,7 @@ def test_a_waiver_lifts_the_verdict_of_the_commit_and_of_no_other(
     waiver = Waiver(**contract["waiver"] | {"contract": "sentiment", "sha": "f" * 40})
     place = Place("octo/prompts", 7, waiver_keys({"OPENAI_API_KEY": "sk-0123456789abcdef"}))
     record.body = waiver_line(waiver, github.comments[7][1].id, place)
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     assert "no longer counts" in desk.own[0]
 
 
@@ -73,7 +73,7 @@ def test_who_has_not_the_role_is_refused_and_nothing_else_happens(
         assert "`maintain`" in desk.reply
     assert github.runs[0].reruns == []
     assert model.requests == []
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
 
 
 def test_the_role_is_that_of_the_base_policy_and_not_of_the_heads(opened: Open) -> None:
@@ -99,21 +99,21 @@ def test_accepting_covers_the_regression(opened: Open) -> None:
     desk = opened()
     assert desk.say("/gatekeeper accept") == 0
     assert "Accepted for" in desk.reply
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     assert "accepted as intended" in desk.own[-1]
 
 
 def test_what_is_accepted_must_still_meet_its_objectives(opened: Open) -> None:
     contract = CONTRACT.replace("fixed", "adaptive") + "slo: {success_rate: 0.9}\n"
     desk = opened(fixtures=FIXTURES, **{"contracts/sentiment.yaml": contract})
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     (found,) = desk.result()["contracts"]
     assert found["head"]["samples"] < FIXTURES
     assert desk.say("/gatekeeper accept sentiment") == 0
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     (found,) = desk.result()["contracts"]
     assert {r["code"] for r in found["reasons"] if r["verdict"] == "fail"} == {"regression", "slo"}
-    # The objectives are judged on all samples, not on those that it took to see the regression.
+    # The objectives are evaluated on all samples, not on those that it took to see the regression.
     assert found["head"]["samples"] == FIXTURES
 
 
@@ -125,7 +125,7 @@ def test_a_push_after_the_comment_is_not_waived_unseen(opened: Open, github: Fak
     github.runs.clear()
     assert desk.say(WAIVE) == 0
     assert "No workflow has run" in desk.reply
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
 
 
 def test_the_job_run_again_waives_nothing_more(opened: Open, github: FakeGithub) -> None:
@@ -155,16 +155,16 @@ def test_a_forged_waiver_is_not_believed(opened: Open, github: FakeGithub, autho
     desk = opened()
     waiver = Waiver("sentiment", "waive", "maintainer", desk.change.head, "x", "2026")
     github.comment(7, waiver_line(waiver, 1, Place("octo/prompts", 7)), author)
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     assert "is ignored" in desk.own[-1]
 
 
 def test_a_command_that_is_deleted_takes_its_waiver_back(opened: Open, github: FakeGithub) -> None:
     desk = opened()
     assert desk.say(WAIVE) == 0
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     github.comments[7] = [c for c in github.comments[7] if c.author != "maintainer"]
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
 
 
 def test_a_reason_cannot_end_the_record_or_forge_another(opened: Open, github: FakeGithub) -> None:
@@ -174,13 +174,13 @@ def test_a_reason_cannot_end_the_record_or_forge_another(opened: Open, github: F
     body = desk.reply
     assert body.count("<!--") == 2
     assert "<img" not in body
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
 
 
 def test_rerun_asks_for_the_run_that_the_status_points_to(opened: Open, github: FakeGithub) -> None:
     desk = opened()
     github.runs[0].path = ".github/workflows/other.yml"
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     assert desk.say("/gatekeeper rerun") == 0
     assert github.runs[0].reruns == ["rerun-failed-jobs"]
     assert "started again" in desk.reply
@@ -192,14 +192,14 @@ def test_rerun_asks_for_the_run_that_the_status_points_to(opened: Open, github: 
 
 
 @pytest.mark.parametrize("command", ["rerun", WAIVE.removeprefix("/gatekeeper "), "accept"])
-def test_of_a_forks_workflows_the_one_that_judged_is_run_again(
+def test_of_a_forks_workflows_the_one_that_checked_is_run_again(
     opened: Open, github: FakeGithub, command: str
 ) -> None:
-    """The ordinary one is skipped, the first stage judges nothing; the second sets the status."""
+    """The ordinary one is skipped, the first stage checks nothing; the second sets the status."""
     desk = opened()
     github.pulls[7].head_repository = "fork/prompts"
-    judged = github.runs[0]
-    judged.event, judged.path = "pull_request_target", ".github/workflows/fork-judge.yml"
+    checked = github.runs[0]
+    checked.event, checked.path = "pull_request_target", ".github/workflows/fork-check.yml"
     for number, name, conclusion in ((43, "gate", "skipped"), (44, "fork-validate", "success")):
         path = f".github/workflows/{name}.yml"
         github.runs.append(
@@ -228,7 +228,7 @@ def test_without_the_permission_the_reply_says_what_to_click(
     assert f"found no run for `{github.pulls[7].head_sha[:10]}`" in desk.reply
 
 
-def test_one_contract_and_the_whole_suite_are_judged_here_and_now(
+def test_one_contract_and_the_whole_suite_are_checked_here_and_now(
     opened: Open, model: OpenAIServer
 ) -> None:
     desk = opened()
@@ -279,7 +279,7 @@ def test_other_comments_are_none_of_its_business(
     assert capsys.readouterr().out == ""
 
 
-def test_a_closed_pull_request_is_past_judging(opened: Open, github: FakeGithub) -> None:
+def test_a_closed_pull_request_is_past_evaluation(opened: Open, github: FakeGithub) -> None:
     desk = opened()
     github.pulls[7].state = "closed"
     assert desk.say("/gatekeeper full") == 0
@@ -301,7 +301,7 @@ def test_a_fault_of_our_own_is_told(opened: Open, monkeypatch: pytest.MonkeyPatc
     def fault(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("gatekeeper.action.bot.judge", fault)
+    monkeypatch.setattr("gatekeeper.action.bot.run_check", fault)
     desk = opened()
     assert desk.say("/gatekeeper explain sentiment") == 3
     assert "ZeroDivisionError" in desk.reply
@@ -336,22 +336,22 @@ def test_a_comment_without_a_time_waives_nothing(opened: Open, github: FakeGithu
 
 
 POLICY = ".github/gatekeeper.yml"
-STRICT = "on_loosening: require_waiver\nlimits: {calls: 100}\n"
+STRICT = "on_weakening: require_waiver\nlimits: {calls: 100}\n"
 WAIVE_POLICY = "/gatekeeper waive gatekeeper-policy: the suite has grown"
 
 
-def test_a_loosened_policy_is_waived_by_a_name_of_its_own(opened: Open) -> None:
+def test_a_weakened_policy_is_waived_by_a_name_of_its_own(opened: Open) -> None:
     desk = opened({POLICY: STRICT.replace("100", "200")}, **{POLICY: STRICT})
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     assert WAIVE_POLICY.split(":")[0] in desk.own[0]
 
     for other in ("/gatekeeper accept gatekeeper-policy", "/gatekeeper accept"):
         desk.say(other)
         assert desk.reactions[-1] == "confused"
-        assert desk.judge() == 1
+        assert desk.run_check() == 1
     assert desk.say(WAIVE_POLICY) == 0
     assert "Waived for" in desk.reply
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     (found,) = desk.result()["contracts"]
     assert (found["name"], found["verdict"]) == ("gatekeeper-policy", "pass")
     assert found["waiver"]["reason"] == "the suite has grown"
@@ -362,24 +362,24 @@ def test_a_change_that_no_fixture_reaches_can_be_waived(opened: Open) -> None:
     """It needs no call, and its verdict gates all the same."""
     unreached = GOOD.rstrip("\n") + "{% if review == 'none' %}Lie.{% endif %}\n"
     desk = opened({PROMPT: unreached}, **{POLICY: "on_inconclusive: fail\n"})
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     assert desk.say(WAIVE) == 0
     assert "Waived for" in desk.reply
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
 
 
 def test_a_policys_waiver_covers_no_contract_and_a_contracts_no_policy(opened: Open) -> None:
-    loosened = {PROMPT: BROKEN, POLICY: STRICT.replace("100", "200")}
-    desk = opened(loosened, **{POLICY: STRICT})
+    weakened = {PROMPT: BROKEN, POLICY: STRICT.replace("100", "200")}
+    desk = opened(weakened, **{POLICY: STRICT})
     assert desk.say(WAIVE_POLICY) == 0
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     verdicts = {c["name"]: c["verdict"] for c in desk.result()["contracts"]}
     assert verdicts == {"sentiment": "fail", "gatekeeper-policy": "pass"}
     assert desk.say(WAIVE) == 0
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
 
 
-def test_a_policy_that_is_not_loosened_cannot_be_waived(opened: Open) -> None:
+def test_a_policy_that_is_not_weakened_cannot_be_waived(opened: Open) -> None:
     desk = opened({PROMPT: BROKEN}, **{POLICY: STRICT})
     desk.say(WAIVE_POLICY)
     assert "Waived for" not in desk.reply

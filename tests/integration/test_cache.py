@@ -53,8 +53,8 @@ def test_the_same_again_makes_no_call_and_finds_the_same(
     stays: bool,
     weakened: bool,
 ) -> None:
-    """Whatever is repeated, shared by arms, fixtures and judges, or stopped early. With `stays`
-    the base prompt takes no notice of the fixture, so that all its calls are one."""
+    """Whatever is repeated, shared by arms, fixtures and evaluations, or stopped early. With
+    `stays` the base prompt takes no notice of the fixture, so that all its calls are one."""
     cache = tmp_path_factory.mktemp("cache") / "cache.jsonl"
     fields = {"samples": samples, "mode": mode, "contracts": contracts}
     base = revision("Base", "b", tuple(words), **fields)
@@ -95,7 +95,7 @@ def test_a_rerun_keeps_its_order_however_the_fixtures_are_sorted_and_named(
 def drawn(result: GateResult) -> list[Request]:
     """What was asked by head's contract, in the order of evidence."""
     samples = (outcome.sample for outcome in result.outcomes)
-    return [s.trial.request for s in samples if s.trial.judged_by == "head"]
+    return [s.trial.request for s in samples if s.trial.contract_from == "head"]
 
 
 def test_a_contract_that_asks_anything_else_is_drawn_in_a_new_order(
@@ -171,7 +171,7 @@ def test_head_and_base_exchanged_are_other_pairs(tmp_path: Path) -> None:
     assert len(model.asked) == 48
 
 
-def test_a_check_that_changes_asks_nothing_and_judges_anew(tmp_path: Path) -> None:
+def test_a_check_that_changes_asks_nothing_and_checks_anew(tmp_path: Path) -> None:
     cache = tmp_path / "cache.jsonl"
     first = check(Model(), cache)
     model = Model()

@@ -51,13 +51,13 @@ def test_families_that_all_break_are_found(check_of: Any) -> None:
 
 
 def test_a_pull_request_cannot_join_what_it_breaks(check_of: Any) -> None:
-    """The base contract judges by its own clusters, and the joining is named."""
+    """The base contract uses its own clusters, and the joining is named."""
     found = check_of(base(1), CHANGE | {FIXTURES: rows(20)})
     contract = found.contract
 
     assert (found.code, contract["verdict"]) == (1, "fail")
     assert any("count as one" in text for text in contract["weakened"])
-    assert "regression" in {r["code"] for r in contract["reasons"] if r["judged_by"] == "base"}
+    assert "regression" in {r["code"] for r in contract["reasons"] if r["contract_from"] == "base"}
     assert contract["paired"]["clusters"]["total"] == 2
     assert contract["under_base"]["paired"]["clusters"] is None
     # Its own comparison was cut before a first cluster was complete, and finds no fault with that.

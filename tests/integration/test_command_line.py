@@ -104,7 +104,7 @@ def test_a_broken_policy_can_be_repaired(git_repository, tmp_path):
     assert "defaults apply" in result_of(tmp_path / "out")["notices"][0]
 
 
-def test_the_policy_of_the_tip_judges_a_branch_that_was_cut_before(repository, tmp_path):
+def test_the_policy_of_the_tip_checks_a_branch_that_was_cut_before(repository, tmp_path):
     repository.commit("stray", {"prompts/stray.md": "Hello {{ name }}", "prompts/words.txt": OTHER})
     repository.switch("main")
     repository.commit("stricter", {".github/gatekeeper.yml": "require_contract: true\n"})
@@ -143,7 +143,7 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     assert "6 fixtures, expected 12 calls," in text
     assert "; at most 12 calls," in text
     warning = (
-        "words, judged alone: 6 distinct fixtures can show a drop of 87 points at best, "
+        "words, compared alone: 6 distinct fixtures can show a drop of 87 points at best, "
         "but gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.87"
     )
     assert text.count("can show a drop") == 1
@@ -211,7 +211,7 @@ def test_a_contract_that_head_adds_takes_no_level_from_the_bases(repository, cap
     ("more", "early"),
     [
         ("sampling: {mode: fixed}\n", False),
-        # The base contract, which judges too, may find a regression sooner.
+        # The base contract, which also applies, may find a regression sooner.
         ("sampling: {samples: 3, aggregate: all}\n", True),
         ("sampling: {samples: 3}\ngate: {cost: +20%}\n", True),
         ("sampling: {samples: 3}\n", True),
@@ -261,7 +261,7 @@ def test_the_base_contracts_own_settings_are_no_other_contract(git_repository, c
     (contract,) = json.loads(_foretold(made, capsys, "--json"))["contracts"]
 
     assert contract["level"] == 0.025
-    assert contract["warning"].startswith("words, judged alone, 2 comparisons: ")
+    assert contract["warning"].startswith("words, compared alone, 2 comparisons: ")
 
 
 def test_the_pull_requests_comment_does_not_nag_about_the_margin(repository, tmp_path):
@@ -310,7 +310,7 @@ def test_a_missing_key_is_the_authors_mistake_before_any_call(
         ("contracts/words.yaml", f"{GOOD}# a comment\n", False),
     ],
 )
-def test_what_is_not_committed_is_not_judged_silently(
+def test_what_is_not_committed_is_not_checked_silently(
     path, content, told, repository, tmp_path, capsys
 ):
     repository.write(path, content)

@@ -146,13 +146,13 @@ def forked(desk: Desk, github: FakeGithub, **fields: Any) -> dict[str, Any]:
     return payloads.workflow_run(**run) | {"repository": {"full_name": "octo/prompts"}}
 
 
-def test_the_second_stage_judges_the_forks_pull_request(desk: Desk, github: FakeGithub) -> None:
+def test_the_second_stage_checks_the_forks_pull_request(desk: Desk, github: FakeGithub) -> None:
     assert desk.act("workflow_run", forked(desk, github)) == 1
     assert "Do not merge" in desk.own[0]
     assert [(s.sha, s.state) for s in github.statuses] == [(desk.change.head, "failure")]
 
 
-def test_of_several_pull_requests_from_one_branch_the_first_is_judged(
+def test_of_several_pull_requests_from_one_branch_the_first_is_checked(
     desk: Desk, github: FakeGithub
 ) -> None:
     pull = github.pull_request(5, desk.change.head, base_sha=desk.change.base)
@@ -195,7 +195,7 @@ def test_waivers_that_cannot_be_read_are_said_and_do_not_count(
 ) -> None:
     assert desk.say("/gatekeeper waive sentiment: it is meant") == 0
     github.faults.append(Fault("GET", "/comments", status=403, message="no"))
-    assert desk.judge() == 1
+    assert desk.run_check() == 1
     assert any("Waivers do not count" in notice for notice in desk.result()["notices"])
 
 

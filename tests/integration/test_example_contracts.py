@@ -1,4 +1,4 @@
-"""The example contracts are ones to learn from: they load, are judged, and run."""
+"""The example contracts are ones to learn from: they load, are evaluated, and run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_no_example_in_the_prompt_is_also_a_fixture(contract: Contract) -> None:
     assert not [text for text in texts if len(text) > 12 and text in contract.target.prompt.text]
 
 
-def test_every_fixture_states_what_is_expected_and_can_be_judged(contract: Contract) -> None:
+def test_every_fixture_states_what_is_expected_and_can_be_checked(contract: Contract) -> None:
     prepare(contract)
     assert all(f.expected for f in contract.fixtures)
 
@@ -89,9 +89,11 @@ def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> Non
 
     assert contract.target.model == MODEL
     output, repairs = repair(completion.text, contract.repair, contract.mode)
-    judgements = prepare(contract).judge(Sample(trial, completion, None, output, repairs))
-    assert [judgement.passed for judgement in judgements if judgement.severity == "error"]
-    assert None not in [judgement.passed for judgement in judgements]
+    check_results = prepare(contract).evaluate(Sample(trial, completion, None, output, repairs))
+    assert [
+        check_result.passed for check_result in check_results if check_result.severity == "error"
+    ]
+    assert None not in [check_result.passed for check_result in check_results]
 
 
 async def _answer(request: Request) -> Completion:

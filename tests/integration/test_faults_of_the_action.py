@@ -51,7 +51,7 @@ def test_reports_that_cannot_be_written_hide_no_verdict(
 ) -> None:
     desk = opened(prompt)
     (desk.change.workspace / OUT / "result.json").mkdir(parents=True)
-    assert desk.judge() == code
+    assert desk.run_check() == code
     comment = desk.own[0]
     assert ("Do not merge" in comment) == (verdict == "fail")
     assert "The reports could not be written" in comment
@@ -72,7 +72,7 @@ def test_a_file_in_the_place_of_the_folder(opened: Open, place: str) -> None:
     path = desk.change.workspace / place
     path.parent.mkdir(exist_ok=True)
     path.write_text("here first")
-    assert desk.judge() in (2, 3)
+    assert desk.run_check() in (2, 3)
     assert "bug in gatekeeper" not in desk.own[0]
     assert path.read_text() == "here first"
 
@@ -83,7 +83,7 @@ def test_outputs_that_cannot_be_written_are_no_pass(
 ) -> None:
     desk = opened(prompt)
     (tmp_path / "output").mkdir()
-    assert desk.judge() == code
+    assert desk.run_check() == code
     assert "The outputs could not be written" in capsys.readouterr().out
     assert desk.result()["verdict"] == ("pass" if code == 3 else "fail")
     assert len(desk.own) == 1
@@ -94,7 +94,7 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
 ) -> None:
     desk = opened(HARMLESS)
     (tmp_path / "summary").mkdir()
-    assert desk.judge() == 0
+    assert desk.run_check() == 0
     assert outputs(tmp_path)["verdict"] == "pass"
     assert "::warning" in capsys.readouterr().out
 
@@ -102,7 +102,7 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
 def test_a_cache_that_cannot_be_written_is_a_notice(opened: Open) -> None:
     desk = opened(HARMLESS)
     (desk.change.workspace / "cache.jsonl").mkdir()
-    assert desk.judge(cache="cache.jsonl") == 0
+    assert desk.run_check(cache="cache.jsonl") == 0
     assert any("cache.jsonl" in notice for notice in desk.result()["notices"])
 
 
@@ -118,7 +118,7 @@ def test_a_log_that_takes_nothing_hides_no_verdict(
     desk = opened(prompt)
     with monkeypatch.context() as full:
         full.setattr(sys, "stdout", _Full())
-        assert desk.judge() == code
+        assert desk.run_check() == code
     assert ("Do not merge" in desk.own[0]) == bool(code)
 
 
@@ -127,7 +127,7 @@ def test_an_error_leaves_no_result_of_an_earlier_run(opened: Open) -> None:
     out = desk.change.workspace / OUT
     out.mkdir(parents=True)
     (out / "result.json").write_text("{}")
-    assert desk.judge() == 2
+    assert desk.run_check() == 2
     assert sorted(path.name for path in out.iterdir()) == ["comment.md"]
 
 
@@ -139,6 +139,6 @@ def test_a_fault_of_the_machine_is_told_as_one(
 
     monkeypatch.setattr(action, "result_of", fault)
     desk = opened(HARMLESS)
-    assert desk.judge() == 3
+    assert desk.run_check() == 3
     assert "/some/file: cannot be written" in desk.own[0]
     assert "Traceback" not in capsys.readouterr().out

@@ -24,7 +24,7 @@ from support.pull_request import FILES, HARMLESS, PROMPT
 from gatekeeper.cli.main import main
 
 PASS, FAIL = all_say("ok"), all_say("no")
-Judge = Callable[..., subprocess.CompletedProcess[str]]
+RunCheck = Callable[..., subprocess.CompletedProcess[str]]
 
 _CAN_MOUNT = (
     shutil.which("unshare") is not None
@@ -38,7 +38,7 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/
 
 
 @pytest.fixture
-def judge(git_repository: Callable[..., GitRepository], tmp_path: Path) -> Judge:
+def run_check(git_repository: Callable[..., GitRepository], tmp_path: Path) -> RunCheck:
     """Runs `gatekeeper check` in a shell: `{}` in `shell` stands for the command."""
 
     def run(
@@ -84,10 +84,10 @@ CASES = [
 
 @pytest.mark.parametrize(("recorded", "code", "verdict"), CASES)
 def test_result_json_is_a_folder(
-    judge: Judge, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
+    run_check: RunCheck, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
 ) -> None:
     (tmp_path / "out/result.json").mkdir(parents=True)
-    ran = judge(recorded)
+    ran = run_check(recorded)
     assert ran.returncode == code
     (line,) = said(ran, verdict)
     assert "out/result.json: cannot be written (Is a directory)" in line
@@ -106,7 +106,7 @@ def test_result_json_is_a_folder(
     ],
 )
 def test_a_disk_that_is_full_or_read_only(
-    judge: Judge,
+    run_check: RunCheck,
     tmp_path: Path,
     recorded: dict[str, str],
     code: int,
@@ -116,7 +116,7 @@ def test_a_disk_that_is_full_or_read_only(
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    ran = judge(recorded, f"{{}}; code=$?; ls -A {out} >&2; exit $code", mount=options)
+    ran = run_check(recorded, f"{{}}; code=$?; ls -A {out} >&2; exit $code", mount=options)
     assert ran.returncode == code
     (line,) = said(ran, verdict)
     assert str(out) in line
@@ -129,11 +129,11 @@ def test_a_disk_that_is_full_or_read_only(
     [("x" * 300, errno.ENAMETOOLONG), ("file/out", errno.ENOTDIR), ("loop/out", errno.ELOOP)],
 )
 def test_an_output_folder_that_cannot_be_made(
-    judge: Judge, tmp_path: Path, path: str, why: int
+    run_check: RunCheck, tmp_path: Path, path: str, why: int
 ) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "loop").symlink_to("loop")
-    ran = judge(PASS, out=tmp_path / path)
+    ran = run_check(PASS, out=tmp_path / path)
     assert ran.returncode == 3
     (line,) = said(ran, "may merge")
     assert os.strerror(why) in line
@@ -177,31 +177,31 @@ def test_no_call_is_paid_for_a_report_that_cannot_be_written(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_of_another_user(judge: Judge, tmp_path: Path) -> None:
+def test_a_folder_of_another_user(run_check: RunCheck, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir(mode=0o555)
-    ran = judge(PASS)
+    ran = run_check(PASS)
     assert ran.returncode == 3
     (line,) = said(ran, "may merge")
     assert os.strerror(errno.EACCES) in line
 
 
-def test_missing_parents_are_made(judge: Judge, tmp_path: Path) -> None:
-    ran = judge(PASS, out=tmp_path / "a/b/c")
+def test_missing_parents_are_made(run_check: RunCheck, tmp_path: Path) -> None:
+    ran = run_check(PASS, out=tmp_path / "a/b/c")
     assert ran.returncode == 0
     assert said(ran, "may merge") == []
     assert (tmp_path / "a/b/c/result.json").is_file()
 
 
-def test_a_limit_on_the_size_of_files(judge: Judge, tmp_path: Path) -> None:
-    ran = judge(PASS, "ulimit -f 16; {}")
+def test_a_limit_on_the_size_of_files(run_check: RunCheck, tmp_path: Path) -> None:
+    ran = run_check(PASS, "ulimit -f 16; {}")
     assert ran.returncode == 3
     (line,) = said(ran, "may merge")
     assert os.strerror(errno.EFBIG) in line
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_no_place_for_temporary_files(judge: Judge) -> None:
-    ran = judge(PASS, "ulimit -f 0; {}", TMPDIR="/dev/null/none")
+def test_no_place_for_temporary_files(run_check: RunCheck) -> None:
+    ran = run_check(PASS, "ulimit -f 0; {}", TMPDIR="/dev/null/none")
     assert ran.returncode == 3
     assert "Traceback" not in ran.stderr
     assert any(line.startswith("gatekeeper: ") for line in ran.stderr.splitlines())
@@ -213,9 +213,9 @@ def test_no_place_for_temporary_files(judge: Judge) -> None:
 @needs_full
 @pytest.mark.parametrize(("recorded", "code", "verdict"), CASES)
 def test_standard_output_is_full(
-    judge: Judge, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
+    run_check: RunCheck, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
 ) -> None:
-    ran = judge(recorded, "{} > /dev/full")
+    ran = run_check(recorded, "{} > /dev/full")
     assert ran.returncode == code
     lines = said(ran, verdict)
     assert "standard output: cannot be written" in lines[-1]
@@ -225,22 +225,22 @@ def test_standard_output_is_full(
 
 @needs_full
 @pytest.mark.parametrize("shell", ["{} 2> /dev/full", "{} 2>&-", "{} 2> >(exec true)"])
-def test_standard_error_takes_nothing(judge: Judge, shell: str) -> None:
-    ran = judge(PASS, shell)
+def test_standard_error_takes_nothing(run_check: RunCheck, shell: str) -> None:
+    ran = run_check(PASS, shell)
     assert ran.returncode == 0
     assert "may merge" in ran.stdout.lower()
     assert "Traceback" not in ran.stdout
 
 
 @needs_full
-def test_both_streams_are_full_and_so_is_the_disk(judge: Judge, tmp_path: Path) -> None:
+def test_both_streams_are_full_and_so_is_the_disk(run_check: RunCheck, tmp_path: Path) -> None:
     (tmp_path / "out/result.json").mkdir(parents=True)
-    assert judge(PASS, "{} > /dev/full 2>&1").returncode == 3
+    assert run_check(PASS, "{} > /dev/full 2>&1").returncode == 3
 
 
 @pytest.mark.parametrize("shell", ["{} >&-", "{} <&- >&- 2>&-", "{} | true; exit ${PIPESTATUS[0]}"])
-def test_nobody_reads_standard_output(judge: Judge, tmp_path: Path, shell: str) -> None:
-    ran = judge(PASS, shell)
+def test_nobody_reads_standard_output(run_check: RunCheck, tmp_path: Path, shell: str) -> None:
+    ran = run_check(PASS, shell)
     assert ran.returncode == 0
     assert "Traceback" not in ran.stderr
     assert "Exception ignored" not in ran.stderr
@@ -260,8 +260,10 @@ def test_nobody_reads_standard_output(judge: Judge, tmp_path: Path, shell: str) 
         {"TERM": "dumb", "COLUMNS": "0"},
     ],
 )
-def test_poor_surroundings_change_no_verdict(judge: Judge, environment: dict[str, str]) -> None:
-    ran = judge(FAIL, **environment)
+def test_poor_surroundings_change_no_verdict(
+    run_check: RunCheck, environment: dict[str, str]
+) -> None:
+    ran = run_check(FAIL, **environment)
     assert ran.returncode == 1, ran.stderr
     assert said(ran, "do not merge") == []
 
@@ -270,9 +272,9 @@ def test_poor_surroundings_change_no_verdict(judge: Judge, environment: dict[str
 @needs_full
 @pytest.mark.parametrize("command", ["affected --base main", "validate", "init"])
 def test_other_commands_say_that_standard_output_is_full(
-    judge: Judge, tmp_path: Path, command: str
+    run_check: RunCheck, tmp_path: Path, command: str
 ) -> None:
-    judge(PASS)
+    run_check(PASS)
     found = subprocess.run(
         ["bash", "-c", f"{shlex.quote(sys.executable)} -m gatekeeper {command} > /dev/full"],
         cwd=tmp_path / "words",

@@ -9,14 +9,14 @@ import pytest
 from support.random_model import BASE, HEAD, POLICY, Model, check, revision
 
 from gatekeeper.contract.change import Change
-from gatekeeper.gate.estimate import Amounts, ContractForecast, forecast
+from gatekeeper.gate.estimate import Amounts, ContractEstimate, forecast
 
 ONE = Amounts(lambda _: 0.01, lambda _: 0.5, lambda _: (100.0, 1000.0))
 WORDS = tuple(f"word {number}" for number in range(150))
 FIELDS = {"samples": 1, "mode": "adaptive}\ngate: {margin: 0.2"}
 
 
-def forecast_of(base=BASE, head=HEAD) -> ContractForecast:
+def forecast_of(base=BASE, head=HEAD) -> ContractEstimate:
     (found,) = forecast(Change(base, head), POLICY, (), ONE).contracts
     return found
 

@@ -9,7 +9,7 @@ import pytest
 from support.openai_server import OpenAIServer
 
 from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import POLICY_PATH, judging_policy
+from gatekeeper.contract.policy import POLICY_PATH, policy_in_force
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.spending_limits import require_within_limits
 from gatekeeper.gate.work import Work, plan_check
@@ -44,7 +44,7 @@ def proposal(
     base = MemoryRevision(files("Base", 1, "{}", base_policy), "b" * 40)
     written = files("Head", samples, params, head_policy or base_policy)
     change = Change(base, MemoryRevision(written, "a" * 40))
-    policy, notices = judging_policy(change)
+    policy, notices = policy_in_force(change)
     return change, plan_check(change, policy, notices=notices)
 
 
@@ -90,7 +90,7 @@ def test_a_trusted_head_is_stopped_at_the_limit_itself(model: OpenAIServer) -> N
     assert len(model.requests) == 5
 
 
-def test_a_fork_within_the_limits_is_judged(model: OpenAIServer) -> None:
+def test_a_fork_within_the_limits_is_checked(model: OpenAIServer) -> None:
     change, work = proposal("limits: {calls: 20, cost_usd: 1}")
     result = measure(work, (change.base, change.head), trusted=False)
     assert result.contracts[0].paired is not None
@@ -100,7 +100,7 @@ def test_a_fork_within_the_limits_is_judged(model: OpenAIServer) -> None:
 def test_a_fork_that_touches_no_prompt_asks_for_nothing() -> None:
     base = MemoryRevision(files("Base", 1, "{}", "limits: {calls: 1}"), "b" * 40)
     change = Change(base, MemoryRevision({**base.files, "README.md": b"x"}, "a" * 40))
-    work = plan_check(change, judging_policy(change)[0])
+    work = plan_check(change, policy_in_force(change)[0])
     assert measure(work, (change.base, change.head), trusted=False).verdict == "pass"
 
 

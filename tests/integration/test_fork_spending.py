@@ -87,7 +87,7 @@ def test_nor_does_a_command_spend_it(opened: Open, model: OpenAIServer, command:
     assert desk.reactions == ["eyes", "confused"]
 
 
-def test_within_the_limits_a_fork_is_judged(opened: Open, model: OpenAIServer) -> None:
+def test_within_the_limits_a_fork_is_checked(opened: Open, model: OpenAIServer) -> None:
     desk = opened("limits: {calls: 48}\n")
     assert desk.act("pull_request_target", desk.change.event(fork=True)) == 0
     assert len(model.requests) == 48

@@ -1,4 +1,4 @@
-"""The whole gate on real repositories with a recorded model: what is judged, by what, and why."""
+"""The whole gate on real repositories with a recorded model: what is evaluated, how, and why."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_pull_request_cannot_allow_itself_anything(repository, tmp_path):
 
 def test_a_weakened_contract_does_not_hide_a_regression(repository, tmp_path):
     loose = GOOD.replace("pattern: ok", "pattern: '.'")
-    repository.commit("loosen", {"contracts/words.yaml": loose, "prompts/words.txt": OTHER})
+    repository.commit("weaken", {"contracts/words.yaml": loose, "prompts/words.txt": OTHER})
 
     assert check(repository, tmp_path) == 1
 
@@ -140,17 +140,17 @@ def test_a_weakened_contract_does_not_hide_a_regression(repository, tmp_path):
 
 def test_the_comment_leads_with_what_the_base_contract_found(repository, tmp_path):
     loose = GOOD.replace("pattern: ok", "pattern: '.'")
-    repository.commit("loosen", {"contracts/words.yaml": loose, "prompts/words.txt": OTHER})
+    repository.commit("weaken", {"contracts/words.yaml": loose, "prompts/words.txt": OTHER})
     check(repository, tmp_path)
 
     comment = (tmp_path / "comment.md").read_text("utf-8")
     lead = comment.split("What to do")[0]
-    assert "`words` got **worse** (judged by the base contract): " in lead
+    assert "`words` got **worse** (under the base contract): " in lead
     assert "Under the base contract" not in comment
     assert "did **not change**" not in lead
-    assert "fixtures broke in <code>words, judged by the base contract</code>" in comment
+    assert "fixtures broke in <code>words, under the base contract</code>" in comment
     reasons = result_of(tmp_path)["contracts"][0]["reasons"]
-    assert ("regression", "base") in [(r["code"], r["judged_by"]) for r in reasons]
+    assert ("regression", "base") in [(r["code"], r["contract_from"]) for r in reasons]
 
 
 def test_removing_the_fixtures_that_broke_does_not_hide_a_regression(repository, tmp_path):
@@ -162,7 +162,7 @@ def test_removing_the_fixtures_that_broke_does_not_hide_a_regression(repository,
 
 def test_a_weakened_contract_that_satisfies_the_old_one_passes(repository, tmp_path):
     loose = GOOD.replace("success_rate: 0.5", "success_rate: 0.4")
-    repository.commit("loosen", {"contracts/words.yaml": loose})
+    repository.commit("weaken", {"contracts/words.yaml": loose})
 
     assert check(repository, tmp_path) == 0
 
@@ -171,12 +171,12 @@ def test_a_weakened_contract_that_satisfies_the_old_one_passes(repository, tmp_p
     assert contract["base"] is None
     assert contract["paired"] is None
     comment = (tmp_path / "comment.md").read_text("utf-8")
-    assert "| `words, judged by the base contract` |" in comment
+    assert "| `words, under the base contract` |" in comment
     assert "; `words` was weakened" in comment.splitlines()[1]
     assert "Every request is the same as before, so there is nothing to compare." in comment
 
 
-def test_a_new_contract_is_judged_by_its_objectives(repository, tmp_path):
+def test_a_new_contract_is_checked_by_its_objectives(repository, tmp_path):
     fresh = GOOD.replace("name: words", "name: fresh").replace("words.txt", "other.txt")
     repository.commit(
         "new",
@@ -306,7 +306,7 @@ def _recorded(prompt: str) -> str:
     return recording(rendered)
 
 
-def test_the_full_suite_judges_one_revision(repository, tmp_path):
+def test_the_full_suite_checks_one_revision(repository, tmp_path):
     code = main(["run", "--repo", str(repository.path), "--out", str(tmp_path)])
 
     result = result_of(tmp_path)
@@ -315,7 +315,7 @@ def test_the_full_suite_judges_one_revision(repository, tmp_path):
     assert result["contracts"][0]["head"]["fixtures_passed"] == 40
 
 
-def test_uncommitted_changes_are_judged_with_worktree(repository, tmp_path):
+def test_uncommitted_changes_are_checked_with_worktree(repository, tmp_path):
     repository.write("prompts/words.txt", OTHER)
 
     arms = ["--repo", str(repository.path), "--base", "main", "--worktree"]

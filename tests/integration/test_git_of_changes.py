@@ -124,7 +124,7 @@ def test_names_of_any_bytes(remote: Remote, found: str) -> None:
     assert set(affected.uncovered) == {f"prompts/{name}" for name in names}
 
 
-# What is not judged, and said
+# What is not checked, and said
 
 
 def link_out(path: str) -> Edit:
@@ -149,7 +149,7 @@ def test_a_symbolic_link_is_named_and_not_followed(remote: Remote, path: str, fo
 
 
 @pytest.mark.parametrize("path", [PROMPT, CONTRACT_PATH, FIXTURES_PATH])
-def test_a_pointer_of_git_lfs_is_named_and_not_judged(remote: Remote, path: str) -> None:
+def test_a_pointer_of_git_lfs_is_named_and_not_checked(remote: Remote, path: str) -> None:
     remote.propose(point_to_lfs(path))
     with pytest.raises(ContractError) as caught:
         remote.affected()

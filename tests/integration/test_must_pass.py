@@ -36,16 +36,16 @@ def base(fixtures: str, samples: int = 1, contract: str = NO_SLO, **said: Any) -
     return contract_files(text, MANY, known) | {FIXTURES: fixtures}
 
 
-def test_one_broken_fixture_that_must_pass_holds_up_the_change(judged: Any) -> None:
-    answered = judged(base(must()), {PROMPT_FILE: OTHER})
+def test_one_broken_fixture_that_must_pass_holds_up_the_change(run_gate: Any) -> None:
+    answered = run_gate(base(must()), {PROMPT_FILE: OTHER})
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     assert answered.reasons() == {"must_pass"}
     [found] = answered.result["contracts"][0]["must_pass"]
     assert (found["fixture"], found["base"], found["head"]) == (MANY[0], "1/1", "0/1")
 
 
-def test_one_that_failed_before_does_not_hold_up_a_harmless_change(judged: Any) -> None:
-    answered = judged(base(must(), before="no"), {PROMPT_FILE: OTHER})
+def test_one_that_failed_before_does_not_hold_up_a_harmless_change(run_gate: Any) -> None:
+    answered = run_gate(base(must(), before="no"), {PROMPT_FILE: OTHER})
     assert (answered.exit_code, answered.verdict) == (0, "pass")
     assert "fails on base too" in answered.text
 
@@ -95,7 +95,7 @@ def test_taking_it_away_is_a_weakening_and_the_base_contract_still_asks(check_of
     assert checked.code == 1
     assert any("must_pass" in text for text in checked.contract["weakened"])
     fails = [r for r in checked.contract["reasons"] if r["verdict"] == "fail"]
-    assert ("must_pass", "base") in {(r["code"], r["judged_by"]) for r in fails}
+    assert ("must_pass", "base") in {(r["code"], r["contract_from"]) for r in fails}
 
 
 def test_a_removed_fixture_still_must_pass(check_of) -> None:

@@ -31,8 +31,8 @@ def new(contract: str = NO_SLO, failing: int = 40, words: tuple[str, ...] = MANY
     }
 
 
-def test_a_new_prompt_that_passes_none_of_its_fixtures_does_not_merge(judged: Any) -> None:
-    answered = judged(EMPTY, new())
+def test_a_new_prompt_that_passes_none_of_its_fixtures_does_not_merge(run_gate: Any) -> None:
+    answered = run_gate(EMPTY, new())
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     assert answered.reasons() == {"slo", "nothing_passes"}
     [slo] = answered.result["contracts"][0]["slo"]

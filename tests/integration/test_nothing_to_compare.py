@@ -48,4 +48,4 @@ def test_an_objective_of_head_alone_leaves_the_base_contract_without_any(check_o
     head = STRICT.replace("0.02", "0.2") + "slo: {success_rate: 0.5}\n"
     found = check_of(contract_files(STRICT, MANY), {CONTRACT_FILE: head})
     unseen = [r for r in found.contract["reasons"] if r["code"] == "unseen"]
-    assert [(r["judged_by"], SAME in r["text"]) for r in unseen] == [("base", True)]
+    assert [(r["contract_from"], SAME in r["text"]) for r in unseen] == [("base", True)]

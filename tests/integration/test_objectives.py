@@ -44,10 +44,10 @@ def repository(git_repository: Callable[..., GitRepository]):
 
 def codes(out: Path) -> list[tuple[str, str, str]]:
     (contract,) = result_of(out)["contracts"]
-    return [(r["code"], r["verdict"], r["judged_by"]) for r in contract["reasons"]]
+    return [(r["code"], r["verdict"], r["contract_from"]) for r in contract["reasons"]]
 
 
-def test_an_objective_that_a_pull_request_lowers_still_judges(repository, tmp_path):
+def test_an_objective_that_a_pull_request_lowers_still_checks(repository, tmp_path):
     made = repository(STRICT, {w: "ok" if i % 2 else "no" for i, w in enumerate(WORDS)})
     laxer = STRICT.replace("says-ok: 0.9", "says-ok: 0.1")
     made.commit("lax", {"contracts/words.yaml": laxer, "prompts/words.txt": OTHER})
@@ -60,7 +60,7 @@ def test_an_objective_that_a_pull_request_lowers_still_judges(repository, tmp_pa
     assert ("slo", "fail", "base") in codes(tmp_path / "out")
 
 
-def test_a_fixture_cannot_leave_the_category_that_judges_it(repository, tmp_path):
+def test_a_fixture_cannot_leave_the_category_that_checks_it(repository, tmp_path):
     hard = {"contracts/words.jsonl": rows(lambda i: "hard")}
     made = repository(CATEGORY, {}, **hard)
     made.commit("moved", {"contracts/words.jsonl": rows(lambda i: "hard" if i else "easy")})
@@ -69,8 +69,8 @@ def test_a_fixture_cannot_leave_the_category_that_judges_it(repository, tmp_path
     (contract,) = result_of(tmp_path / "out")["contracts"]
     (weakened,) = contract["weakened"]
     assert weakened.endswith("category changed from hard to easy")
-    (judged,) = contract["under_base"]["slo"]
-    assert judged["objective"] == "categories.hard.success_rate"
+    (objective,) = contract["under_base"]["slo"]
+    assert objective["objective"] == "categories.hard.success_rate"
 
 
 def spent(path: Path, objective: str) -> Path:

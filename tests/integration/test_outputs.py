@@ -40,11 +40,11 @@ def test_a_pull_request_writes_what_is_declared(
     case: str,
 ) -> None:
     desk = Desk.make(tmp_path, github, model, monkeypatch, CASES[case])
-    desk.judge()
+    desk.run_check()
     found = written(desk)
     assert found <= set(ACTION["outputs"])
     assert found >= {"verdict", "exit-code", "out", "comment-file", "comment-url"}
-    if case != "mistake":  # nothing was judged, so that there is nothing else to name
+    if case != "mistake":  # nothing was evaluated, so that there is nothing else to name
         assert found == set(ACTION["outputs"])
 
 

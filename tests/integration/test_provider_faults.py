@@ -55,7 +55,7 @@ def repository(git_repository: Callable[..., GitRepository]) -> GitRepository:
     return made
 
 
-def judge(
+def run_check(
     repository: GitRepository,
     answer: Callable[[str, int], str | Fault],
     monkeypatch: Any,
@@ -87,7 +87,7 @@ def judge(
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_outage_could_not_measure(fault, repository, monkeypatch):
     timeout = 0.2 if fault == "hang" else 30
-    result = judge(repository, lambda text, n: FAULTS[fault](), monkeypatch, timeout)
+    result = run_check(repository, lambda text, n: FAULTS[fault](), monkeypatch, timeout)
 
     assert (result.verdict, result.exit_code) == ("error", 3)
     assert result.calls.failed > 0
@@ -99,7 +99,7 @@ def test_an_outage_could_not_measure(fault, repository, monkeypatch):
 )
 def test_a_fault_that_passes_is_tried_again(fault, repository, monkeypatch):
     flaky = {f"Please say {word}" for word in WORDS[::8]}
-    result = judge(
+    result = run_check(
         repository,
         lambda text, n: FAULTS[fault]() if text in flaky and n == 1 else "ok",
         monkeypatch,
@@ -119,7 +119,7 @@ def test_a_few_lost_calls_leave_a_sure_answer_standing(fault, repository, monkey
             return FAULTS[fault]()
         return "no" if text.startswith("Please") else "ok"
 
-    result = judge(repository, broken, monkeypatch)
+    result = run_check(repository, broken, monkeypatch)
 
     (contract,) = result.contracts
     assert (result.verdict, result.exit_code) == ("fail", 1)
@@ -130,7 +130,7 @@ def test_a_few_lost_calls_leave_a_sure_answer_standing(fault, repository, monkey
 
 def test_a_head_that_only_loses_calls_is_not_worse(repository, monkeypatch):
     lost = {f"Please say {word}" for word in WORDS[:8]}
-    result = judge(
+    result = run_check(
         repository, lambda text, n: faults.server_error() if text in lost else "ok", monkeypatch
     )
 
@@ -140,7 +140,7 @@ def test_a_head_that_only_loses_calls_is_not_worse(repository, monkeypatch):
 
 def test_lost_calls_that_could_not_change_the_answer_do_not_stop_a_merge(repository, monkeypatch):
     lost = {"Please say word3"}
-    result = judge(
+    result = run_check(
         repository, lambda text, n: faults.server_error() if text in lost else "ok", monkeypatch
     )
 

@@ -14,7 +14,7 @@ import pytest
 from support.browser import PROGRAM, chromium
 from support.ticket_run import gate_result, past, run_result
 
-from gatekeeper.contract.trial import Judgement
+from gatekeeper.contract.trial import CheckResult
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.html import render_html
 
@@ -259,9 +259,9 @@ def hostile(result: GateResult) -> GateResult:
             sample=replace(
                 sample, trial=trial, completion=said, output=f"{sample.output} {HOSTILE}"
             ),
-            judgements=tuple(
-                Judgement(f"{j.check}{HOSTILE}", j.passed, HOSTILE, j.severity)
-                for j in found.judgements
+            check_results=tuple(
+                CheckResult(f"{j.check}{HOSTILE}", j.passed, HOSTILE, j.severity)
+                for j in found.check_results
             ),
         )
 

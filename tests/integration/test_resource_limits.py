@@ -1,4 +1,4 @@
-"""`gate: {cost: +20%}`: off by default, judged beyond chance, not loosened by a pull request."""
+"""`gate: {cost: +20%}`: off by default, evaluated beyond chance, not weakened by a pull request."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def test_a_rise_without_enough_inputs_is_shown_and_holds_up_nothing(check_of: An
 
 
 @pytest.mark.parametrize("head", ["", "gate: {cost: +500%, latency_p95: +25%}\n"])
-def test_a_loosened_limit_is_a_weakening_and_the_base_one_still_holds(
+def test_a_weakened_limit_is_a_weakening_and_the_base_one_still_holds(
     check_of: Any, head: str
 ) -> None:
     checked = check_of(base(LIMITS, cost=4.3), {PROMPT_FILE: OTHER, CONTRACT: NO_SLO + head})
     assert checked.code == 1
     assert any(text.startswith("gate.cost") for text in checked.contract["weakened"])
     fails = [r for r in checked.contract["reasons"] if r["verdict"] == "fail"]
-    assert ("resource_limit", "base") in {(r["code"], r["judged_by"]) for r in fails}
+    assert ("resource_limit", "base") in {(r["code"], r["contract_from"]) for r in fails}
     found = {limit["name"]: limit["found"] for limit in checked.contract["under_base"]["limits"]}
     assert found["cost"] == "exceeded"
 
@@ -88,7 +88,7 @@ def test_a_price_that_is_not_known_does_not_pass_for_a_low_one(check_of: Any) ->
     checked = check_of(files | strict, {PROMPT_FILE: OTHER})
     assert checked.code == 1
     assert checked.contract["limits"][0]["found"] == "unmeasured"
-    said = "The cost of some calls is unknown, so `gate.cost: +20%` cannot be judged."
+    said = "The cost of some calls is unknown, so `gate.cost: +20%` cannot be evaluated."
     assert said in {reason["text"] for reason in checked.contract["reasons"]}
     assert "Set `gate.tokens` in place of `gate.cost`" in checked.comment
 
@@ -104,7 +104,7 @@ def test_every_sample_is_drawn_for_a_limit(check_of: Any) -> None:
     assert checked.contract["head"]["samples"] == 3 * len(MANY)
 
 
-def test_a_limit_that_no_run_can_judge_is_warned_of_before(
+def test_a_limit_that_no_run_can_evaluate_is_warned_of_before(
     git_repository: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unpriced = NO_SLO.replace(f"model: recorded/{RECORDING}", "model: openai/my-own-llama")
@@ -116,7 +116,7 @@ def test_a_limit_that_no_run_can_judge_is_warned_of_before(
     made.write_all({PROMPT_FILE: OTHER})
     made.commit("head")
     warning = (
-        "the limit gate.cost: +20% can never be judged, because no price is known of "
+        "the limit gate.cost: +20% can never be evaluated, because no price is known of "
         "openai/my-own-llama"
     )
     assert main(["validate", "--repo", str(made.path)]) == 0

@@ -130,7 +130,7 @@ def test_an_answer_without_the_field_scores_nothing_and_is_missed(repository, tm
         (CONTRACT.replace("slo: {judge_score: 0.9}\n", ""), "slo.judge_score removed, was 0.9"),
         (
             CONTRACT.replace("severity: warn}", "severity: warn, min: 0.1}"),
-            "check `like the title`: `min` loosened from 0.8 to 0.1",
+            "check `like the title`: `min` weakened from 0.8 to 0.1",
         ),
         (
             CONTRACT.replace("checks:\n", f"checks:\n{EASY}"),
@@ -145,7 +145,7 @@ def test_a_score_that_asks_less_is_named_and_hides_nothing(contract, told, repos
     (found,) = result_of(tmp_path / "out")["contracts"]
     assert told in found["weakened"]
     assert ("slo", "fail", "base") in {
-        (r["code"], r["verdict"], r["judged_by"]) for r in found["reasons"]
+        (r["code"], r["verdict"], r["contract_from"]) for r in found["reasons"]
     }
 
 

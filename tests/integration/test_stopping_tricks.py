@@ -23,7 +23,7 @@ from support.proposals import (
     all_say,
 )
 from support.recorded_repository import PROMPT, csv
-from support.ways_in import Judged
+from support.ways_in import RunGate
 
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Limits, Policy
@@ -73,7 +73,9 @@ EXTRA = {
 @pytest.mark.parametrize(
     "more", [{}, SEED, EXTRA, SEED | EXTRA], ids=["alone", "seed", "contracts", "both"]
 )
-def test_nothing_in_head_makes_the_bases_contract_less_sure(more: dict[str, str], judged: Judged):
+def test_nothing_in_head_makes_the_bases_contract_less_sure(
+    more: dict[str, str], run_gate: RunGate
+):
     """Five broken fixtures are enough at alpha, and would not be at half of it."""
     words = [f"word{number}" for number in range(5)]
     trick = Proposal(
@@ -84,15 +86,15 @@ def test_nothing_in_head_makes_the_bases_contract_less_sure(more: dict[str, str]
         recorded=all_say("no"),
         before={FIXTURES: csv(words)},
     )
-    answered = trick.judge(judged)
+    answered = trick.run_check(run_gate)
     assert (answered.exit_code, answered.verdict) == (1, "fail")
 
 
-def test_a_contract_that_was_cut_off_is_no_error_of_its_own(judged: Judged):
+def test_a_contract_that_was_cut_off_is_no_error_of_its_own(run_gate: RunGate):
     seed = Proposal(
         "seed", "", {PROMPT_FILE: OTHER, **SEED}, contract=SEEDED, recorded=all_say("no")
     )
-    answered = seed.judge(judged)
+    answered = seed.run_check(run_gate)
     assert answered.verdict == "fail"
     assert answered.reasons("error") == set()
 
@@ -171,7 +173,7 @@ def test_a_level_that_nothing_reaches_ends_all_the_same():
     assert result.verdict == "inconclusive"
 
 
-def test_a_wider_margin_at_head_hides_nothing_by_any_way(judged: Judged):
+def test_a_wider_margin_at_head_hides_nothing_by_any_way(run_gate: RunGate):
     """Ten fixtures of forty break; head's contract would be content with as many."""
     margin = "sampling: {samples: 3}\ngate: {margin: %s}\n"
     wider = Proposal(
@@ -183,7 +185,7 @@ def test_a_wider_margin_at_head_hides_nothing_by_any_way(judged: Judged):
         | all_say(["ok"] * 3)
         | {f"Please say {word}.": ["no"] * 3 for word in MANY[:10]},
     )
-    answered = wider.judge(judged)
+    answered = wider.run_check(run_gate)
     assert (answered.exit_code, answered.verdict) == (1, "fail")
 
 
@@ -212,8 +214,8 @@ def test_a_wider_margin_at_head_hides_nothing_from_the_bases_contract():
     assert result(0.9).verdict == "fail"
 
 
-def test_two_contracts_that_judge_are_both_sure_early():
-    """Judging side by side, a change of the contract does not cost all the calls."""
+def test_two_contracts_that_apply_both_end_early():
+    """Evaluating side by side, a change of the contract does not cost all the calls."""
     result = compared(100, Model(1.0, 0.0), seed=7)
 
     assert result.verdict == "fail"

@@ -1,4 +1,4 @@
-"""A pull request that breaks its prompt must not pass by changing what judges it, by any way in.
+"""A pull request that breaks its prompt must not pass by changing its contract, by any way in.
 
 Half the fixtures break under the prompt that the attacks write, unless a row says otherwise.
 """
@@ -197,7 +197,7 @@ ATTACKS = [
     ),
     Proposal(
         "two contracts swap their prompts",
-        "the broken prompt is judged by the contract that asks for nothing",
+        "the broken prompt is evaluated by the contract that asks for nothing",
         {
             CONTRACT: NO_SLO.replace("words.txt", "lax.txt"),
             "contracts/lax.yaml": LAX.replace("lax.txt", "words.txt"),
@@ -261,49 +261,52 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_an_attack_does_not_pass(attack, judged):
-    answered = attack.judge(judged)
+def test_an_attack_does_not_pass(attack, run_gate):
+    answered = attack.run_check(run_gate)
     assert answered.exit_code == attack.code, attack.why
     if attack.reason is not None:
         assert attack.reason in answered.reasons()
 
 
-def test_a_base_contract_that_cannot_judge_a_new_prompt_is_no_pass(judged):
+def test_a_base_contract_that_cannot_apply_a_new_prompt_is_no_pass(run_gate):
     """Who mends such a contract and changes its prompt at once is asked to do one at a time."""
     mended = rows(lambda _, word: word, lambda _, word: f"{word},ok", "id,word,expected")
     writes = {FIXTURES: mended, PROMPT_FILE: OTHER}
     both = Proposal("both", "", writes, contract=BROKEN, recorded=all_say("ok"))
-    answered = both.judge(judged)
+    answered = both.run_check(run_gate)
     assert answered.exit_code == 3
     assert answered.reasons("error") == {"error"}
 
 
-def test_a_prompt_that_becomes_a_link_is_refused(judged):
+def test_a_prompt_that_becomes_a_link_is_refused(run_gate):
     """What a link shows is not what is in the commit, so it is never followed."""
     link = {PROMPT_FILE: Link("../elsewhere.txt"), "elsewhere.txt": OTHER}
-    assert Proposal("link", "", link).judge(judged).exit_code == 2
+    assert Proposal("link", "", link).run_check(run_gate).exit_code == 2
 
 
-def test_a_folder_of_contracts_that_becomes_a_link_hides_none(judged):
+def test_a_folder_of_contracts_that_becomes_a_link_hides_none(run_gate):
     """The contracts are gone from the folder in which they are looked for."""
 
     def move(made):
         shutil.move(made.path / "contracts", made.path / "specs")
         made.symlink("contracts", "specs")
 
-    assert Proposal("link", "", {PROMPT_FILE: OTHER}).judge(judged, work=move).exit_code in {1, 2}
+    assert Proposal("link", "", {PROMPT_FILE: OTHER}).run_check(run_gate, work=move).exit_code in {
+        1,
+        2,
+    }
 
 
-def test_a_policy_that_main_got_since_counts(judged):
+def test_a_policy_that_main_got_since_counts(run_gate):
     """A branch that parted earlier does not keep the policy of that day."""
     stray = Proposal("stray", "", {"prompts/new.txt": "New {{ word }}.\n"})
-    assert stray.judge(judged).exit_code == 0
-    assert stray.judge(judged, since={POLICY: "require_contract: true\n"}).exit_code == 1
+    assert stray.run_check(run_gate).exit_code == 0
+    assert stray.run_check(run_gate, since={POLICY: "require_contract: true\n"}).exit_code == 1
 
 
-def test_what_the_base_contract_found_is_in_the_result(judged):
+def test_what_the_base_contract_found_is_in_the_result(run_gate):
     """Head's contract sees nothing; the numbers of the decision are the base contract's."""
-    answered = Proposal("loose", "", {CONTRACT: ANY_TEXT, PROMPT_FILE: OTHER}).judge(judged)
+    answered = Proposal("loose", "", {CONTRACT: ANY_TEXT, PROMPT_FILE: OTHER}).run_check(run_gate)
     assert answered.result is not None
     (contract,) = answered.result["contracts"]
     paired = contract["under_base"]["paired"]
@@ -368,7 +371,7 @@ HONEST = [
     ),
     Proposal(
         "another name and a fixture less",
-        "the base contract judges, and finds nothing worse",
+        "the base contract applies, and finds nothing worse",
         {
             CONTRACT: NO_SLO.replace("name: words", "name: texts"),
             FIXTURES: csv(MANY[1:]),
@@ -386,5 +389,5 @@ HONEST = [
 
 
 @pytest.mark.parametrize("proposal", HONEST, ids=lambda proposal: proposal.name)
-def test_an_honest_pull_request_may_merge(proposal, judged):
-    assert proposal.judge(judged).exit_code == 0, proposal.why
+def test_an_honest_pull_request_may_merge(proposal, run_gate):
+    assert proposal.run_check(run_gate).exit_code == 0, proposal.why

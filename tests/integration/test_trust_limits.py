@@ -20,11 +20,11 @@ from support.proposals import (
     PROMPT_FILE,
     Proposal,
     all_say,
-    judge,
     only_head_answers,
     only_head_passes,
     reasons,
     rows,
+    run_check,
     some_say,
     spent_budget,
     spent_lines,
@@ -94,8 +94,8 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize("escape", ESCAPES, ids=lambda escape: escape.name)
-def test_a_freeze_cannot_be_escaped(escape, judged):
-    answered = escape.judge(judged, history=spent_lines(failed=30))
+def test_a_freeze_cannot_be_escaped(escape, run_gate):
+    answered = escape.run_check(run_gate, history=spent_lines(failed=30))
     assert answered.exit_code == 1, escape.why
     assert "budget" in answered.reasons()
 
@@ -103,7 +103,7 @@ def test_a_freeze_cannot_be_escaped(escape, judged):
 def test_a_history_from_the_future_is_not_dropped_unseen(git_repository, tmp_path):
     """A runner's clock may be off; the budget that it spent is spent."""
     history = spent_budget(tmp_path, past=timedelta(minutes=-10))
-    code, result = judge(REWORDED, git_repository, tmp_path / "out", "--history", history)
+    code, result = run_check(REWORDED, git_repository, tmp_path / "out", "--history", history)
     assert code == 1
     assert "budget" in {reason["code"] for reason in result["contracts"][0]["reasons"]}
 
@@ -111,7 +111,7 @@ def test_a_history_from_the_future_is_not_dropped_unseen(git_repository, tmp_pat
 def test_a_history_that_cannot_be_read_is_not_one_without_a_freeze(git_repository, tmp_path):
     history = tmp_path / "history.jsonl"
     history.mkdir()
-    code, result = judge(REWORDED, git_repository, tmp_path / "out", "--history", str(history))
+    code, result = run_check(REWORDED, git_repository, tmp_path / "out", "--history", str(history))
     assert (code, result["verdict"]) == (0, "inconclusive")
     assert "unread" in reasons(result, "inconclusive")
     assert any("cannot be read" in notice for notice in result["notices"])
@@ -131,15 +131,15 @@ def test_where_nothing_could_be_frozen_an_unread_history_holds_up_nothing(
     history = tmp_path / "history.jsonl"
     history.mkdir()
     proposal = replace(REWORDED, before={POLICY: policy}, contract=contract)
-    code, result = judge(proposal, git_repository, tmp_path / "out", "--history", str(history))
+    code, result = run_check(proposal, git_repository, tmp_path / "out", "--history", str(history))
     assert code == 0, case
     assert "unread" not in reasons(result, "inconclusive")
 
 
-def test_a_frozen_contract_may_get_more_fixtures(judged):
+def test_a_frozen_contract_may_get_more_fixtures(run_gate):
     """Head's prompt is base's, so that merging cannot spend anything."""
     more = replace(REWORDED, writes={FIXTURES: csv(MANY)}, before={FIXTURES: csv(MANY[:39])})
-    assert more.judge(judged, history=spent_lines()).exit_code == 0
+    assert more.run_check(run_gate, history=spent_lines()).exit_code == 0
 
 
 def test_the_full_suite_is_not_frozen(git_repository, tmp_path):
@@ -217,7 +217,7 @@ def test_repeating_a_question_is_no_new_evidence_of_a_rate(git_repository, tmp_p
     [(MANY[:4], (), 1), (MANY[3:6], MANY[:3], 3)],
     ids=["too few to be a regression, so the policy decides", "with the broken ones enough"],
 )
-def test_fixtures_without_an_answer_may_have_broken(silent, broken, expected, judged):
+def test_fixtures_without_an_answer_may_have_broken(silent, broken, expected, run_gate):
     """Calls fail on head alone, and what they would have said could be worse."""
     said = {word: "no" if word in broken else "ok" for word in MANY if word not in silent}
     outage = Proposal(
@@ -227,10 +227,10 @@ def test_fixtures_without_an_answer_may_have_broken(silent, broken, expected, ju
         recorded=answers(OTHER, said),
         before={POLICY: "on_inconclusive: fail\n"},
     )
-    assert outage.judge(judged).exit_code == expected
+    assert outage.run_check(run_gate).exit_code == expected
 
 
-def test_an_outage_of_one_contract_makes_another_no_surer(judged):
+def test_an_outage_of_one_contract_makes_another_no_surer(run_gate):
     """Two contracts share the level, also where the one's calls fail."""
     tell, please = "Tell {{ word }}.\n", "Please tell {{ word }}.\n"
     second = under_name(NO_SLO, "second", "txt", "csv", "samples")
@@ -251,7 +251,7 @@ def test_an_outage_of_one_contract_makes_another_no_surer(judged):
                 "prompts/second.txt": tell,
             },
         )
-        answered = two.judge(judged)
+        answered = two.run_check(run_gate)
         assert answered.result is not None
         contracts = {c["name"]: c for c in answered.result["contracts"]}
         found.append((contracts["words"]["verdict"], contracts["words"]["reasons"][0]["code"]))

@@ -36,31 +36,31 @@ FORGED = recording(all_say("ok") | all_say("ok", WORDS))
     ],
     ids=["changed", "added"],
 )
-def test_answers_that_the_change_writes_are_named(judged, head, path):
-    answered = Proposal("forged", "", head, recorded=all_say("ok", WORDS)).judge(judged)
+def test_answers_that_the_change_writes_are_named(run_gate, head, path):
+    answered = Proposal("forged", "", head, recorded=all_say("ok", WORDS)).run_check(run_gate)
     (notice,) = told(answered, path, "Nobody measured")
     assert any(f"{count} answers" in notice for count in (40, 80))
 
 
-def test_answers_of_base_that_are_written_anew_do_not_count(judged):
+def test_answers_of_base_that_are_written_anew_do_not_count(run_gate):
     """Base's answer stands, and is no answer that nobody measured."""
     proposal = Proposal("forged", "", {PROMPT_FILE: OTHER, RECORDING: FORGED})
-    answered = proposal.judge(judged)
+    answered = proposal.run_check(run_gate)
     assert answered.verdict == "fail"
     assert told(answered, "Nobody measured") == []
 
 
-def test_a_recording_that_does_not_change_is_not_named(judged):
+def test_a_recording_that_does_not_change_is_not_named(run_gate):
     proposal = Proposal("same", "", {PROMPT_FILE: OTHER}, recorded=some_say("no", 0))
-    answered = proposal.judge(judged)
+    answered = proposal.run_check(run_gate)
     assert answered.exit_code == 0
     assert told(answered, "Nobody measured") == []
 
 
-def test_a_setting_that_the_contract_overrides_is_named(judged):
+def test_a_setting_that_the_contract_overrides_is_named(run_gate):
     base = {**FILES, PROMPT: f"---\nmodel: openai/a\n---\n{FILES[PROMPT]}"}
     head = {PROMPT: base[PROMPT].replace("openai/a", "openai/b")}
-    answered = judged(base, head, answer=answer)
+    answered = run_gate(base, head, answer=answer)
     assert (answered.exit_code, answered.requests) == (0, ())
     (notice,) = told(answered, "no effect")
     assert PROMPT in notice

@@ -71,7 +71,7 @@ class Desk:
             self.monkeypatch.setenv(variable, value)
         return action.main()
 
-    def judge(self, **inputs: str) -> int:
+    def run_check(self, **inputs: str) -> int:
         """The gate's own run on the pull request."""
         return self.act("pull_request", self.change.event(), **inputs)
 

@@ -3,7 +3,7 @@
     def test_a_worse_prompt_fails(check_of):
         assert check_of(FILES, {"prompts/words.txt": "Bad."}).code == 1
 
-`support.ways_in` judges by all three ways in and takes three times as long.
+`support.ways_in` runs all three ways in and takes three times as long.
 """
 
 from __future__ import annotations

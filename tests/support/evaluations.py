@@ -14,7 +14,7 @@ from gatekeeper.gate.summarise import Evidence
 def evaluation_of(made: Contract, base: Target | None = None, **fields) -> Evaluation:
     """An evaluation by a contract, of head alone unless there is a `base`."""
     defaults = {
-        "by": "head",
+        "contract_from": "head",
         "contract": made,
         "base": base,
         "head": made.target,
@@ -22,13 +22,13 @@ def evaluation_of(made: Contract, base: Target | None = None, **fields) -> Evalu
         "unpaired": (),
         "unanswerable": (),
         "same_input": {},
-        "judge": Evaluator({}),
+        "evaluator": Evaluator({}),
     }
     return Evaluation(**(defaults | fields))
 
 
 def evidence_of(made: Contract | None = None, **fields) -> Evidence:
-    """Evidence of a contract whose fixtures nobody has judged."""
+    """Evidence of a contract whose fixtures nobody has evaluated."""
     defaults = {
         "contract": made or contract("f1"),
         "base": None,

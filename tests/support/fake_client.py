@@ -71,7 +71,7 @@ class FakeWatch:
         mine = [s for s in self.samples if s.trial.contract == trial.contract]
         return self.enough is None or len(mine) < self.enough
 
-    def judge(self, sample: Sample) -> Outcome:
+    def evaluate(self, sample: Sample) -> Outcome:
         return stored_outcome(Outcome(sample))
 
     def add(self, outcome: Outcome) -> None:

@@ -12,7 +12,7 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.trial import Arm, Completion, Judgement, Outcome, Request, Sample, Trial
+from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Request, Sample, Trial
 
 
 def target(text: str = "Say {{ word }}.", model: str = "recorded/samples.jsonl") -> Target:
@@ -44,10 +44,10 @@ def outcome(
     latency: float | None = None,
     name: str = "words",
 ) -> Outcome:
-    """A judged sample; `passed` None is a call that failed."""
+    """A evaluated sample; `passed` None is a call that failed."""
     message = Message("user", fixture if text is None else text)
     trial = Trial(name, fixture, arm, repetition, Request("m", (message,), {}, 42, repetition))
     if passed is None:
         return Outcome(Sample(trial, None, "the call failed"))
     sample = Sample(trial, Completion(output, latency, cost_usd=cost), output=output)
-    return Outcome(sample, (Judgement("says ok", passed, "" if passed else "it does not"),))
+    return Outcome(sample, (CheckResult("says ok", passed, "" if passed else "it does not"),))

@@ -1,4 +1,4 @@
-"""Pull requests on the repository of `samples.py`: what they write, and how they are judged."""
+"""Pull requests on the repository of `samples.py`: what they write, and how they are evaluated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.git_repository import GitRepository
 from support.past_runs import line
 from support.proposed_change import Content
 from support.recorded_repository import GOOD, PROMPT, answers, check, contract_files, result_of
-from support.ways_in import Answered, Judged
+from support.ways_in import Answered, RunGate
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.digests import request_digest
@@ -65,9 +65,9 @@ class Proposal:
         """The files of the branch that is merged into."""
         return {**contract_files(self.contract, MANY, self.recorded), **self.before}
 
-    def judge(self, judged: Judged, **more: Any) -> Answered:
-        """Have it judged by a way in; `more` is for `WayIn.judge`."""
-        return judged(self.base, self.writes, **more)
+    def run_check(self, run_gate: RunGate, **more: Any) -> Answered:
+        """Have it run by a way in; `more` is for `WayIn.run_check`."""
+        return run_gate(self.base, self.writes, **more)
 
     def propose(self, create: Callable[..., GitRepository]) -> GitRepository:
         """A repository with the base on `main` and the pull request on `pr`."""
@@ -85,11 +85,11 @@ def _write(repository: GitRepository, files: Mapping[str, Content]) -> None:
         if content is None:
             repository.delete(name)
         else:
-            assert isinstance(content, str | bytes), "only `judge` writes links and submodules"
+            assert isinstance(content, str | bytes), "only `run_check` writes links and submodules"
             repository.write(name, content)
 
 
-def judge(
+def run_check(
     proposal: Proposal, create: Callable[..., GitRepository], out: Path, *more: str
 ) -> tuple[int, dict[str, Any] | None]:
     """The exit code of `gatekeeper check`, and the result where there is one."""

@@ -16,7 +16,7 @@ Passes = Sequence[bool | None]
 
 
 def evaluation(fixtures: Sequence[str], sampling: SamplingPolicy, **fields) -> Evaluation:
-    """A judging without trials or checks: enough to compare outcomes that are given."""
+    """An evaluation without trials or checks: enough to compare outcomes that are given."""
     made = replace(contract(*fixtures), sampling=sampling, gate=GatePolicy(margin=0.05))
     return evaluation_of(made, target("old {{ word }}"), **fields)
 

@@ -9,7 +9,7 @@ from math import comb
 from gatekeeper import numbers
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Arm, Completion, Judgement, Outcome, Request, Sample, Trial
+from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Request, Sample, Trial
 from gatekeeper.gate.result import (
     ArmResult,
     Calls,
@@ -274,7 +274,9 @@ def weakened_contract(name: str = "order-id") -> ContractResult:
         contract,
         verdict="fail",
         reasons=(
-            Reason("weakened", "The contract was weakened, so the base one judges too.", "pass"),
+            Reason(
+                "weakened", "The contract was weakened, so the base contract also applies.", "pass"
+            ),
             Reason("tolerance", "Under the base contract: 50 of 60 fixtures pass.", "fail"),
         ),
         weakened=("check `is a tag` was removed", "slo.success_rate 0.95 → 0.9"),
@@ -336,8 +338,10 @@ def outcome(
         repairs=("strip",) if text and text != text.strip() else (),
         shared=shared,
     )
-    judgements = () if text is None else (Judgement("is a tag", text.strip() == "NN", "", "error"),)
-    return Outcome(sample, judgements)
+    check_results = (
+        () if text is None else (CheckResult("is a tag", text.strip() == "NN", "", "error"),)
+    )
+    return Outcome(sample, check_results)
 
 
 FAIL = result(failing_contract(), passing_contract())

@@ -1,7 +1,7 @@
 """A run of the gate on a simulated model, for reports: support tickets sorted into three queues.
 
 The head prompt asks for politeness, so the model sometimes says more than the one JSON object.
-Nothing is made up: the gate plans, samples, judges and decides as it does for anybody.
+Nothing is made up: the gate plans, samples, evaluates and decides as it does for anybody.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from support.outcomes import contract
 
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.reasons import (
-    Weighed,
+    EvaluationSummary,
     paired_reasons,
 )
 from gatekeeper.gate.result import FixtureResult, PairedResult, Reason
@@ -47,12 +47,12 @@ def called_for(
     )
 
 
-def weighed(comparison: Comparison | None, level: float = 0.05) -> Weighed:
-    """A comparison and the level it is judged at; None if there is nothing to compare."""
+def weighed(comparison: Comparison | None, level: float = 0.05) -> EvaluationSummary:
+    """A comparison and the level it is evaluated at; None if there is nothing to compare."""
     made = contract("f1")
     found = paired(alpha=level) if comparison else None
     base = made.target if comparison else None
-    return Weighed(evaluation_of(made, base), evidence_of(made), comparison, found, True)
+    return EvaluationSummary(evaluation_of(made, base), evidence_of(made), comparison, found, True)
 
 
 def fixtures(n: int) -> list[FixtureResult]:

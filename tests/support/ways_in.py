@@ -1,7 +1,7 @@
 """One change through each way into the gate: the command, the action, the second stage for forks.
 
-    def test_a_worse_prompt_fails(judged):
-        answered = judged(FILES, {"prompts/words.txt": "Bad."}, answer=says_no)
+    def test_a_worse_prompt_fails(run_gate):
+        answered = run_gate(FILES, {"prompts/words.txt": "Bad."}, answer=says_no)
         assert (answered.exit_code, answered.verdict) == (1, "fail")
 
 | way | what is run | what it has |
@@ -10,9 +10,9 @@
 | `pull_request` | the action for that event | a checkout of the merge commit, depth 1 |
 | `fork_stage` | the action for `pull_request_target` | a checkout of the base, depth 1 |
 
-The last is docs/workflows/fork-judge.yml: the key is there, and the head is a fork's.
+The last is docs/workflows/fork-check.yml: the key is there, and the head is a fork's.
 Each runs in this process: the real entry on a real repository, GitHub and the model being HTTP
-servers on 127.0.0.1. The first stage for forks has no key and judges nothing, so it is no way in.
+servers on 127.0.0.1. The first stage for forks has no key and checks nothing, so it is no way in.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Answered:
         return {reason["code"] for reason in found if reason["verdict"] == verdict}
 
 
-Judged = Callable[..., Answered]
-"""The fixture `judged`, which takes what `WayIn.judge` takes."""
+RunGate = Callable[..., Answered]
+"""The fixture `run_gate`, which takes what `WayIn.run_check` takes."""
 
 
 @dataclass
@@ -110,7 +110,7 @@ class WayIn:
     streams: Streams
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def judge(
+    def run_check(
         self,
         base: Files,
         head: Files,
@@ -124,7 +124,7 @@ class WayIn:
         history_path: str | None = None,
         event: Callable[[dict[str, Any]], object] | None = None,
     ) -> Answered:
-        """Judge a change.
+        """RunCheck a change.
 
         Args:
             base: The files of the branch that is merged into.
@@ -139,7 +139,7 @@ class WayIn:
             history_path: The history is this file of the checkout, as the change leaves it.
             event: Is called with the event's payload, to change it.
         """
-        folder = self.folder / f"judged-{next(self._numbers)}"
+        folder = self.folder / f"run_gate-{next(self._numbers)}"
         files = {**base, **({} if policy is None else {POLICY: policy})}
         change = propose(folder / "origin", files, head, since=since, work=work)
         with OpenAIServer(answer or _refuse) as model, pytest.MonkeyPatch.context() as patch:
@@ -183,27 +183,27 @@ def long_but(first: Way, *others: Way) -> list[Any]:
     ]
 
 
-by_the_action = pytest.mark.parametrize("judged", long_but(*WAYS[1:]), indirect=True)
+by_the_action = pytest.mark.parametrize("run_gate", long_but(*WAYS[1:]), indirect=True)
 """For a test of what the action alone has."""
 
 
 @pytest.fixture(params=long_but(*WAYS))
-def judged(
+def run_gate(
     request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Judged:
-    """Judges a change, once by each way in; see `WayIn.judge`.
+) -> RunGate:
+    """Runs the gate on a change, once by each way in; see `WayIn.run_check`.
 
     `make test` takes the first way alone, and all of them in test_ways_in.py.
     """
-    return WayIn(request.param, tmp_path, capsys).judge
+    return WayIn(request.param, tmp_path, capsys).run_check
 
 
 @pytest.fixture(params=WAYS)
-def judged_each_way(
+def run_gate_each_way(
     request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Judged:
-    """Judges a change by each way in, in `make test` too."""
-    return WayIn(request.param, tmp_path, capsys).judge
+) -> RunGate:
+    """Runs the gate on a change by each way in, in `make test` too."""
+    return WayIn(request.param, tmp_path, capsys).run_check
 
 
 def _refuse(_: Mapping[str, Any]) -> Fault:

@@ -18,7 +18,7 @@ COMMENT_LIMIT = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CheckedCommit:
     """The pull request and the commit that the verdict is about.
 
     `newsworthy` is False if no prompt was changed, so that no comment is needed.
@@ -31,7 +31,7 @@ class Judged:
 
 
 def publish_comment(
-    api: PullRequestApi, judged: Judged, text: str, *, mode: CommentMode, marker: str
+    api: PullRequestApi, checked: CheckedCommit, text: str, *, mode: CommentMode, marker: str
 ) -> tuple[Comment | None, str]:
     """Post the comment or update it. Returns it, and a line for the log.
 
@@ -43,18 +43,18 @@ def publish_comment(
     """
     if mode == "off":
         return None, "comments are off"
-    existing = api.find_comment(judged.number, marker)
-    if existing is None and not _wanted(judged, mode):
+    existing = api.find_comment(checked.number, marker)
+    if existing is None and not _wanted(checked, mode):
         return None, f"no comment in mode {mode!r}"
-    current = api.head_sha(judged.number)
+    current = api.head_sha(checked.number)
     if (
         existing is not None
-        and current != judged.head_sha
+        and current != checked.head_sha
         and head_marker(current) in existing.body
     ):
         return existing, "the comment is about a newer push and stays"
-    body = comment_body(text, judged.head_sha, current, marker)
-    return _put(api, judged.number, marker, body, existing)
+    body = comment_body(text, checked.head_sha, current, marker)
+    return _put(api, checked.number, marker, body, existing)
 
 
 def post_or_update(api: PullRequestApi, number: int, marker: str, body: str) -> Comment:
@@ -81,22 +81,22 @@ def marked_body(lines: Sequence[str], text: str, note: str = CUT_NOTE) -> str:
     return head + cut(text, COMMENT_LIMIT - len(head), note)
 
 
-def comment_body(text: str, judged_sha: str, current_sha: str, marker: str) -> str:
+def comment_body(text: str, checked_sha: str, current_sha: str, marker: str) -> str:
     """Return the comment's body: marker, a warning if outdated, text within GitHub's limit."""
-    lines = [marker, head_marker(judged_sha)]
-    if current_sha != judged_sha:
+    lines = [marker, head_marker(checked_sha)]
+    if current_sha != checked_sha:
         lines += [
             "> [!WARNING]",
-            f"> This comment is about {judged_sha[:12]}, not about the newer push "
+            f"> This comment is about {checked_sha[:12]}, not about the newer push "
             f"{current_sha[:12]}.",
             "",
         ]
     return marked_body(lines, text)
 
 
-def _wanted(judged: Judged, mode: CommentMode) -> bool:
+def _wanted(checked: CheckedCommit, mode: CommentMode) -> bool:
     if mode == "always":
         return True
     if mode == "failures":
-        return judged.verdict in ("fail", "error")
-    return judged.newsworthy
+        return checked.verdict in ("fail", "error")
+    return checked.newsworthy

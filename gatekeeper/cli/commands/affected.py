@@ -8,7 +8,7 @@ from dataclasses import replace
 from gatekeeper.cli.arguments import add_arms, change_of
 from gatekeeper.cli.output import print_json, readers_may_leave
 from gatekeeper.cli.uncommitted import uncommitted
-from gatekeeper.contract.policy import judging_policy
+from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
 
 
@@ -22,11 +22,11 @@ def affected(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.estimate import Amounts, forecast
     from gatekeeper.providers.model_faults import find_model_fault
     from gatekeeper.providers.prices import count_tokens, expected_cost, worst_cost
-    from gatekeeper.reports.terminal.console import print_forecast
+    from gatekeeper.reports.terminal.console import print_estimate
 
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments)
-        policy, _ = judging_policy(change)
+        policy, _ = policy_in_force(change)
         names = arguments.contract
         amounts = Amounts(expected_cost, worst_cost, count_tokens)
         found = forecast(change, policy, names, amounts, find_model_fault)
@@ -36,5 +36,5 @@ def affected(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json(found.document())
         else:
-            print_forecast(found)
+            print_estimate(found)
     return 0

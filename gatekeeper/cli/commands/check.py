@@ -8,7 +8,7 @@ from pathlib import Path
 from gatekeeper.cli.arguments import add_arms, add_run, change_of, history_of, unfinished_of
 from gatekeeper.cli.output import report, require_writable
 from gatekeeper.cli.uncommitted import uncommitted
-from gatekeeper.contract.policy import judging_policy
+from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
 
@@ -35,7 +35,7 @@ def check(arguments: argparse.Namespace) -> int:
     forget_reports(arguments.out)
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments)
-        policy, notices = judging_policy(change)
+        policy, notices = policy_in_force(change)
         notices = (*notices, *uncommitted(repository, arguments, policy))
         unfinished = unfinished_of(arguments, repository)
         order_seed = unfinished.order_seed if unfinished else arguments.order_seed

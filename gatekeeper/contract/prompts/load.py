@@ -14,7 +14,7 @@ from gatekeeper.contract.prompts.render import template_problems
 from gatekeeper.contract.prompts.role_lines import ROLES, role_of_line
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
-from gatekeeper.contract.templates.asked import find_included
+from gatekeeper.contract.templates.client import find_included
 from gatekeeper.errors import ContractError, Problem
 
 

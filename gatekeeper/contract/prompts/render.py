@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gatekeeper.contract.definition import Fixture, Message, Position, Prompt
-from gatekeeper.contract.templates.asked import check_syntax, evaluate_text, render_texts
 from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.templates.client import check_syntax, evaluate_text, render_texts
 from gatekeeper.errors import ContractError, Problem
 
 # `{#` is not among them: in a regular expression it is likelier than a template comment.

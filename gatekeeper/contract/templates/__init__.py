@@ -10,8 +10,8 @@ steps foresees what each of Jinja's filters, operators and comparisons costs. Th
 | --- | --- |
 | `environment.py` | the one Jinja2 environment: sandboxed, strict, counted |
 | `plain.py` | which templates are rendered in this process |
-| `budget.py` | what all renderings for one judging may take together |
+| `budget.py` | what all renderings for one evaluation may take together |
 | `rendering.py` | a prompt and its values -> texts, or problems with file and line |
 | `worker.py` | the child's service: the same, asked by JSON |
-| `asked.py` | the parent's side: chooses, asks the child, reads its answers |
+| `client.py` | the parent's side: chooses, asks the child, reads its answers |
 """

@@ -25,7 +25,7 @@ from gatekeeper.stats.multiple import holm
 from gatekeeper.stats.power import minimum_detectable_effect
 from gatekeeper.stats.sign_flip import sign_flip_test
 
-__all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "weigh_sweep"]
+__all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "summarise_sweep"]
 
 Passes = Mapping[tuple[str, int], bool]
 """Whether the sample passed, by fixture and repetition; unmeasured ones are left out."""
@@ -72,7 +72,9 @@ class SweepResult:
     clustered: bool = False
 
 
-def weigh_sweep(contract: Contract, settings: Sequence[Setting], measured: Measured) -> SweepResult:
+def summarise_sweep(
+    contract: Contract, settings: Sequence[Setting], measured: Measured
+) -> SweepResult:
     """Compare every two settings and recommend one."""
     same_input = duplicates(o.sample.trial for outcomes in measured.outcomes for o in outcomes)
     counts_with = count_as_one(same_input, clusters_of(contract.fixtures))

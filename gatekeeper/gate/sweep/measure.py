@@ -16,7 +16,7 @@ from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Outcome, Sample, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.monitor import Progress, judged
+from gatekeeper.gate.monitor import Progress, evaluate_sample
 from gatekeeper.gate.result import Calls
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
@@ -99,7 +99,7 @@ async def measure_sweep(
     retry: RetryPolicy | None = None,
     price: Price | None = None,
 ) -> Measured:
-    """Draw and judge every sample. `price` gives the most that a request can cost. Raises
+    """Take and evaluate every sample. `price` gives the most that a request can cost. Raises
     UsageError for an unusable model."""
     trials = plan_sweep(contract, settings)
     require_within(trials, limits, price)
@@ -130,13 +130,13 @@ class _Everything:
     outcomes: list[Outcome] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._judge = prepare(self.contract)
+        self._evaluator = prepare(self.contract)
 
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return True
 
-    def judge(self, sample: Sample) -> Outcome:
-        return judged(sample, self.contract, self._judge)
+    def evaluate(self, sample: Sample) -> Outcome:
+        return evaluate_sample(sample, self.contract, self._evaluator)
 
     def add(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)

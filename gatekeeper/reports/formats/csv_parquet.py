@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
+from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, Tally
 from gatekeeper.reports.escape import xml_text
@@ -114,44 +114,46 @@ def restored(cell: str) -> str:
 
 def _sample_rows(result: GateResult) -> Iterator[Row]:
     categories = {
-        (contract.name, judged_by, fixture.id): fixture.category
+        (contract.name, contract_from, fixture.id): fixture.category
         for contract in result.contracts
-        for judged_by, fixture in _judged(contract)
+        for contract_from, fixture in _fixtures(contract)
     }
     for outcome in result.outcomes:
         trial = outcome.sample.trial
         yield {
             **_run(result),
             **sample_document(outcome),
-            "category": categories.get((trial.contract, trial.judged_by, trial.fixture)),
+            "category": categories.get((trial.contract, trial.contract_from, trial.fixture)),
             "passed": outcome.passed,
             "failed_checks": _failed_checks(outcome),
         }
 
 
 def _failed_checks(outcome: Outcome) -> list[str]:
-    return [j.check for j in outcome.judgements if j.passed is False and j.severity == "error"]
+    return [j.check for j in outcome.check_results if j.passed is False and j.severity == "error"]
 
 
 def _fixture_rows(result: GateResult) -> Iterator[Row]:
     for contract in result.contracts:
-        for judged_by, fixture in _judged(contract):
-            yield _fixture(result, contract.name, judged_by, fixture)
+        for contract_from, fixture in _fixtures(contract):
+            yield _fixture(result, contract.name, contract_from, fixture)
 
 
-def _judged(contract: ContractResult) -> Iterator[tuple[JudgedBy, FixtureResult]]:
-    """Each fixture with whose contract judged it."""
+def _fixtures(contract: ContractResult) -> Iterator[tuple[ContractFrom, FixtureResult]]:
+    """Yield each fixture, and whose contract evaluated it."""
     yield from (("head", fixture) for fixture in contract.fixtures)
     before = contract.under_base
     if before:
-        yield from ((before.judged_by, fixture) for fixture in before.fixtures)
+        yield from ((before.contract_from, fixture) for fixture in before.fixtures)
 
 
-def _fixture(result: GateResult, contract: str, judged_by: JudgedBy, fixture: FixtureResult) -> Row:
+def _fixture(
+    result: GateResult, contract: str, contract_from: ContractFrom, fixture: FixtureResult
+) -> Row:
     return {
         **_run(result),
         "contract": contract,
-        "judged_by": judged_by,
+        "contract_from": contract_from,
         "fixture": fixture.id,
         "category": fixture.category,
         "change": fixture.change,
@@ -189,7 +191,7 @@ SAMPLES = Table(
         "started": "time",
         "head_sha": "text",
         "contract": "text",
-        "judged_by": "text",
+        "contract_from": "text",
         "fixture": "text",
         "category": "text",
         "arm": "text",
@@ -224,7 +226,7 @@ FIXTURES = Table(
         "started": "time",
         "head_sha": "text",
         "contract": "text",
-        "judged_by": "text",
+        "contract_from": "text",
         "fixture": "text",
         "category": "text",
         "change": "text",

@@ -10,9 +10,9 @@ from typing import Any
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import (
+    CheckResult,
     Completion,
     CutText,
-    Judgement,
     Outcome,
     Request,
     Sample,
@@ -78,11 +78,13 @@ def _outcome(line: str, place: str) -> Outcome:
             request=Request(
                 _text(row, "model"), (Message("user", _text(row, "request")),), {}, None, 0
             ),
-            judged_by=row["judged_by"],
+            contract_from=row["contract_from"],
             cluster=None if row.get("cluster") is None else _text(row, "cluster"),
         )
         checks = tuple(
-            Judgement(_text(c, "check"), _passed(c), _text(c, "message"), c["severity"], _score(c))
+            CheckResult(
+                _text(c, "check"), _passed(c), _text(c, "message"), c["severity"], _score(c)
+            )
             for c in row["checks"]
         )
         completion = None if row["output_raw"] is None else _completion(row)

@@ -70,7 +70,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
         "most_cost_usd": result.most_cost_usd,
         "contracts": [_contract(contract) for contract in result.contracts],
         "uncovered": list(result.uncovered),
-        "policy_loosened": [asdict(found) for found in result.policy_loosened],
+        "policy_weakened": [asdict(found) for found in result.policy_weakened],
         "unaffected": result.unaffected,
         "notices": [*result.notices, *notices],
     }
@@ -106,7 +106,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
                 "code": reason.code,
                 "text": reason.text,
                 "verdict": reason.verdict,
-                "judged_by": reason.judged_by,
+                "contract_from": reason.contract_from,
             }
             for reason in contract.reasons
         ],
@@ -139,7 +139,7 @@ def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
         "paired": _paired(found.paired),
         "slo": [_slo(slo) for slo in found.slo],
         "fixtures": [_fixture(fixture) for fixture in found.fixtures],
-        "judged_by": found.judged_by,
+        "contract_from": found.contract_from,
         "must_pass": [_must_pass(one) for one in found.must_pass],
         "limits": [asdict(one) for one in found.limits],
     }

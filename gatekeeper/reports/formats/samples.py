@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gatekeeper.contract.trial import Completion, Judgement, Outcome
+from gatekeeper.contract.trial import CheckResult, Completion, Outcome
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
 
@@ -28,7 +28,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         # Left out for the many fixtures that have none.
         **({} if trial.cluster is None else {"cluster": trial.cluster}),
         "arm": trial.arm,
-        "judged_by": trial.judged_by,
+        "contract_from": trial.contract_from,
         "repetition": trial.repetition,
         "model": request.model,
         "seed": request.seed,
@@ -38,7 +38,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "output": sample.output if completion else None,
         **_whole(completion),
         "repairs": list(sample.repairs),
-        "checks": [_judgement(judgement) for judgement in outcome.judgements],
+        "checks": [_check_result(check_result) for check_result in outcome.check_results],
         "latency_ms": completion.latency_ms if completion else None,
         "ttft_ms": completion.ttft_ms if completion else None,
         "prompt_tokens": completion.prompt_tokens if completion else None,
@@ -60,12 +60,12 @@ def _whole(completion: Completion | None) -> dict[str, Any]:
     }
 
 
-def _judgement(judgement: Judgement) -> dict[str, Any]:
+def _check_result(check_result: CheckResult) -> dict[str, Any]:
     return {
-        "check": judgement.check,
-        "passed": judgement.passed,
-        "severity": judgement.severity,
-        "message": judgement.message,
+        "check": check_result.check,
+        "passed": check_result.passed,
+        "severity": check_result.severity,
+        "message": check_result.message,
         # Left out for the many checks that give none.
-        **({} if judgement.score is None else {"score": judgement.score}),
+        **({} if check_result.score is None else {"score": check_result.score}),
     }

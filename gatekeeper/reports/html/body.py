@@ -16,14 +16,14 @@ from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.error_budgets import by_pressure
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PastRun
 from gatekeeper.reports.columns import Cell, columns, share_left
-from gatekeeper.reports.comparison_text import decided_by, ended_early, judged_by_base
+from gatekeeper.reports.comparison_text import base_contract_label, decided_by, ended_early
 from gatekeeper.reports.escape import clip, plain, visible
 from gatekeeper.reports.headline import headline_text, lead, what_happened
 from gatekeeper.reports.html import charts, markup
 from gatekeeper.reports.html.alternative_methods import TOO_SURE, opinion_rows
 from gatekeeper.reports.html.heat import failure_clusters
-from gatekeeper.reports.html.samples import Judging, Packed
-from gatekeeper.reports.markdown.decision import as_base_judges, decision_rows, rows_of
+from gatekeeper.reports.html.samples import Packed, ReportedEvaluation
+from gatekeeper.reports.markdown.decision import decision_rows, rows_of, under_base_contract
 from gatekeeper.reports.markdown.glance import at_a_glance
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, footer
@@ -50,13 +50,16 @@ _OPINIONS = (
 
 
 def render_body(
-    result: GateResult, judged: Sequence[Judging], detailed: int, notices: Sequence[str] = ()
+    result: GateResult,
+    evaluated: Sequence[ReportedEvaluation],
+    detailed: int,
+    notices: Sequence[str] = (),
 ) -> str:
     """Render everything above the samples; the worst `detailed` contracts are shown in full."""
     ranked = by_severity(result.contracts)
     past = _by_contract(result.past)
     sections = [
-        _section(contract, number, past.get(contract.name, ()), judged)
+        _section(contract, number, past.get(contract.name, ()), evaluated)
         for number, contract in enumerate(ranked[:detailed])
     ]
     reasons, notes = Page(_WORDS), Page(_WORDS)
@@ -78,16 +81,16 @@ def render_body(
             contracts=sections,
             more_contracts=len(ranked) - len(sections),
             verdicts=[v for v in _VERDICTS if any(c.verdict == v for c in ranked)],
-            samples=any(evaluation.fixtures for evaluation in judged),
+            samples=any(evaluation.fixtures for evaluation in evaluated),
         )
     )
 
 
-def render_samples(judged: Sequence[Judging], packed: Packed) -> str:
+def render_samples(evaluated: Sequence[ReportedEvaluation], packed: Packed) -> str:
     """Render the element in which the script shows the samples, and the samples themselves."""
-    if not judged:
+    if not evaluated:
         return ""
-    labels = [clip(plain(evaluation.label), 120) for evaluation in judged]
+    labels = [clip(plain(evaluation.label), 120) for evaluation in evaluated]
     return _templates().get_template("samples.html.j2").render(labels=labels, packed=packed)
 
 
@@ -158,11 +161,14 @@ def _sort_key(cell: Cell) -> float | str:
 
 
 def _section(
-    contract: ContractResult, number: int, past: Sequence[PastRun], judged: Sequence[Judging]
+    contract: ContractResult,
+    number: int,
+    past: Sequence[PastRun],
+    evaluated: Sequence[ReportedEvaluation],
 ) -> dict[str, Any]:
-    mine = [j for j in judged if j.contract == contract.name]
+    mine = [j for j in evaluated if j.contract == contract.name]
     own = mine[0] if mine else None
-    before = as_base_judges(contract)
+    before = under_base_contract(contract)
     decided = [*decision_rows(contract), *(decision_rows(before) if before else [])]
     changes = prompt_changes(contract)
     budgets, told = _budgets(contract, past)
@@ -189,14 +195,16 @@ def _section(
         "clusters": _clusters(own) if own else "",
         "decided": markup.blocks("\n".join(decided)),
         "opinions": _opinions(contract),
-        "judgings": [(judged.index(j), clip(plain(j.label), 120), len(j.fixtures)) for j in mine],
+        "evaluations": [
+            (evaluated.index(j), clip(plain(j.label), 120), len(j.fixtures)) for j in mine
+        ],
     }
 
 
 def _as_before(contract: ContractResult, before: ContractResult) -> dict[str, Any]:
-    """How the base contract judged, beside head's own."""
+    """Return the evidence under the base contract, next to head's own."""
     return {
-        "name": judged_by_base(contract.under_base) if contract.under_base else "",
+        "name": base_contract_label(contract.under_base) if contract.under_base else "",
         "strip": Markup(charts.interval_strip(before)),  # noqa: S704
         "said": markup.inline(decided_by(before.paired)) if before.paired else "",
         "arms": [_arm(label, arm) for label, arm in _arms(before) if arm],
@@ -207,7 +215,7 @@ def _charts(
     contract: ContractResult,
     past: Sequence[PastRun],
     budgets: Sequence[str],
-    own: Judging | None,
+    own: ReportedEvaluation | None,
 ) -> list[Markup]:
     target = next((s.target for s in contract.slo if s.objective == "success_rate"), None)
     now = "this change" if contract.base else "this run"
@@ -237,11 +245,11 @@ def _budgets(contract: ContractResult, past: Sequence[PastRun]) -> tuple[list[st
     return drawn, ", ".join(told)
 
 
-def _clusters(evaluation: Judging) -> Markup:
+def _clusters(evaluation: ReportedEvaluation) -> Markup:
     return Markup(failure_clusters(evaluation.fixtures, evaluation.outcomes))  # noqa: S704
 
 
-def _by_arm(evaluation: Judging) -> Mapping[Arm, list[Outcome]]:
+def _by_arm(evaluation: ReportedEvaluation) -> Mapping[Arm, list[Outcome]]:
     arms: dict[Arm, list[Outcome]] = {"base": [], "head": []}
     for outcomes in evaluation.outcomes.values():
         for outcome in outcomes:

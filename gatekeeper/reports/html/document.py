@@ -63,16 +63,16 @@ def render_html(
     from gatekeeper.reports.html.body import render_body, render_samples
     from gatekeeper.reports.html.samples import Packed, evaluations, pack
 
-    judged = evaluations(result)
+    evaluated = evaluations(result)
     body = ""
     for detailed in _DETAILED:
-        body = render_body(result, judged, detailed, notices)
+        body = render_body(result, evaluated, detailed, notices)
         if byte_length(body) <= limit * _BODY_SHARE:
             break
     script = f"{_asset('jsdiff/diff.min.js')}\n{_asset('report.js')}"
-    frame = render_samples(judged, Packed("-", _WIDEST, 2 * _WIDEST))
-    packed = pack(judged, limit - byte_length(page(heading, body + frame, script)), clean)
-    return page(heading, body + render_samples(judged, packed), script)
+    frame = render_samples(evaluated, Packed("-", _WIDEST, 2 * _WIDEST))
+    packed = pack(evaluated, limit - byte_length(page(heading, body + frame, script)), clean)
+    return page(heading, body + render_samples(evaluated, packed), script)
 
 
 def _quiet(result: GateResult) -> str:

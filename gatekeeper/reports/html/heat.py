@@ -66,25 +66,27 @@ def failure_clusters(
 ) -> str:
     """Render where head fails: a row for each category, a column for each check, the worst first.
 
-    Empty where no check fails on head. A cell is the share of head's judged samples that fail.
+    Empty where no check fails on head. A cell is the share of head's evaluated samples that fail.
     """
     counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for fixture in fixtures:
         category = fixture.category or _UNNAMED
         for outcome in outcomes.get(fixture.id, ()):
             if outcome.sample.trial.arm == "head":
-                for judgement in outcome.judgements:
-                    if judgement.passed is not None:
-                        tally = counts[category, judgement.check]
-                        tally[0] += not judgement.passed
+                for check_result in outcome.check_results:
+                    if check_result.passed is not None:
+                        tally = counts[category, check_result.check]
+                        tally[0] += not check_result.passed
                         tally[1] += 1
     rows = _worst((category, failed) for (category, _), (failed, _) in counts.items())
     columns = _worst((check, failed) for (_, check), (failed, _) in counts.items())
     if not columns:
         return ""
     cells = {
-        key: Cell(numbers.percent(failed / judged), failed / judged, f"{failed:,} of {judged:,}")
-        for key, (failed, judged) in counts.items()
+        key: Cell(
+            numbers.percent(failed / evaluated), failed / evaluated, f"{failed:,} of {evaluated:,}"
+        )
+        for key, (failed, evaluated) in counts.items()
     }
     caption = "Share of head's samples that fail, by category and check"
     shown = heatmap(

@@ -9,11 +9,11 @@ The document is made of tables, because ten thousand objects repeat their keys t
 | --- | --- |
 | `texts` | every text once; the others are indices into it, -1 for none |
 | `cut` | index of a text that was too long -> how many characters are missing |
-| `judgings` | one for each contract that judged: `name`, `prompts` (base, head), `fixtures` |
+| `evaluations` | one for each contract that evaluated: `name`, `prompts` (base, head), `fixtures` |
 
 A fixture is `[id, category, change, base tally, head tally, base passed, head passed, notes,
 input of base, input of head, errors, samples]`, a sample `[arm, repetition, passed, output, raw
-output, facts, error, repairs, judgements]`, a judgement `[check, passed, message, severity]`.
+output, facts, error, repairs, check_results]`, a check_result `[check, passed, message, severity]`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.trial import Arm, JudgedBy, Outcome
+from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
-from gatekeeper.reports.comparison_text import judged_by_base
+from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html.inputs import distinct_parts
 from gatekeeper.reports.ranking import by_loss, by_severity
@@ -58,7 +58,7 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class ReportedEvaluation:
     """One contract's or its base's eyes on the change: a list of fixtures to choose from."""
 
     contract: str
@@ -80,15 +80,15 @@ class _Item:
     rank: int
 
 
-def evaluations(result: GateResult) -> tuple[Judging, ...]:
+def evaluations(result: GateResult) -> tuple[ReportedEvaluation, ...]:
     """Return evaluations in the order of the report: the worst contract first, then those of its
     base contract."""
-    groups: dict[tuple[str, JudgedBy], dict[str, list[Outcome]]] = defaultdict(
+    groups: dict[tuple[str, ContractFrom], dict[str, list[Outcome]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for outcome in result.outcomes:
         trial = outcome.sample.trial
-        groups[trial.contract, trial.judged_by][trial.fixture].append(outcome)
+        groups[trial.contract, trial.contract_from][trial.fixture].append(outcome)
     each = (_evaluations_of(contract, groups) for contract in by_severity(result.contracts))
     return tuple(evaluation for found in each for evaluation in found if evaluation.fixtures)
 
@@ -106,17 +106,17 @@ def _place(fixture: FixtureResult) -> int:
     return 3 if fixture.change == "fixed" else 4
 
 
-def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
+def pack(evaluated: Sequence[ReportedEvaluation], room: int, clean: Clean = str) -> Packed:
     """Pack as many samples as fit into `room` bytes; if none fits, no text at all.
 
     `clean` is applied to the input of a sample, which only this report shows.
     """
-    items = sorted(_items(judged), key=lambda item: item.rank)
+    items = sorted(_items(evaluated), key=lambda item: item.rank)
     total = sum(len(item.outcomes) for item in items)
-    inputs = [_inputs(evaluation, clean) for evaluation in judged]
+    inputs = [_inputs(evaluation, clean) for evaluation in evaluated]
     kept = len(items)
     while kept and room > 0:
-        text = _encode(_document(judged, items[:kept], inputs))
+        text = _encode(_document(evaluated, items[:kept], inputs))
         if len(text) <= room:
             shown = sum(len(item.outcomes) for item in items[:kept])
             return Packed(text, shown, total)
@@ -125,11 +125,12 @@ def pack(judged: Sequence[Judging], room: int, clean: Clean = str) -> Packed:
 
 
 def _evaluations_of(
-    contract: ContractResult, groups: Mapping[tuple[str, JudgedBy], Mapping[str, Sequence[Outcome]]]
-) -> list[Judging]:
+    contract: ContractResult,
+    groups: Mapping[tuple[str, ContractFrom], Mapping[str, Sequence[Outcome]]],
+) -> list[ReportedEvaluation]:
     own = groups.get((contract.name, "head"), {})
     found = [
-        Judging(
+        ReportedEvaluation(
             contract.name,
             contract.name,
             contract.base,
@@ -140,20 +141,20 @@ def _evaluations_of(
     ]
     before = contract.under_base
     if before is not None:
-        label = f"{contract.name}, {judged_by_base(before)}"
-        others = groups.get((contract.name, before.judged_by), {})
+        label = f"{contract.name}, {base_contract_label(before)}"
+        others = groups.get((contract.name, before.contract_from), {})
         found.append(
-            Judging(
+            ReportedEvaluation(
                 contract.name, label, before.base, before.head, worst_first(before.fixtures), others
             )
         )
     return found
 
 
-def _items(judged: Sequence[Judging]) -> list[_Item]:
+def _items(evaluated: Sequence[ReportedEvaluation]) -> list[_Item]:
     return [
         _Item(at, number, tuple(pair), _rank(fixture, pair))
-        for at, evaluation in enumerate(judged)
+        for at, evaluation in enumerate(evaluated)
         for number, fixture in enumerate(evaluation.fixtures)
         for pair in _pairs(evaluation.outcomes.get(fixture.id, ()))
     ]
@@ -195,7 +196,7 @@ class _Texts:
 
 
 def _document(
-    judged: Sequence[Judging],
+    evaluated: Sequence[ReportedEvaluation],
     items: Sequence[_Item],
     inputs: Sequence[Mapping[Arm, Mapping[str, str]]],
 ) -> dict[str, Any]:
@@ -204,7 +205,7 @@ def _document(
     for item in items:
         samples[item.evaluation, item.fixture] += item.outcomes
     return {
-        "judgings": [
+        "evaluations": [
             {
                 "name": clip(visible(evaluation.label), _NAME_LIMIT),
                 "prompts": [
@@ -217,7 +218,7 @@ def _document(
                     if (at, number) in samples
                 ],
             }
-            for at, evaluation in enumerate(judged)
+            for at, evaluation in enumerate(evaluated)
         ],
         "texts": texts.texts,
         "cut": texts.cut,
@@ -272,7 +273,7 @@ def _sample(outcome: Outcome, texts: _Texts) -> list[Any]:
         [texts.at(repair) for repair in sample.repairs],
         [
             [texts.at(j.check, _NAME_LIMIT), j.passed, texts.at(j.message or None), j.severity]
-            for j in outcome.judgements
+            for j in outcome.check_results
         ],
     ]
 
@@ -302,7 +303,7 @@ def _facts(outcome: Outcome) -> str:
     return " · ".join(facts)
 
 
-def _inputs(evaluation: Judging, clean: Clean) -> dict[Arm, dict[str, str]]:
+def _inputs(evaluation: ReportedEvaluation, clean: Clean) -> dict[Arm, dict[str, str]]:
     """What tells the fixtures apart, by arm."""
     found: dict[Arm, dict[str, str]] = {}
     for arm in ("base", "head"):

@@ -10,7 +10,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ArmResult, ContractResult, SloResult
 from gatekeeper.reports.columns import objective_value, share_left, standing, target
-from gatekeeper.reports.comparison_text import decided_by, judged_by_base
+from gatekeeper.reports.comparison_text import base_contract_label, decided_by
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markdown.page import Page, fold
 from gatekeeper.reports.ranking import worst_verdict
@@ -21,14 +21,14 @@ _TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Standing", 
 _RULES = ("---",) * len(_TITLES)
 
 
-def as_base_judges(contract: ContractResult) -> ContractResult | None:
+def under_base_contract(contract: ContractResult) -> ContractResult | None:
     """Return the contract's result under the base contract, if that speaks against the change or if
     the change weakened the contract, because the base contract then has the original objectives."""
     found = contract.under_base
-    its = [reason for reason in contract.reasons if reason.judged_by != "head"]
+    its = [reason for reason in contract.reasons if reason.contract_from != "head"]
     if found is None or not (its or contract.weakened):
         return None
-    name = f"{contract.name}, {judged_by_base(found)}"
+    name = f"{contract.name}, {base_contract_label(found)}"
     return replace(
         contract,
         name=name,
@@ -51,7 +51,7 @@ def as_base_judges(contract: ContractResult) -> ContractResult | None:
 def rows_of(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
     """Return the rows of a table of contracts: each, and below it the result under the base
     contract, if that matters. Otherwise a failure could be next to numbers that show none."""
-    pairs = ((contract, as_base_judges(contract)) for contract in contracts)
+    pairs = ((contract, under_base_contract(contract)) for contract in contracts)
     return tuple(row for pair in pairs for row in pair if row)
 
 
@@ -144,7 +144,7 @@ def _times(rate: float) -> str:
 
 
 def _budget_row(budget: ErrorBudget, name: str, *, by_base: bool) -> str:
-    """`by_base` says that the base contract judged too: then its checks say what merging burns."""
+    """`by_base` says that the base contract applied too: then its checks say what merging burns."""
     rates = ", ".join(
         f"{code(window, 20)} {numbers.NONE if rate is None else _times(rate)}"
         for window, rate in budget.burn_rate.items()

@@ -9,7 +9,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
-from gatekeeper.reports.markdown.decision import add_decision, as_base_judges
+from gatekeeper.reports.markdown.decision import add_decision, under_base_contract
 from gatekeeper.reports.markdown.page import Page, fold
 from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_loss, by_severity, is_proven
@@ -42,7 +42,7 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
     for contract in ranked:
         if not page.full:
             _add_fixtures(page, contract, depth, several)
-        before = as_base_judges(contract)
+        before = under_base_contract(contract)
         if before and not page.full:
             _add_fixtures(page, before, depth, several=True)
     for contract in ranked:

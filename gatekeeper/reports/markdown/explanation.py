@@ -26,7 +26,7 @@ from gatekeeper.reports.comparison_text import (
 )
 from gatekeeper.reports.escape import block, code, prose, prose_with_code
 from gatekeeper.reports.headline import ICONS
-from gatekeeper.reports.markdown.decision import as_base_judges
+from gatekeeper.reports.markdown.decision import under_base_contract
 from gatekeeper.reports.ranking import by_loss, worst_reasons
 from gatekeeper.reports.resource_text import limit_details
 
@@ -47,12 +47,12 @@ def render_explanation(result: GateResult, name: str) -> str:
         ),
         *_evidence(contract),
     ]
-    before = as_base_judges(contract)
+    before = under_base_contract(contract)
     if before:
-        parts += ["### Judged by the base contract", *_evidence(before)]
-    judged = f"Judged at {code(result.head_sha[:10])}"
+        parts += ["### Under the base contract", *_evidence(before)]
+    commit = f"Checked at {code(result.head_sha[:10])}"
     spent = f"{describe_calls(result.calls)}, {describe_cost(result)}"
-    parts.append(f"<sub>{judged} · {spent}</sub>")
+    parts.append(f"<sub>{commit} · {spent}</sub>")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

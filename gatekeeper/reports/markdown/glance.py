@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, prose
 from gatekeeper.reports.headline import foremost
-from gatekeeper.reports.markdown.decision import as_base_judges
+from gatekeeper.reports.markdown.decision import under_base_contract
 from gatekeeper.reports.markdown.example_choice import Telling, most_telling
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
@@ -90,15 +90,15 @@ def at_a_glance(result: GateResult) -> Glance | None:
     if contract is None or result.verdict not in ("fail", "inconclusive"):
         return None
     worst = worst_reasons(contract)[:1]
-    by_base = any(reason.judged_by != "head" for reason in worst)
-    judged = (as_base_judges(contract) if by_base else None) or contract
+    by_base = any(reason.contract_from != "head" for reason in worst)
+    shown = (under_base_contract(contract) if by_base else None) or contract
     decisive = [
         reason
         for reason in contract.reasons
-        if reason.verdict == contract.verdict and (reason.judged_by != "head") == by_base
+        if reason.verdict == contract.verdict and (reason.contract_from != "head") == by_base
     ]
-    telling = most_telling(judged, {reason.code for reason in decisive})
-    found = Glance(contract.name, _edit(judged), _example(telling) if telling else None)
+    telling = most_telling(shown, {reason.code for reason in decisive})
+    found = Glance(contract.name, _edit(shown), _example(telling) if telling else None)
     return found if found.edit or found.example else None
 
 

@@ -68,7 +68,7 @@ def add_notes(page: Page, result: GateResult, more: Sequence[str] = ()) -> None:
     ranked = by_severity(result.contracts)
     _add_list(
         page,
-        "### This change loosens its own contract",
+        "### This change weakens its own contract",
         [
             f"- {code(c.name, 60)}: {prose_with_code(text, 400)}"
             for c in ranked
@@ -151,7 +151,7 @@ def _twins(contract: ContractResult) -> list[str]:
 
 
 def _icon(reason: Reason) -> str:
-    """A loosening that the policy or a person allows is still no good news."""
+    """A weakening that the policy or a person allows is still no good news."""
     tolerated = reason.verdict == "pass" and REASONS[reason.code].noted
     return "ℹ️" if tolerated else ICONS[reason.verdict]
 

@@ -14,9 +14,9 @@ from gatekeeper.reports.terminal.progress import TerminalProgress
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gatekeeper.gate.estimate import Forecast
+    from gatekeeper.gate.estimate import RunEstimate
 
-__all__ = ["TerminalProgress", "log_console", "print_forecast", "print_result"]
+__all__ = ["TerminalProgress", "log_console", "print_estimate", "print_result"]
 
 _NO_WIDTH = 10_000
 
@@ -39,11 +39,11 @@ def print_result(
     show_result(result, files or {}, console or log_console(), notices)
 
 
-def print_forecast(forecast: Forecast, console: Console | None = None) -> None:
+def print_estimate(forecast: RunEstimate, console: Console | None = None) -> None:
     """Print what a check would run, why, and at what price."""
-    from gatekeeper.reports.terminal.screen import show_forecast
+    from gatekeeper.reports.terminal.screen import show_estimate
 
-    show_forecast(forecast, console or log_console())
+    show_estimate(forecast, console or log_console())
 
 
 def _is_quiet(result: GateResult) -> bool:

@@ -27,8 +27,8 @@ _SECONDS_BETWEEN_LINES = 15.0
 _SECONDS_BETWEEN_DRAWINGS = 0.2
 _SHARE_OF_TIME = 0.05
 """Of the run's own time, the most that showing its progress may take."""
-_SECONDS_TO_JUDGE_BY = 5.0
-_CALLS_TO_JUDGE_BY = 20
+_SECONDS_FOR_ESTIMATE = 5.0
+_CALLS_FOR_ESTIMATE = 20
 """Or a quarter of them all, if that is fewer: then the time left is worth telling."""
 _MOST_CONTRACTS = 12
 _ENOUGH_OF_A_NAME = 12
@@ -175,8 +175,8 @@ class TerminalProgress:
 
     def _can_tell_time(self, seconds: float) -> bool:
         """The first answers come late, and all at once: they say nothing of the speed to come."""
-        return seconds >= _SECONDS_TO_JUDGE_BY and self._done >= min(
-            _CALLS_TO_JUDGE_BY, self._total / 4
+        return seconds >= _SECONDS_FOR_ESTIMATE and self._done >= min(
+            _CALLS_FOR_ESTIMATE, self._total / 4
         )
 
     def _calls_left(self, standings: Sequence[ContractProgress] | None) -> int:

@@ -24,7 +24,7 @@ from gatekeeper.reports.ranking import by_loss, by_severity
 from gatekeeper.reports.ranking import worst_reasons as reasons_of
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.estimate import ContractForecast, Forecast
+    from gatekeeper.gate.estimate import ContractEstimate, RunEstimate
 
 _STYLES: dict[Verdict, str] = {
     "pass": "green",
@@ -60,10 +60,10 @@ def _sentence(text: str) -> str:
     return text if text.endswith(("?", ".")) else f"{text}."
 
 
-def show_forecast(forecast: Forecast, console: Console) -> None:
+def show_estimate(forecast: RunEstimate, console: Console) -> None:
     """Print each affected contract with its causes and its price, then the sum."""
     for contract in forecast.contracts:
-        _print_contract_forecast(console, contract)
+        _print_contract_estimate(console, contract)
     for path in forecast.uncovered:
         console.print(_text(f"{path} changed and has no contract.", "yellow"))
     for notice in forecast.notices:
@@ -163,7 +163,7 @@ def _print_files(console: Console, files: Mapping[str, Path]) -> None:
         console.print(_text(f"{folder}: {', '.join(names)}", "dim"))
 
 
-def _print_contract_forecast(console: Console, contract: ContractForecast) -> None:
+def _print_contract_estimate(console: Console, contract: ContractEstimate) -> None:
     line = _text(contract.name, "bold").append(f"  {plain(contract.path)}", "dim")
     console.print(line)
     for affected in contract.affected_by:

@@ -28,7 +28,7 @@ from gatekeeper.errors import UsageError
 @pytest.mark.parametrize(
     "action", ["opened", "synchronize", "reopened", "ready_for_review", "edited", "labeled"]
 )
-def test_every_open_pull_request_is_judged(action: str) -> None:
+def test_every_open_pull_request_is_checked(action: str) -> None:
     found = activity_for("pull_request", pull_request(action), {"GITHUB_SHA": MERGE})
     assert found == CheckPullRequest(7, BASE, HEAD, MERGE, same_repository=True)
 
@@ -59,7 +59,7 @@ def test_a_closed_pull_request_is_green() -> None:
     assert found == Nothing("pull request 7 is closed", exit_code=0)
 
 
-def test_a_merge_group_is_judged_between_its_own_commits() -> None:
+def test_a_merge_group_is_checked_between_its_own_commits() -> None:
     payload = {
         "action": "checks_requested",
         "merge_group": {"base_sha": BASE, "head_sha": HEAD, "head_ref": "refs/heads/gh-readonly"},
@@ -260,7 +260,7 @@ def test_junk_anywhere_is_the_payloads_fault(path: str, junk: Any) -> None:
     for key in parents:
         inner = inner[key]
     inner[last] = junk
-    if path == "action":  # every one but `closed` is judged
+    if path == "action":  # every one but `closed` is evaluated
         found = activity_for("pull_request", payload, {"GITHUB_SHA": MERGE})
         assert found == CheckPullRequest(7, BASE, HEAD, MERGE, same_repository=True)
         return

@@ -1,4 +1,4 @@
-"""The simulation behind "Are objectives judged rightly?" draws what it says it does."""
+"""The simulation behind "Are objectives evaluated rightly?" draws what it says it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the checks share: a sample of any output, a check ready to judge it."""
+"""What the tests of the checks share: a sample of any output, a check ready to evaluate it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def apply_check(
     completion: Mapping[str, Any] | None = None,
     **params: Any,
 ) -> Finding:
-    """Prepare a check and judge one output with it."""
-    judge = CHECKS[kind].prepare(params, Files(files or {}, "contracts/c.yaml"))
-    return judge(sample_of(output, **(completion or {})))
+    """Prepare a check and evaluate one output with it."""
+    evaluate = CHECKS[kind].prepare(params, Files(files or {}, "contracts/c.yaml"))
+    return evaluate(sample_of(output, **(completion or {})))
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_every_check_has_a_section_with_every_parameter_and_an_example(name):
 
 @pytest.mark.parametrize("example", examples(), ids=str)
 def test_every_example_works(example):
-    assert len(ready(example).judge(sample("anything"))) == 1
+    assert len(ready(example).evaluate(sample("anything"))) == 1
 
 
 def test_the_first_example_of_the_page_works():
@@ -91,8 +91,8 @@ def test_the_guide_to_adding_a_check_works():
     exec(compile(module, "starts_with.py", "exec"), code)  # noqa: S102 - the guide is ours
     assert line.strip() == '"starts_with": starts_with.CHECK,'
 
-    judge = ready(example, {**CHECKS, "starts_with": code["CHECK"]})
-    assert judge.judge(sample("dear ann, hello"))[0].passed
-    failed = judge.judge(sample("Hello"))[0]
+    evaluator = ready(example, {**CHECKS, "starts_with": code["CHECK"]})
+    assert evaluator.evaluate(sample("dear ann, hello"))[0].passed
+    failed = evaluator.evaluate(sample("Hello"))[0]
     assert failed.passed is False
     assert failed.message == 'expected to begin with "Dear Ann"; got "Hello"'

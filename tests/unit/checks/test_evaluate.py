@@ -22,7 +22,7 @@ from gatekeeper.contract.definition import (
     Prompt,
     Target,
 )
-from gatekeeper.contract.trial import Completion, Judgement, Request, Sample, Trial
+from gatekeeper.contract.trial import CheckResult, Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 
 PATH = "contracts/c.yaml"
@@ -51,43 +51,43 @@ def problems_of(subject: Contract) -> list[str]:
 
 
 class TestEvaluation:
-    def test_one_judgement_a_check_in_order_with_names_and_severities(self):
+    def test_one_evaluation_a_check_in_order_with_names_and_severities(self):
         warn = replace(spec("contains", "mentions b", value="b"), severity="warn")
-        judge = prepare(contract(spec("equals", "is a", value="a"), warn))
-        assert judge.judge(sample("a")) == (
-            Judgement("is a", True),
-            Judgement("mentions b", False, 'does not contain "b"; got "a"', "warn"),
+        evaluator = prepare(contract(spec("equals", "is a", value="a"), warn))
+        assert evaluator.evaluate(sample("a")) == (
+            CheckResult("is a", True),
+            CheckResult("mentions b", False, 'does not contain "b"; got "a"', "warn"),
         )
 
     def test_a_fixture_adds_its_own_checks(self):
         own = Fixture("own", {}, checks=(spec("equals", value="x"),))
-        judge = prepare(contract(spec("json_valid"), fixtures=(Fixture("plain", {}), own)))
-        assert [j.check for j in judge.judge(sample("1", "plain"))] == ["json_valid"]
-        assert [j.check for j in judge.judge(sample("1", "own"))] == ["json_valid", "equals"]
+        evaluator = prepare(contract(spec("json_valid"), fixtures=(Fixture("plain", {}), own)))
+        assert [j.check for j in evaluator.evaluate(sample("1", "plain"))] == ["json_valid"]
+        assert [j.check for j in evaluator.evaluate(sample("1", "own"))] == ["json_valid", "equals"]
 
     @pytest.mark.parametrize("reason", ["request_too_long", "request_refused"])
     def test_no_check_passes_a_request_that_was_refused(self, reason):
-        judge = prepare(contract(spec("not_contains", value="x"), spec("length", max=9)))
+        evaluator = prepare(contract(spec("not_contains", value="x"), spec("length", max=9)))
         refused = replace(sample(""), completion=Completion("", finish_reason=reason))
-        assert [j.passed for j in judge.judge(refused)] == [False, False]
-        assert "refused the request" in judge.judge(refused)[0].message
+        assert [j.passed for j in evaluator.evaluate(refused)] == [False, False]
+        assert "refused the request" in evaluator.evaluate(refused)[0].message
         said = replace(sample("y"), completion=Completion("y", finish_reason=reason))
-        assert [j.passed for j in judge.judge(said)] == [True, True]
+        assert [j.passed for j in evaluator.evaluate(said)] == [True, True]
 
-    def test_a_failed_call_gets_no_judgement(self):
-        judge = prepare(contract(spec("equals", value="")))
+    def test_a_failed_call_gets_no_evaluation(self):
+        evaluator = prepare(contract(spec("equals", value="")))
         failed = replace(sample(""), completion=None, error="500")
-        assert judge.judge(failed) == ()
+        assert evaluator.evaluate(failed) == ()
 
     def test_a_fixture_of_another_contract_is_never_a_pass(self):
-        judge = prepare(contract(spec("json_valid")))
+        evaluator = prepare(contract(spec("json_valid")))
         with pytest.raises(KeyError):
-            judge.judge(sample("1", "elsewhere"))
+            evaluator.evaluate(sample("1", "elsewhere"))
 
-    def test_the_repaired_output_is_judged(self):
-        judge = prepare(contract(spec("equals", value="a", strip=False)))
+    def test_the_repaired_output_is_checked(self):
+        evaluator = prepare(contract(spec("equals", value="a", strip=False)))
         repaired = replace(sample("a"), completion=Completion("```\na\n```"))
-        assert judge.judge(repaired)[0].passed
+        assert evaluator.evaluate(repaired)[0].passed
 
     @given(st.text())
     def test_no_output_makes_a_check_raise(self, output):
@@ -103,9 +103,9 @@ class TestEvaluation:
             spec("length", max=3, unit="tokens"),
             spec("latency", max_ms=1),
         ]
-        judgements = prepare(contract(*checks)).judge(sample(output))
-        assert len(judgements) == len(checks)
-        assert all(bool(j.message) is (j.passed is not True) for j in judgements)
+        check_results = prepare(contract(*checks)).evaluate(sample(output))
+        assert len(check_results) == len(checks)
+        assert all(bool(j.message) is (j.passed is not True) for j in check_results)
 
 
 class TestTemplates:
@@ -115,7 +115,7 @@ class TestTemplates:
             Fixture("number", {"limit": 3}, expected=4),
             Fixture("mapping", {"limit": 9}, expected={"a": 1}),
         )
-        judge = prepare(
+        evaluator = prepare(
             contract(
                 spec("equals", value="{{ expected }}"),
                 spec("length", max="{{ limit }}"),
@@ -123,23 +123,23 @@ class TestTemplates:
             )
         )
         passed = {
-            (name, output): [j.passed for j in judge.judge(sample(output, name))]
+            (name, output): [j.passed for j in evaluator.evaluate(sample(output, name))]
             for name, output in [("text", "ab"), ("number", "4.0"), ("mapping", '{"a":1}')]
         }
         assert set(map(tuple, passed.values())) == {(True, True)}
-        assert [j.passed for j in judge.judge(sample("abc", "text"))] == [False, False]
+        assert [j.passed for j in evaluator.evaluate(sample("abc", "text"))] == [False, False]
 
     def test_templates_inside_lists_and_schemas(self):
         fixture = Fixture("one", {"label": "x"}, expected="y")
-        judge = prepare(
+        evaluator = prepare(
             contract(
                 spec("enum", values=["{{ label }}", "z"]),
                 spec("json_schema", schema={"const": "{{ expected }}"}),
                 fixtures=(fixture,),
             )
         )
-        assert judge.judge(sample("x"))[0].passed
-        assert judge.judge(sample('"y"'))[1].passed
+        assert evaluator.evaluate(sample("x"))[0].passed
+        assert evaluator.evaluate(sample('"y"'))[1].passed
 
     def test_what_needs_no_fixture_is_prepared_once(self):
         prepared = []
@@ -156,8 +156,8 @@ class TestTemplates:
         assert prepared == ["same", "v0", "v1", "v2"]
 
     def test_braces_of_a_pattern_are_no_template(self):
-        judge = prepare(contract(spec("regex", pattern=r"^{#\d{2}}$")))
-        assert judge.judge(sample("{#12}"))[0].passed
+        evaluator = prepare(contract(spec("regex", pattern=r"^{#\d{2}}$")))
+        assert evaluator.evaluate(sample("{#12}"))[0].passed
 
 
 class TestProblems:
@@ -230,8 +230,8 @@ class TestProblems:
         check = spec("json_schema", schema="s.json")
         missing = problems_of(contract(check))
         assert "the schema s.json is not there" in missing[0]
-        judge = prepare(contract(replace(check, files={"s.json": '{"type": "null"}'})))
-        assert judge.judge(sample("null"))[0].passed
+        evaluator = prepare(contract(replace(check, files={"s.json": '{"type": "null"}'})))
+        assert evaluator.evaluate(sample("null"))[0].passed
 
 
 class TestShapes:

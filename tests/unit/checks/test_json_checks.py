@@ -94,7 +94,7 @@ class TestRequired:
             ({"fields": ["a"]}, "prose", 'not JSON: expecting value at 1:1: "prose"'),
         ],
     )
-    def test_judges(self, apply, params, output, message):
+    def test_checks(self, apply, params, output, message):
         finding = apply("json_required", output, **params)
         assert (finding.passed, finding.message) == (not message, message)
 
@@ -144,7 +144,7 @@ class TestSchema:
             ("no", 'not JSON: expecting value at 1:1: "no"'),
         ],
     )
-    def test_judges_by_a_schema_in_place(self, apply, output, message):
+    def test_checks_by_a_schema_in_place(self, apply, output, message):
         finding = apply("json_schema", output, schema=OBJECT)
         assert finding.passed is not bool(message)
         assert message in finding.message

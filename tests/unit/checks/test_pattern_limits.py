@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from unit.checks.conftest import apply_check
 from unit.checks.test_evaluate import contract, spec
 
-from gatekeeper.checks import evaluate as judge
+from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks import pattern, pattern_worker
 from gatekeeper.checks.check import ParameterError
 from gatekeeper.checks.pattern import TimedPattern, is_simple
@@ -112,10 +112,10 @@ def test_a_contract_whose_patterns_take_all_time_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seconds = iter(range(0, 10_000, 15))
-    monkeypatch.setattr(judge, "compile_seconds", lambda: float(next(seconds)))
+    monkeypatch.setattr(evaluation, "compile_seconds", lambda: float(next(seconds)))
     fixtures = tuple(Fixture(f"f{n}", {"x": str(n)}) for n in range(9))
     with pytest.raises(ContractError, match="too much time over all fixtures"):
-        judge.prepare(contract(spec("regex", pattern="(a{{ x }})"), fixtures=fixtures))
+        evaluation.prepare(contract(spec("regex", pattern="(a{{ x }})"), fixtures=fixtures))
 
 
 @pytest.mark.parametrize(

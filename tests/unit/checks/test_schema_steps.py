@@ -16,7 +16,7 @@ TWICE = {"$ref": "#"}
 DOUBLES = {"properties": {"a": {"allOf": [TWICE, TWICE]}}}
 
 
-def judge(schema: object) -> SampleEvaluator:
+def evaluate(schema: object) -> SampleEvaluator:
     return CHECK.prepare({"schema": schema}, Files({}, "contracts/c.yaml"))
 
 
@@ -33,13 +33,13 @@ def deep(levels: int) -> object:
     return value
 
 
-def test_an_output_within_the_steps_is_judged() -> None:
-    assert judge(DOUBLES)(sample(deep(5))).passed is True
+def test_an_output_within_the_steps_is_checked() -> None:
+    assert evaluate(DOUBLES)(sample(deep(5))).passed is True
 
 
 def test_an_output_beyond_the_steps_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_steps, "MAX_STEPS", 5_000)
-    apply = judge(DOUBLES)
+    apply = evaluate(DOUBLES)
     found = apply(sample(deep(30)))
     assert found.passed is None
     assert "too many steps, more than 5,000" in found.message
@@ -49,7 +49,7 @@ def test_an_output_beyond_the_steps_is_undetermined(monkeypatch: pytest.MonkeyPa
 
 def test_a_schema_that_keeps_running_out_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_steps, "MAX_STEPS", 2_000)
-    apply = judge(DOUBLES)
+    apply = evaluate(DOUBLES)
     assert [apply(sample(deep(20))).passed for _ in range(12)] == [None] * 12
     assert apply(sample(deep(1))).passed is None
 
@@ -61,4 +61,4 @@ def test_a_schema_without_end_is_the_authors_mistake(monkeypatch: pytest.MonkeyP
         for n in range(40)
     }
     with pytest.raises(ParameterError, match="too many steps"):
-        judge({"$ref": "#/$defs/p0", "$defs": {**parts, "p40": {}}})
+        evaluate({"$ref": "#/$defs/p0", "$defs": {**parts, "p40": {}}})

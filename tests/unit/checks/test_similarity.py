@@ -79,7 +79,7 @@ def test_it_finds_at_least_what_difflib_finds(one, other):
         ({"value": "ab", "field": "intent"}, '{"intent": "ax"}', False, 0.5),
     ],
 )
-def test_judges(apply, params, output, passed, score):
+def test_checks(apply, params, output, passed, score):
     finding = apply("similarity", output, **params)
     assert (finding.passed, finding.score) == (passed, score)
     assert bool(finding.message) is not passed
@@ -113,8 +113,8 @@ def test_long_texts_are_shortened(apply):
 def test_a_shown_score_never_looks_high_enough(wanted, output, least):
     from unit.checks.conftest import sample_of
 
-    judge = CHECKS["similarity"].prepare({"value": wanted, "min": least}, Files({}, "c.yaml"))
-    finding = judge(sample_of(output))
+    evaluate = CHECKS["similarity"].prepare({"value": wanted, "min": least}, Files({}, "c.yaml"))
+    finding = evaluate(sample_of(output))
     assert finding.score is not None
     assert 0 <= finding.score <= 1
     assert finding.passed is (finding.score >= least)

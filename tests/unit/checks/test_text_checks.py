@@ -58,7 +58,7 @@ class TestEquals:
             ({"value": "7", "field": "id"}, '{"id": 7}', True),
         ],
     )
-    def test_judges(self, apply, params, output, passed):
+    def test_checks(self, apply, params, output, passed):
         finding = apply("equals", output, **params)
         assert finding.passed is passed
         assert bool(finding.message) is not passed
@@ -82,8 +82,8 @@ class TestEquals:
 
     @given(JSON.filter(lambda value: value is not None and not isinstance(value, str)))
     def test_every_json_value_equals_its_own_text(self, value):
-        judge = CHECKS["equals"].prepare({"value": value}, NO_FILES)
-        assert judge(make_output(json.dumps(value, indent=1))) is PASSED
+        evaluate = CHECKS["equals"].prepare({"value": value}, NO_FILES)
+        assert evaluate(make_output(json.dumps(value, indent=1))) is PASSED
 
 
 class TestContains:
@@ -101,7 +101,7 @@ class TestContains:
             ({"value": "x", "field": "list"}, '{"list": ["x"]}', True),
         ],
     )
-    def test_judges(self, apply, params, output, passed):
+    def test_checks(self, apply, params, output, passed):
         assert apply("contains", output, **params).passed is passed
 
     def test_names_only_what_is_absent(self, apply):
@@ -155,7 +155,7 @@ class TestEnum:
             ({"values": ["low"], "field": "$.priority"}, '{"priority": "low"}', True),
         ],
     )
-    def test_judges(self, apply, params, output, passed):
+    def test_checks(self, apply, params, output, passed):
         assert apply("enum", output, **params).passed is passed
 
     def test_message(self, apply):
@@ -202,13 +202,13 @@ class TestRegex:
 
     def test_a_pattern_that_keeps_running_out_of_time_is_given_up(self, make_sample):
         params = {"pattern": "^(a|aa)+$", "timeout_ms": 1}
-        judge = CHECKS["regex"].prepare(params, NO_FILES)
+        evaluate = CHECKS["regex"].prepare(params, NO_FILES)
         hard, easy = make_sample("a" * 60 + "!"), make_sample("a")
         for _ in range(TIMEOUTS_ALLOWED):
-            assert judge(easy).passed is True
-            assert judge(hard).passed is None
-        assert judge(easy).passed is None
-        assert "is not tried again" in judge(easy).message
+            assert evaluate(easy).passed is True
+            assert evaluate(hard).passed is None
+        assert evaluate(easy).passed is None
+        assert "is not tried again" in evaluate(easy).message
 
 
 class TestQuoting:

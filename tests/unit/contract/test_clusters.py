@@ -16,7 +16,7 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.weakening import loosenings
+from gatekeeper.contract.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 
@@ -81,14 +81,14 @@ class TestDigest:
 
 class TestWeakening:
     def test_joining_fixtures_is_named(self):
-        (text,) = loosenings(clustered(a=None, b=None, c=None), clustered(a="x", b="x", c=None))
+        (text,) = weakenings(clustered(a=None, b=None, c=None), clustered(a="x", b="x", c=None))
         assert "`a`, `b`" in text
         assert "instead of 2" in text
 
     def test_joining_clusters_is_named_whatever_they_are_called(self):
         base = clustered(a="x", b="x", c="y", d="y")
-        assert loosenings(base, clustered(a="p", b="p", c="q", d="q")) == ()
-        (text,) = loosenings(base, clustered(a="y", b="y", c="y", d="y"))
+        assert weakenings(base, clustered(a="p", b="p", c="q", d="q")) == ()
+        (text,) = weakenings(base, clustered(a="y", b="y", c="y", d="y"))
         assert "instead of 2" in text
 
     def test_a_new_fixture_cannot_join_others_unnoticed(self):
@@ -96,18 +96,18 @@ class TestWeakening:
         base, head = clustered(a="x", b=None), clustered(a="x", b=None, c="x")
         copy = replace(head.fixtures[2], vars=head.fixtures[1].vars)
         head = replace(head, fixtures=(*head.fixtures[:2], copy))
-        assert any("`a`, `b`" in text for text in loosenings(base, head))
+        assert any("`a`, `b`" in text for text in weakenings(base, head))
 
     @pytest.mark.parametrize("objective", [True, False])
     def test_splitting_is_named_where_objectives_count_clusters(self, objective):
         slo = read_objectives({"success_rate": 0.9} if objective else {})
         base = replace(clustered(a="x", b="x"), slo=slo)
         head = replace(clustered(a=None, b=None), slo=slo)
-        assert len(loosenings(base, head)) == objective
+        assert len(weakenings(base, head)) == objective
 
     def test_many_are_counted_and_not_listed(self):
         base = {f"f{n}": None for n in range(10)}
-        (text,) = loosenings(clustered(**base), clustered(**dict.fromkeys(base, "x")))
+        (text,) = weakenings(clustered(**base), clustered(**dict.fromkeys(base, "x")))
         assert "and 7 more" in text
 
 

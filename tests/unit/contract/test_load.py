@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import CheckShape, Contract
-from gatekeeper.contract.digests import judging_meaning
+from gatekeeper.contract.digests import evaluation_meaning
 from gatekeeper.contract.load import load_contract, load_text
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.schemas import contract_schema, policy_schema, published_schema
@@ -121,7 +121,7 @@ def test_limits_are_read_and_leave_the_digest_of_a_contract_without_any() -> Non
         ("latency_p50", 0.0, "+0%"),
         ("latency_p95", 0.255, "+25.5%"),
     ]
-    assert "limits" not in judging_meaning(load({"contracts/tag.yaml": CONTRACT}))["gate"]
+    assert "limits" not in evaluation_meaning(load({"contracts/tag.yaml": CONTRACT}))["gate"]
 
 
 @pytest.mark.parametrize(

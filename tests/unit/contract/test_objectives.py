@@ -78,8 +78,8 @@ def test_the_category_of_a_fixture_counts_where_an_objective_asks_for_it():
     moved = CONTRACT.replace("category: 7", "category: billing")
     for slo, same in (("{success_rate: 0.9}", True), ("{categories: {billing: {}}}", True)):
         assert (contract_digest(load(slo)) == contract_digest(load(slo, moved))) is same
-    judged = "{categories: {billing: {success_rate: 0.9}}}"
-    assert contract_digest(load(judged)) != contract_digest(load(judged, moved))
+    evaluated = "{categories: {billing: {success_rate: 0.9}}}"
+    assert contract_digest(load(evaluated)) != contract_digest(load(evaluated, moved))
 
 
 @pytest.mark.parametrize(

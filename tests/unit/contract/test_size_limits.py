@@ -161,7 +161,7 @@ def test_trials_of_a_run_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_honest_large_suite_is_within_all_bounds() -> None:
-    """10,000 fixtures x 10 samples x 20 checks, judged by base and head on both arms."""
+    """10,000 fixtures x 10 samples x 20 checks, evaluated by base and head on both arms."""
     contract = load(text(checks=20, samples=10), f_jsonl=rows(10_000))
     require_few_trials([(contract, 2), (contract, 2)])
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks import evaluate as judge
+from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.definition import (
     CheckSpec,
@@ -26,7 +26,7 @@ from gatekeeper.contract.definition import (
     Target,
 )
 from gatekeeper.contract.prompts.render import render_all, render_messages, render_value
-from gatekeeper.contract.templates import asked, worker
+from gatekeeper.contract.templates import client, worker
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.plain import MAX_FILTERS, MAX_TAGS, is_plain
 from gatekeeper.contract.templates.rendering import render_prompt
@@ -111,8 +111,8 @@ def test_a_bomb_in_a_parameter_ends_too(text: str) -> None:
 @pytest.mark.long
 def test_a_child_that_is_killed_takes_one_fixture_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparing nested lists is one call that no exception ends."""
-    limited = LimitedProcess(asked._SERVICE, asked._PACKAGES, Limits(cpu=1))
-    monkeypatch.setattr(asked, "_CHILD", limited)
+    limited = LimitedProcess(client._SERVICE, client._PACKAGES, Limits(cpu=1))
+    monkeypatch.setattr(client, "_CHILD", limited)
     compared = (
         "{% if bomb %}{% set ns=namespace(a=[1],b=[1]) %}{% for i in range(60) %}"
         "{% set ns.a=[ns.a,ns.a] %}{% set ns.b=[ns.b,ns.b] %}{% endfor %}"
@@ -174,7 +174,7 @@ def with_check(expected: list[Any]) -> Contract:
 
 def test_head_cannot_use_up_what_base_needs_to_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     """The two contracts have the same check; only head's fixtures are expensive."""
-    monkeypatch.setattr(judge, "Budget", partial(Budget, work=100_000))
+    monkeypatch.setattr(evaluation, "Budget", partial(Budget, work=100_000))
     for _ in range(2):
         with pytest.raises(ContractError, match="over all fixtures"):
             prepare(with_check([0] * 49_000))
@@ -197,19 +197,19 @@ def test_what_is_no_data_is_no_value() -> None:
 
 def test_a_template_too_large_to_parse_here_is_parsed_in_the_child() -> None:
     padding = "{{ [" + "1," * 60_000 + "] }}"
-    assert list(asked.find_included("{% include 'a' %}" + padding)) == [("a", 1)]
+    assert list(client.find_included("{% include 'a' %}" + padding)) == [("a", 1)]
     from jinja2 import TemplateSyntaxError
 
     for source in ("{% if %}" + padding, "{% if x %}" + "x" * 65_000_000):
         with pytest.raises(TemplateSyntaxError):
-            asked.find_included(source)
+            client.find_included(source)
 
 
 def test_a_prompt_that_cannot_be_sent_or_checked_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     large = prompt("{% if a %}" + "x" * 65_000_000)
-    assert "cannot be read" in asked.check_syntax(large)[0].what
-    monkeypatch.setattr(asked._CHILD, "ask", lambda request: Answers([], "it takes too much"))
-    (problem,) = asked.check_syntax(prompt("{% if a %}"))
+    assert "cannot be read" in client.check_syntax(large)[0].what
+    monkeypatch.setattr(client._CHILD, "ask", lambda request: Answers([], "it takes too much"))
+    (problem,) = client.check_syntax(prompt("{% if a %}"))
     assert (problem.path, problem.line) == ("prompts/p.md", 10)
     with pytest.raises(ContractError, match="takes too much"):
         render_value("{{ 1 + 1 }}", Fixture("a", {}))
@@ -261,10 +261,10 @@ def test_this_process_and_the_child_render_alike(pieces: list[str]) -> None:
         return
     made = prompt(source)
     request: Mapping[str, Any] = {
-        "kind": "render", "prompt": asked._as_json(made), "values": [VALUES],
+        "kind": "render", "prompt": client._as_json(made), "values": [VALUES],
         "budget": [10**6, 10**6, 9.0],
     }  # fmt: skip
-    (there,) = asked._CHILD.ask(request).responses
+    (there,) = client._CHILD.ask(request).responses
     assert _here(made) == there.get("texts", there.get("problems"))
 
 
@@ -284,7 +284,7 @@ def _here(made: Prompt) -> list[Any]:
     ],
 )
 def test_limits_of_the_service_in_this_process(text: str, what: str) -> None:
-    request = {"kind": "render", "prompt": asked._as_json(prompt(text)), "values": [{}],
+    request = {"kind": "render", "prompt": client._as_json(prompt(text)), "values": [{}],
                "budget": [10**6, 10**6, 0.3]}  # fmt: skip
     (response,) = worker.answer(request)
     assert what in response["problems"][0]["what"]
@@ -292,7 +292,7 @@ def test_limits_of_the_service_in_this_process(text: str, what: str) -> None:
 
 def test_the_service_in_this_process() -> None:
     """What the child runs, where coverage sees it."""
-    made = asked._as_json(prompt("{% if a %}{{ a }}{% endif %}"))
+    made = client._as_json(prompt("{% if a %}{{ a }}{% endif %}"))
     budget = [10**6, 10**6, 9.0]
     (rendered,) = worker.answer(
         {"kind": "render", "prompt": made, "values": [{"a": "x"}], "budget": budget}

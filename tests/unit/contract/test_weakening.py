@@ -1,4 +1,4 @@
-"""Every loosening has its sentence, and what is stricter has none."""
+"""Every weakening has its sentence, and what is stricter has none."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gatekeeper.contract.definition import (
     Severity,
     Target,
 )
-from gatekeeper.contract.digests import judging_meaning
+from gatekeeper.contract.digests import evaluation_meaning
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.contract.weakening import loosenings
+from gatekeeper.contract.weakening import weakenings
 
 
 def objectives(rate: float, latency: float, cost: float | None, window: str = "28d"):
@@ -83,14 +83,14 @@ def length(**params: object) -> Contract:
             checks(replace(LENGTH, severity="warn"), FIELDS, SCHEMA),
             ["check `short`: severity lowered from error to warn"],
         ),
-        (length(max=20, min=2), ["check `short`: `max` loosened from 10 to 20"]),
-        (length(max=10, min=1), ["check `short`: `min` loosened from 2 to 1"]),
+        (length(max=20, min=2), ["check `short`: `max` weakened from 10 to 20"]),
+        (length(max=10, min=1), ["check `short`: `min` weakened from 2 to 1"]),
         (length(max=10), ["check `short`: `min` removed, was 2"]),
         (length(max="{{ n }}", min=2), ['check `short`: `max` changed from 10 to "{{ n }}"']),
         (length(max=10, min=2, unit="words"), ['check `short`: `unit` added: "words"']),
         (
             checks(LENGTH, replace(FIELDS, name="x", params={"fields": ["a"]}), SCHEMA),
-            ['check `fields`: `fields` loosened from ["a", "b"] to ["a"]'],
+            ['check `fields`: `fields` weakened from ["a", "b"] to ["a"]'],
         ),
         (
             checks(LENGTH, FIELDS, replace(SCHEMA, files={"s.json": "true", "t.json": "{}"})),
@@ -122,7 +122,7 @@ def length(**params: object) -> Contract:
             replace(BASE, sampling=SamplingPolicy(2, "adaptive", "any")),
             [
                 "sampling.samples lowered from 5 to 2",
-                "sampling.aggregate loosened from majority to any",
+                "sampling.aggregate weakened from majority to any",
             ],
         ),
         (
@@ -148,7 +148,7 @@ def length(**params: object) -> Contract:
     ],
 )
 def test_loosenings(head: Contract, told: list[str]) -> None:
-    assert list(loosenings(BASE, head)) == told
+    assert list(weakenings(BASE, head)) == told
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_loosenings(head: Contract, told: list[str]) -> None:
     ],
 )
 def test_what_is_as_strict_or_stricter_is_not_told(head: Contract) -> None:
-    assert loosenings(BASE, head) == ()
+    assert weakenings(BASE, head) == ()
 
 
 def recorded(path: str, digest: str | None) -> Contract:
@@ -183,20 +183,20 @@ def recorded(path: str, digest: str | None) -> Contract:
 
 def test_another_recording_is_told_and_a_moved_one_is_not() -> None:
     base = recorded("a.jsonl", "1")
-    assert loosenings(base, recorded("b.jsonl", "1")) == ()
+    assert weakenings(base, recorded("b.jsonl", "1")) == ()
     for other in ("2", None):
-        (told,) = loosenings(base, recorded("b.jsonl", other))
+        (told,) = weakenings(base, recorded("b.jsonl", other))
         assert told == "model now answers from another recording, b.jsonl and not a.jsonl"
-    assert loosenings(recorded("a.jsonl", None), recorded("b.jsonl", None)) != ()
-    assert loosenings(base, BASE) == ()
+    assert weakenings(recorded("a.jsonl", None), recorded("b.jsonl", None)) != ()
+    assert weakenings(base, BASE) == ()
 
 
 @pytest.mark.parametrize(("before", "now"), [("enforce", "observe"), ("repair", "enforce")])
 def test_enforce_is_told_without_any_repair(before: RepairMode, now: RepairMode) -> None:
     plain = replace(BASE, repair=RepairPolicy())
-    (told,) = loosenings(replace(plain, mode=before), replace(plain, mode=now))
+    (told,) = weakenings(replace(plain, mode=before), replace(plain, mode=now))
     assert told == f"mode changed from {before} to {now}"
-    assert loosenings(replace(plain, mode="repair"), replace(plain, mode="observe")) == ()
+    assert weakenings(replace(plain, mode="repair"), replace(plain, mode="observe")) == ()
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_the_order_of_repairs_counts(
     before: tuple[str, ...], now: tuple[str, ...], told: list[str]
 ) -> None:
     base, head = (replace(BASE, repair=RepairPolicy(steps)) for steps in (before, now))
-    assert list(loosenings(base, head)) == told
+    assert list(weakenings(base, head)) == told
 
 
 def limited(**limits: str) -> Contract:
@@ -229,12 +229,12 @@ def limited(**limits: str) -> Contract:
     ],
 )
 def test_a_limit_that_is_raised_or_removed_is_told(head: Contract, told: list[str]) -> None:
-    assert list(loosenings(limited(cost="+20%"), head)) == told
-    assert loosenings(BASE, head) == ()
+    assert list(weakenings(limited(cost="+20%"), head)) == told
+    assert weakenings(BASE, head) == ()
 
 
 def test_a_new_objective_is_no_loosening() -> None:
-    assert loosenings(replace(BASE, slo=(), gate=GatePolicy()), BASE) == ()
+    assert weakenings(replace(BASE, slo=(), gate=GatePolicy()), BASE) == ()
 
 
 EVERY_OBJECTIVE = {
@@ -252,7 +252,7 @@ EVERY_OBJECTIVE = {
 
 @pytest.mark.parametrize("place", ["slo", "category"])
 @pytest.mark.parametrize("name", [*EVERY_OBJECTIVE, "checks"])
-def test_each_objective_loosened_removed_or_over_another_window_is_told(place, name):
+def test_each_objective_weakened_removed_or_over_another_window_is_told(place, name):
     own, looser, stricter = EVERY_OBJECTIVE.get(name, (0.9, 0.8, 0.95))
     shown = "checks.short" if name == "checks" else name
     shown = shown if place == "slo" else f"categories.x.{shown}"
@@ -263,7 +263,7 @@ def test_each_objective_loosened_removed_or_over_another_window_is_told(place, n
         return replace(BASE, slo=read_objectives(written))
 
     def told(value):
-        return loosenings(contract(own), contract(value))
+        return weakenings(contract(own), contract(value))
 
     way = "lowered" if looser < own else "raised"
     assert told(looser) == (f"slo.{shown} {way} from {own:g} to {looser:g}",)
@@ -279,12 +279,12 @@ def test_a_fixture_that_leaves_or_joins_a_category_with_an_objective_is_told(bef
         fixture = Fixture("a", {"x": 1}, category=category)
         return replace(BASE, fixtures=(fixture,), slo=read_objectives(slo))
 
-    judged = {"categories": {"x": {"success_rate": 0.9}}}
+    evaluated = {"categories": {"x": {"success_rate": 0.9}}}
     change = f"from {before} to {now or 'none'}"
-    assert loosenings(contract(before, judged), contract(now, judged)) == (
+    assert weakenings(contract(before, evaluated), contract(now, evaluated)) == (
         f"fixture `a`: category changed {change}",
     )
-    assert loosenings(contract(before, {}), contract(now, {})) == ()
+    assert weakenings(contract(before, {}), contract(now, {})) == ()
 
 
 LIKE_SHAPE = CheckShape(
@@ -299,8 +299,8 @@ def like(name: str = "like", severity: Severity = "error", **params: object) -> 
 @pytest.mark.parametrize(
     ("before", "now", "told"),
     [
-        ({}, {"min": 0.5}, ["check `like`: `min` loosened from 0.8 to 0.5"]),
-        ({"min": 0.9}, {}, ["check `like`: `min` loosened from 0.9 to 0.8"]),
+        ({}, {"min": 0.5}, ["check `like`: `min` weakened from 0.8 to 0.5"]),
+        ({"min": 0.9}, {}, ["check `like`: `min` weakened from 0.9 to 0.8"]),
         ({"min": 0.5}, {}, []),
         ({}, {"min": 0.8}, []),
         ({}, {"ignore_case": False}, []),
@@ -308,26 +308,26 @@ def like(name: str = "like", severity: Severity = "error", **params: object) -> 
     ],
 )
 def test_a_parameter_that_is_not_written_counts_as_its_default(before, now, told):
-    assert list(loosenings(checks(like(**before)), checks(like(**now)))) == told
+    assert list(weakenings(checks(like(**before)), checks(like(**now)))) == told
 
 
 def test_another_score_changes_what_the_mean_score_asks():
     score = read_objectives({"judge_score": 0.9})
     base = replace(checks(like()), slo=score)
     head = replace(checks(like(), like("easy", "warn", min=0)), slo=score)
-    assert loosenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
-    assert loosenings(checks(like()), checks(like(), like("easy", min=0))) == ()
+    assert weakenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
+    assert weakenings(checks(like()), checks(like(), like("easy", min=0))) == ()
     own = replace(FIXTURES[1], checks=(like("easy", min=0),))
     head = replace(base, fixtures=(FIXTURES[0], own))
-    assert loosenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
+    assert weakenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
     new = replace(base, fixtures=(*FIXTURES, replace(own, id="c")))
-    assert loosenings(base, new) == ()
+    assert weakenings(base, new) == ()
 
 
 def test_a_check_that_scores_may_change_its_name():
     score = read_objectives({"judge_score": 0.9})
     base, head = (replace(checks(like(name)), slo=score) for name in ("like", "alike"))
-    assert loosenings(base, head) == ()
+    assert weakenings(base, head) == ()
 
 
 SHORT = CheckSpec("length", "a", {"max": 10})
@@ -360,9 +360,9 @@ def test_an_objective_stands_for_the_check_that_it_names(place, specs, named, el
 
     base, head = contract([SHORT, LONG], "a"), contract(specs, named)
     sentence = "slo.checks.a now refers to another check"
-    found = [said for said in loosenings(base, head) if said.startswith("slo")]
+    found = [said for said in weakenings(base, head) if said.startswith("slo")]
     assert found == ([sentence] if elsewhere else [])
-    assert not elsewhere or judging_meaning(base) != judging_meaning(head)
+    assert not elsewhere or evaluation_meaning(base) != evaluation_meaning(head)
 
 
 def test_a_check_that_leaves_a_fixture_leaves_its_objective():
@@ -372,5 +372,5 @@ def test_a_check_that_leaves_a_fixture_leaves_its_objective():
         slo = read_objectives({"checks": {"a": 0.9}})
         return replace(BASE, fixtures=(own, other), slo=slo)
 
-    (said,) = loosenings(contract("a"), contract("b"))
+    (said,) = weakenings(contract("a"), contract("b"))
     assert said == "slo.checks.a now refers to another check"

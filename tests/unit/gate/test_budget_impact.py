@@ -10,7 +10,7 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import Objective, read_objectives
-from gatekeeper.contract.trial import Judgement
+from gatekeeper.contract.trial import CheckResult
 from gatekeeper.gate.budget_impact import burns
 from gatekeeper.gate.plan import Evaluation
 from gatekeeper.stats.gaffke import gaffke_interval
@@ -104,7 +104,9 @@ def test_a_repaired_output_is_a_bad_event_of_the_repair_rate():
 
 def test_a_warning_check_has_a_budget_too():
     made = outcome("a", "head", 0, True)
-    warned = replace(made, judgements=(*made.judgements, Judgement("short", False, "x", "warn")))
+    warned = replace(
+        made, check_results=(*made.check_results, CheckResult("short", False, "x", "warn"))
+    )
     assert warned.passed is True
     assert is_good(Objective("checks.short", 0.9), warned) is False
 

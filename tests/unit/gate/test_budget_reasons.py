@@ -13,7 +13,7 @@ from support.verdicts import called_for, paired, weighed
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.budget_impact import Burn
 from gatekeeper.gate.reasons import (
-    Weighed,
+    EvaluationSummary,
     budget_reasons,
 )
 from gatekeeper.stats.error_budget import ErrorBudget
@@ -44,7 +44,7 @@ def test_a_spent_budget_lets_only_better_changes_through(budget, found, freeze, 
     assert [r.code for r in reasons if r.verdict == "fail"] == (["budget"] if fails else [])
 
 
-def test_better_must_hold_for_every_contract_that_judges():
+def test_better_must_hold_for_every_contract_that_checks():
     both = [weighed(compared(once(fixed=9))), weighed(compared(once(fixed=1)))]
     reasons = budget_reasons([SPENT], both, Policy())
 
@@ -66,7 +66,7 @@ def test_nothing_compared_is_not_better():
 class TestABudgetOfAnotherObjective:
     SLOW = replace(SPENT, objective="latency_p95_ms")
 
-    def judged(self, p_better: float | None, **fields) -> Weighed:
+    def evaluated(self, p_better: float | None, **fields) -> EvaluationSummary:
         """Fixtures pass as they did; the latency objective is better with that p-value."""
         burning = {"latency_p95_ms": Burn(None, p_better)}
         evidence = evidence_of(head=arm(9, 9), burns=burning)
@@ -74,26 +74,26 @@ class TestABudgetOfAnotherObjective:
 
     @pytest.mark.parametrize(("p_better", "fails"), [(0.05, False), (0.06, True), (None, True)])
     def test_it_asks_for_less_of_what_spent_it(self, p_better, fails):
-        reasons = budget_reasons([self.SLOW], [self.judged(p_better)], Policy())
+        reasons = budget_reasons([self.SLOW], [self.evaluated(p_better)], Policy())
         (reason,) = reasons
         assert (reason.code, reason.verdict) == ("budget", "fail" if fails else "pass")
         assert ("the freeze does not apply" in reason.text) != fails
 
     def test_every_contract_that_has_it_must_find_so(self):
-        both = [self.judged(0.001), self.judged(0.5)]
+        both = [self.evaluated(0.001), self.evaluated(0.5)]
         (reason,) = budget_reasons([self.SLOW], both, Policy())
         assert reason.verdict == "fail"
 
     def test_who_does_not_have_it_is_not_asked(self):
-        silent = self.judged(0.5)
+        silent = self.evaluated(0.5)
         silent = replace(silent, evidence=replace(silent.evidence, burns={}))
-        (lifted,) = budget_reasons([self.SLOW], [silent, self.judged(0.001)], Policy())
+        (lifted,) = budget_reasons([self.SLOW], [silent, self.evaluated(0.001)], Policy())
         assert lifted.verdict == "pass"
         (frozen,) = budget_reasons([self.SLOW], [silent], Policy())
         assert frozen.verdict == "fail"
 
     def test_a_better_pass_rate_is_no_better_latency(self):
-        better = replace(self.judged(0.5), comparison=compared(once(fixed=9)))
+        better = replace(self.evaluated(0.5), comparison=compared(once(fixed=9)))
         lifted, frozen = budget_reasons([SPENT, self.SLOW], [better], Policy())
         assert (lifted.verdict, frozen.verdict) == ("pass", "fail")
         assert "latency p95" in frozen.text

@@ -33,7 +33,7 @@ def test_what_is_drawn_after_the_decision_is_told_and_changes_it_no_more():
     assert comparison.rounds == 0
 
 
-def test_a_comparison_is_judged_at_the_level_that_is_asked():
+def test_a_comparison_is_checked_at_the_level_that_is_asked():
     """Holm's procedure asks again at the level that is left."""
     comparison = compared(once(broke=4, same=10))
 

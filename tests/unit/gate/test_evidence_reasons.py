@@ -9,7 +9,7 @@ from support.outcomes import contract
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.definition import GatePolicy
 from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.reasons import Weighed, evidence_reasons
+from gatekeeper.gate.reasons import EvaluationSummary, evidence_reasons
 from gatekeeper.gate.result import (
     FixtureResult,
     MustPassFinding,
@@ -25,12 +25,12 @@ MUST_PASS = tuple(MustPassResult(f, None, Tally(3, 3), Tally(1, 3), 0.2, f) for 
 MET = SloResult("success_rate", 0.5, 1.0, ConfidenceInterval(0.6, 1.0), True)
 
 
-def weighed(settled: bool, gate: GatePolicy, slo: tuple[SloResult, ...] = ()) -> Weighed:
+def weighed(settled: bool, gate: GatePolicy, slo: tuple[SloResult, ...] = ()) -> EvaluationSummary:
     """A contract without a base version, whose only fixture passes."""
     made = contract("a", gate=gate)
     passes = FixtureResult("a", None, None, Tally(1, 1), None, True, None)
     evidence = evidence_of(made, head=arm(1, 1), slo=slo, fixtures=(passes,), must_pass=MUST_PASS)
-    return Weighed(evaluation_of(made), evidence, None, None, settled)
+    return EvaluationSummary(evaluation_of(made), evidence, None, None, settled)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,6 @@ def test_each_call_advances_the_run_by_its_cost(
     progress = Advances()
     watches = Watches(work.jobs, progress)
     sample = Sample(work.jobs[0].trials[0], completion, output="ok", shared=shared)
-    watches.add(watches.judge(sample))
+    watches.add(watches.evaluate(sample))
     assert progress.told == told
     assert len(watches.outcomes) == 1

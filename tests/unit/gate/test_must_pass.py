@@ -10,7 +10,7 @@ import pytest
 from support.outcomes import contract, outcome
 
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, SamplingPolicy
-from gatekeeper.contract.trial import Arm, Judgement, Outcome
+from gatekeeper.contract.trial import Arm, CheckResult, Outcome
 from gatekeeper.gate.alpha import MUST_PASS, comparison_alpha
 from gatekeeper.gate.fixture_reasons import must_pass_reasons
 from gatekeeper.gate.must_pass import must_pass_results
@@ -71,15 +71,15 @@ def test_only_what_must_pass_is_asked() -> None:
 
 def test_a_check_that_must_pass_is_asked_of_every_fixture() -> None:
     specs = (CheckSpec("regex", "safe", {}, must_pass=True), CheckSpec("regex", "short", {}))
-    judged = replace(promised(samples=1), checks=specs)
+    evaluated = replace(promised(samples=1), checks=specs)
     outcomes = [
         replace(
             outcome(name, "head", 0, True),
-            judgements=(Judgement("safe", name != "c"), Judgement("short", False)),
+            check_results=(CheckResult("safe", name != "c"), CheckResult("short", False)),
         )
         for name in "abcd"
     ]
-    results = must_pass_results(judged, outcomes, None, complete=True)
+    results = must_pass_results(evaluated, outcomes, None, complete=True)
     assert [(r.fixture, r.check, r.found) for r in results] == [
         ("a", "safe", "kept"),
         ("b", "safe", "kept"),
@@ -105,7 +105,7 @@ def test_the_test_holds_its_share_of_alpha(rate: float, units: int) -> None:
     """Enumerated: equal rates, three samples an arm; what fails every time is no matter of it."""
     n, level = 3, 4 * 0.25  # so large a level that three samples can reach it: 0.25 of its own
     names = "ab"[:units]
-    judged = promised(*names, samples=n)
+    evaluated = promised(*names, samples=n)
     false = 0.0
     for tallies in product(range(n + 1), repeat=2 * units):
         chance = 1.0
@@ -114,7 +114,7 @@ def test_the_test_holds_its_share_of_alpha(rate: float, units: int) -> None:
             for arm, k in (("base", base), ("head", head)):
                 chance *= comb(n, k) * rate**k * (1 - rate) ** (n - k)
                 outcomes += drawn(name, arm, k, n - k)
-        results = must_pass_results(judged, outcomes, level, complete=True)
+        results = must_pass_results(evaluated, outcomes, level, complete=True)
         tested = [r for r in results if r.head.passed]
         false += chance * any(r.found == "broke" for r in tested)
     assert false <= level * MUST_PASS / (1 - MUST_PASS)

@@ -12,7 +12,7 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.contract.definition import CheckShape, CheckSpec, Fixture
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.trial import Judgement, Outcome
+from gatekeeper.contract.trial import CheckResult, Outcome
 from gatekeeper.gate.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives import slo_results, standing
 from gatekeeper.stats.gaffke import gaffke_interval
@@ -24,14 +24,14 @@ def made(
     name: str,
     repetition: int = 0,
     *,
-    judged=(),
+    evaluated=(),
     repaired=False,
     tokens=None,
     latency=None,
     cost=None,
     **params,
 ):
-    """A sample that passes, with judgements, repairs and tokens of its own."""
+    """A sample that passes, with check_results, repairs and tokens of its own."""
     found = outcome(name, "head", repetition, True, latency=latency, cost=cost)
     prompt, completion = tokens or (None, None)
     request = replace(found.sample.trial.request, params=params)
@@ -43,7 +43,7 @@ def made(
             found.sample.completion, prompt_tokens=prompt, completion_tokens=completion
         ),
     )
-    return Outcome(sample, (*found.judgements, *judged))
+    return Outcome(sample, (*found.check_results, *evaluated))
 
 
 SCORING = CheckSpec("opinion", "opinion", {}, "warn", shape=CheckShape({}, scores=True))
@@ -69,13 +69,13 @@ def only(slo, outcomes, **how):
     ("target", "failing", "expected"), [(0.9, 0, "met"), (0.9, 30, "missed"), (0.9, 12, "unlikely")]
 )
 def test_a_checks_pass_rate(target, failing, expected):
-    judged = [
-        made(f"f{i}", judged=(Judgement("short", i >= failing, severity="warn"),))
+    evaluated = [
+        made(f"f{i}", evaluated=(CheckResult("short", i >= failing, severity="warn"),))
         for i in range(100)
     ]
     spec = CheckSpec("length", "short", {}, "warn")
     fixtures = tuple(Fixture(f"f{i}", {}, checks=(spec,)) for i in range(100))
-    result = only({"checks": {"short": target}}, judged, fixtures=fixtures)
+    result = only({"checks": {"short": target}}, evaluated, fixtures=fixtures)
     assert (result.objective, standing(result)) == ("checks.short", expected)
     assert result.observed == pytest.approx(1 - failing / 100)
 
@@ -83,18 +83,20 @@ def test_a_checks_pass_rate(target, failing, expected):
 def test_a_check_of_some_fixtures_is_asked_of_those_alone():
     spec = CheckSpec("length", "short", {})
     fixtures = tuple(Fixture(f"f{i}", {}, checks=(spec,) if i < 50 else ()) for i in range(100))
-    judged = [
-        made(f"f{i}", judged=(Judgement("short", True),) if i < 50 else ()) for i in range(100)
+    evaluated = [
+        made(f"f{i}", evaluated=(CheckResult("short", True),) if i < 50 else ()) for i in range(100)
     ]
-    result = only({"checks": {"short": 0.9}}, judged, fixtures=fixtures)
+    result = only({"checks": {"short": 0.9}}, evaluated, fixtures=fixtures)
     assert (result.met, result.unmeasured) == (True, False)
 
 
 def test_a_check_that_could_not_be_applied_leaves_its_objective_unmeasured():
     spec = CheckSpec("length", "short", {})
     fixtures = tuple(Fixture(f"f{i}", {}, checks=(spec,)) for i in range(50))
-    judged = [made(f"f{i}", judged=(Judgement("short", i < 40 or None),)) for i in range(50)]
-    result = only({"checks": {"short": 0.9}}, judged, fixtures=fixtures)
+    evaluated = [
+        made(f"f{i}", evaluated=(CheckResult("short", i < 40 or None),)) for i in range(50)
+    ]
+    result = only({"checks": {"short": 0.9}}, evaluated, fixtures=fixtures)
     assert (result.met, result.unmeasured) == (None, True)
 
 
@@ -219,7 +221,7 @@ def test_tokens_that_are_not_all_known_decide_nothing(tokens):
 class TestAJudgeScore:
     def scored(self, *scores):
         return [
-            made(f"f{i}", judged=(Judgement("opinion", True, score=score),))
+            made(f"f{i}", evaluated=(CheckResult("opinion", True, score=score),))
             for i, score in enumerate(scores)
         ]
 
@@ -245,12 +247,12 @@ class TestAJudgeScore:
         assert found.observed == pytest.approx(0.82)
 
     def test_several_scores_of_a_sample_are_one(self):
-        both = (Judgement("a", True, score=1.0), Judgement("b", True, score=0.5))
-        found = only({"judge_score": 0.7}, [made(f"f{i}", judged=both) for i in range(3)])
+        both = (CheckResult("a", True, score=1.0), CheckResult("b", True, score=0.5))
+        found = only({"judge_score": 0.7}, [made(f"f{i}", evaluated=both) for i in range(3)])
         assert found.observed == 0.75
 
 
-def test_a_category_is_judged_by_its_fixtures_alone():
+def test_a_category_is_checked_by_its_fixtures_alone():
     fixtures = tuple(Fixture(f"f{i}", {}, category="hard" if i % 2 else "easy") for i in range(200))
     outcomes = [outcome(f"f{i}", "head", 0, not i % 2, latency=1.0) for i in range(200)]
     slo = {
@@ -308,16 +310,18 @@ def test_a_met_objective_is_seldom_called_missed():
         missed = False
         for number in range(rounds):
             for i in range(inputs):
-                judged = Judgement("short", bool(rng.random() < short_enough[i]), severity="warn")
+                evaluated = CheckResult(
+                    "short", bool(rng.random() < short_enough[i]), severity="warn"
+                )
                 own = made(
                     f"f{i}",
                     number,
-                    judged=(judged,),
+                    evaluated=(evaluated,),
                     tokens=(float(length[i]), float(rng.normal(20, 5))),
                     latency=float(slowness[i]),
                 )
-                verdict = Judgement("says ok", bool(rng.random() < passing[i]))
-                drawn.append(replace(own, judgements=(verdict, judged)))
+                verdict = CheckResult("says ok", bool(rng.random() < passing[i]))
+                drawn.append(replace(own, check_results=(verdict, evaluated)))
             share = {look.rounds: look.own for look in looks(rounds)}.get(number + 1)
             if share is not None and not missed:
                 planned = Counter(o.sample.trial.fixture for o in drawn)

@@ -1,4 +1,4 @@
-"""Fixtures and arms from judged outcomes."""
+"""Fixtures and arms from evaluated outcomes."""
 
 from __future__ import annotations
 

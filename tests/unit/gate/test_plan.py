@@ -11,13 +11,13 @@ from gatekeeper.gate.plan import Job, levels
 
 
 def job(name: str, *trusted: bool, alpha: float = 0.05, compared: bool = True) -> Job:
-    """A job whose judgings have the base's rules or not, head's first."""
+    """A job whose evaluations have the base's rules or not, head's first."""
     made = evaluation(["a"], SamplingPolicy())
     own = replace(made.contract, name=name, gate=GatePolicy(alpha=alpha))
     evaluations = tuple(
         replace(
             made,
-            by="head" if number == 0 else "base",
+            contract_from="head" if number == 0 else "base",
             contract=own,
             trusted=is_trusted,
             base=made.base if compared else None,

@@ -1,4 +1,4 @@
-"""Who judges a change, and with which model, parameters and mode."""
+"""Whose contract applies to a change, and with which model, parameters and mode."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def planned(base: Mapping[str, str], head: Mapping[str, str], **policy: object) 
     return plan_job(affected, rules, "order")
 
 
-def judges(job: Job) -> list[str]:
-    return [evaluation.by for evaluation in job.evaluations]
+def evaluations_of(job: Job) -> list[str]:
+    return [evaluation.contract_from for evaluation in job.evaluations]
 
 
 def sent(job: Job, by: str) -> tuple[str, Mapping[str, object], str]:
-    """What head's arm sends for a judging: model, parameters, and the first message."""
-    (evaluation,) = [j for j in job.evaluations if j.by == by]
+    """What head's arm sends for an evaluation: model, parameters, and the first message."""
+    (evaluation,) = [j for j in job.evaluations if j.contract_from == by]
     request = next(t.request for t in evaluation.trials if t.arm == "head")
     return request.model, request.params, request.messages[0].content.split()[0]
 
@@ -67,10 +67,10 @@ def sent(job: Job, by: str) -> tuple[str, Mapping[str, object], str]:
         (MODEL + "params: {seed: 5}\n", "params.seed added: 5"),
     ],
 )
-def test_a_new_prompt_is_also_judged_with_the_base_contracts_settings(settings, change):
+def test_a_new_prompt_is_also_checked_with_the_base_contracts_settings(settings, change):
     job = planned(files(), files(CONTRACT + settings, OTHER))
 
-    assert judges(job) == ["head", "base_settings"]
+    assert evaluations_of(job) == ["head", "base_settings"]
     assert sent(job, "base_settings") == ("openai/small", {}, "Please")
     assert sent(job, "head") != sent(job, "base_settings")
     assert any(change in notice for notice in job.notices)
@@ -89,16 +89,16 @@ def test_enforce_at_head_does_not_change_what_the_base_contract_asks():
     head = files(checked + MODEL + "mode: enforce\n", OTHER)
     job = planned(files(checked + MODEL), head)
 
-    assert judges(job) == ["head", "base_settings", "base"]
+    assert evaluations_of(job) == ["head", "base_settings", "base"]
     assert "response_format" in sent(job, "head")[1]
     assert "response_format" in sent(job, "base")[1]
     assert sent(job, "base_settings")[1] == {}
 
 
-def test_a_pull_request_that_only_changes_the_model_is_judged_as_it_would_run():
+def test_a_pull_request_that_only_changes_the_model_is_checked_as_it_would_run():
     job = planned(files(), files(CONTRACT + "model: openai/strong\n"))
 
-    assert judges(job) == ["head"]
+    assert evaluations_of(job) == ["head"]
     (own,) = job.evaluations
     assert {t.arm: t.request.model for t in own.trials} == {
         "base": "openai/small",
@@ -107,11 +107,11 @@ def test_a_pull_request_that_only_changes_the_model_is_judged_as_it_would_run():
     assert any("model changed" in notice for notice in job.notices)
 
 
-def test_a_worse_model_with_weaker_checks_is_judged_by_the_base_contract_as_it_would_run():
+def test_a_worse_model_with_weaker_checks_is_checked_by_the_base_contract_as_it_would_run():
     weaker = CONTRACT.replace("value: ok", "value: o").replace("[{type", "[{type")
     job = planned(files(), files(weaker + "model: openai/worse\n", OTHER))
 
-    assert judges(job) == ["head", "base_settings", "base"]
+    assert evaluations_of(job) == ["head", "base_settings", "base"]
     assert sent(job, "base") == ("openai/worse", {}, "Please")
     assert sent(job, "base_settings") == ("openai/small", {}, "Please")
 
@@ -120,7 +120,7 @@ def test_what_the_prompt_file_itself_sets_is_part_of_the_prompt():
     before = files(CONTRACT, FRONT.format("small", 0) + PROMPT)
     job = planned(before, files(CONTRACT, FRONT.format("strong", 1) + OTHER))
 
-    assert judges(job) == ["head"]
+    assert evaluations_of(job) == ["head"]
     assert sent(job, "head") == ("openai/strong", {"temperature": 1}, "Please")
 
 
@@ -130,7 +130,7 @@ def test_a_contract_cannot_take_over_what_the_prompt_file_set(front):
     head = files(CONTRACT + "model: openai/strong\nparams: {temperature: 0}\n", front + OTHER)
     job = planned(before, head)
 
-    assert judges(job) == ["head", "base_settings"]
+    assert evaluations_of(job) == ["head", "base_settings"]
     model, _, first = sent(job, "base_settings")
     assert (model, first) == ("openai/small", "Please")
 
@@ -148,21 +148,21 @@ def test_a_policy_that_allows_weakening_leaves_the_base_contract_out():
     head = files(CONTRACT + "model: openai/strong\n", OTHER)
     job = planned(files(), head, allow=Allow(weakening=True))
 
-    assert judges(job) == ["head"]
+    assert evaluations_of(job) == ["head"]
 
 
 EXPECTS = CONTRACT.replace("value: ok", "value: '{{ expected }}'") + MODEL
-"""No fixture has an expected value, so the contract can judge nothing."""
+"""No fixture has an expected value, so the contract can evaluate nothing."""
 
 
-def test_a_base_contract_that_cannot_judge_a_new_prompt_is_an_error():
+def test_a_base_contract_that_cannot_apply_a_new_prompt_is_an_error():
     job = planned(files(EXPECTS), files(prompt=OTHER))
 
     (reason,) = broken_base_reasons(job)
-    assert (reason.code, reason.verdict, reason.judged_by) == ("error", "error", "base")
+    assert (reason.code, reason.verdict, reason.contract_from) == ("error", "error", "base")
 
 
-def test_a_base_contract_that_cannot_judge_can_be_repaired():
+def test_a_base_contract_that_cannot_apply_can_be_repaired():
     job = planned(files(EXPECTS), files())
 
     assert broken_base_reasons(job) == []
@@ -184,12 +184,12 @@ def test_what_head_cannot_be_asked_is_planned_and_not_drawn():
     assert len(base.trials) == 4
 
 
-def test_a_renamed_variable_is_judged_on_the_base_contracts_own_values():
+def test_a_renamed_variable_is_checked_on_the_base_contracts_own_values():
     head = files(CONTRACT.replace("value: ok", "value: OK") + MODEL, "Please say {{ term }}.\n")
     head["contracts/words.jsonl"] = head["contracts/words.jsonl"].replace("word", "term")
     job = planned(files(), head)
 
-    assert judges(job) == ["head", "base"]
+    assert evaluations_of(job) == ["head", "base"]
     assert job.evaluations[1].unanswerable == ()
     assert not any("variables changed" in sentence for sentence in job.weakened)
 

@@ -17,7 +17,7 @@ from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.gate.power import Foresight, limit_notes, objective_notes
+from gatekeeper.gate.power import ComparisonPower, limit_notes, objective_notes
 from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.stats.power import minimum_detectable_effect
@@ -28,8 +28,8 @@ def _foresight(
     margin: float = 0.05,
     seen: float | None = 0.313,
     needed: int | None = 134,
-) -> Foresight:
-    return Foresight("words", inputs, 0.05, margin, seen, needed)
+) -> ComparisonPower:
+    return ComparisonPower("words", inputs, 0.05, margin, seen, needed)
 
 
 @pytest.mark.parametrize(
@@ -37,43 +37,45 @@ def _foresight(
     [
         (
             _foresight(),
-            "words, judged alone: 20 distinct fixtures can show a drop of 32 points at best, "
+            "words, compared alone: 20 distinct fixtures can show a drop of 32 points at best, "
             "but gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.32",
         ),
         (
             replace(_foresight(), together=2, contracts=2),
-            "words, judged together with 1 other: 20 distinct fixtures can show a drop of 32 "
+            "words, compared together with 1 other: 20 distinct fixtures can show a drop of 32 "
             "points at best, but gate.margin is 5 points; use 134 fixtures, or set gate.margin to "
             "0.32",
         ),
         (
             replace(_foresight(inputs=1, seen=None), together=4, contracts=3),
-            "words, judged together with 2 others, 4 comparisons: 1 distinct fixture can show "
+            "words, compared together with 2 others, 4 comparisons: 1 distinct fixture can show "
             "no drop, but gate.margin is 5 points; use 134 fixtures",
         ),
         (
             _foresight(margin=0.0, needed=None),
-            "words, judged alone: 20 distinct fixtures can show a drop of 32 points at best, "
+            "words, compared alone: 20 distinct fixtures can show a drop of 32 points at best, "
             "but gate.margin is 0 points; set gate.margin to 0.32",
         ),
         (
             _foresight(seen=0.0071, margin=0.005, inputs=900, needed=1342),
-            "words, judged alone: 900 distinct fixtures can show a drop of 1 point at best, "
+            "words, compared alone: 900 distinct fixtures can show a drop of 1 point at best, "
             "but gate.margin is 0.5 points; use 1,342 fixtures, or set gate.margin to 0.01",
         ),
         (
             _foresight(inputs=0, seen=None, margin=0.0, needed=None),
-            "words, judged alone: 0 distinct fixtures can show no drop, but gate.margin is 0 "
+            "words, compared alone: 0 distinct fixtures can show no drop, but gate.margin is 0 "
             "points; add fixtures",
         ),
         (
             _foresight(seen=0.996, needed=6),
-            "words, judged alone: 20 distinct fixtures can show a drop of 100 points at best, "
+            "words, compared alone: 20 distinct fixtures can show a drop of 100 points at best, "
             "but gate.margin is 5 points; use 6 fixtures",
         ),
     ],
 )
-def test_who_is_blind_to_the_margin_is_told_what_would_do(foresight: Foresight, said: str) -> None:
+def test_who_is_blind_to_the_margin_is_told_what_would_do(
+    foresight: ComparisonPower, said: str
+) -> None:
     assert foresight.warning is not None
     assert spaced(foresight.warning) == said
 
@@ -113,7 +115,7 @@ def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
     assert first.startswith("contracts/words.yaml: words: 40 fixtures, 20 with a repeated input")
     # A repeated input shows nothing new.
     assert spaced(warning).startswith(
-        "  warning: words, judged alone: 20 distinct fixtures can show a drop of 32 points"
+        "  warning: words, compared alone: 20 distinct fixtures can show a drop of 32 points"
     )
 
 

@@ -59,7 +59,7 @@ def test_when_it_is_sure() -> None:
     assert (found.worse, found.not_worse) == (None, None)
 
 
-def test_one_regression_answers_for_every_judge() -> None:
+def test_one_regression_answers_for_every_evaluation() -> None:
     found = standing("words", [_watch(same=2), _watch(broke=12)])
     assert found.answer == "regressed"
     assert (found.broke, found.drawn, found.planned) == (0, 28, 360)

@@ -137,7 +137,7 @@ def test_lost_calls_that_could_have_been_slow_decide_nothing_by_themselves() -> 
     assert found(drawn(5.0, lost=1), "latency_p50").found == "exceeded"
 
 
-def test_what_the_suite_cut_short_is_not_judged() -> None:
+def test_what_the_suite_cut_short_is_not_checked() -> None:
     result = found(drawn(5), complete=False)
     assert result.found == "kept"
     assert limit_reasons([result]) == []

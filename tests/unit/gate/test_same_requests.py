@@ -77,9 +77,11 @@ def planned(base: Mapping[str, str], head: Mapping[str, str], **policy: Allow) -
     return plan_job(affected, rules, "order")
 
 
-def judges(job: Job) -> list[tuple[str, bool]]:
-    """Who judges, and whether the arms are compared."""
-    return [(evaluation.by, evaluation.base is not None) for evaluation in job.evaluations]
+def evaluations_of(job: Job) -> list[tuple[str, bool]]:
+    """Whose contract applies, and whether the arms are compared."""
+    return [
+        (evaluation.contract_from, evaluation.base is not None) for evaluation in job.evaluations
+    ]
 
 
 @pytest.mark.parametrize("prompt", SAME.values(), ids=SAME.keys())
@@ -134,20 +136,20 @@ def test_the_order_of_parameters_and_an_include_that_is_not_used_change_no_reque
     assert work(base, {"prompts/part.md": "B"}).jobs == ()
 
 
-def test_what_judges_in_another_way_is_judged_on_head_alone():
+def test_what_checks_in_another_way_is_checked_on_head_alone():
     longer = files(rows=4)
     job = planned(files(), {**longer, "prompts/words.md": SAME["a comment of Jinja"]})
-    assert judges(job) == [("head", False)]
+    assert evaluations_of(job) == [("head", False)]
     assert job.leaves_requests
     assert not job.changes_nothing
     assert {trial.arm for trial in job.trials} == {"head"}
     assert levels([job]) == {}
 
 
-def test_a_weakened_contract_is_still_judged_by_the_base_one():
+def test_a_weakened_contract_is_still_checked_by_the_base_one():
     job = planned(files(), {**files(rows=2), "prompts/words.md": SAME["a comment of Jinja"]})
     assert job.weakened
-    assert judges(job) == [("head", False), ("base", False)]
+    assert evaluations_of(job) == [("head", False), ("base", False)]
 
 
 @pytest.mark.parametrize("allowed", [False, True])
@@ -156,20 +158,22 @@ def test_a_fixture_that_is_removed_hides_no_changed_request(allowed):
     rows = files()["contracts/words.jsonl"].splitlines(keepends=True)
     head = {"prompts/words.md": HIDDEN, "contracts/words.jsonl": "".join(rows[1:])}
     job = planned(files(), head, allow=Allow(weakening=allowed))
-    assert judges(job) == ([("head", False)] if allowed else [("head", True), ("base", True)])
+    assert evaluations_of(job) == (
+        [("head", False)] if allowed else [("head", True), ("base", True)]
+    )
 
 
 def test_a_fixture_that_changes_hides_no_changed_request():
     rows = files()["contracts/words.jsonl"].replace('"w0"', '"w9"')
     job = planned(files(), {"prompts/words.md": HIDDEN, "contracts/words.jsonl": rows})
-    assert judges(job) == [("head", True), ("base", True)]
+    assert evaluations_of(job) == [("head", True), ("base", True)]
 
 
 def test_a_new_fixture_that_shows_a_change_does_not_put_the_base_contract_into_the_family():
     """Otherwise a pull request could take alpha from the contracts that find something."""
     shown = "Say {{ word }}.{% if word == 'w3' %} No!{% endif %}\n"
     job = planned(files(), {**files(rows=4), "prompts/words.md": shown})
-    assert judges(job) == [("head", True)]
+    assert evaluations_of(job) == [("head", True)]
     assert not job.evaluations[0].trusted
 
 
@@ -177,10 +181,10 @@ def test_another_seed_or_model_is_no_change_that_is_left_out():
     reseeded = CONTRACT + "sampling: {seed: 7}\n"
     head = {"contracts/words.yaml": reseeded, "prompts/words.md": SAME["a comment of Jinja"]}
     job = planned(files(), head)
-    assert judges(job) == [("head", False)]
+    assert evaluations_of(job) == [("head", False)]
     other = CONTRACT.replace("openai/small", "openai/strong")
     head = {"contracts/words.yaml": other, "prompts/words.md": SAME["a comment of Jinja"]}
-    assert judges(planned(files(), head)) == [("head", True)]
+    assert evaluations_of(planned(files(), head)) == [("head", True)]
 
 
 def test_settings_of_the_contract_hide_no_front_matter():
@@ -192,17 +196,17 @@ def test_settings_of_the_contract_hide_no_front_matter():
         "prompts/words.md": "---\nmodel: openai/tiny\n---\nSay {{ word }}.",
     }
     job = planned(base, head)
-    assert ("base_settings", True) in judges(job)
+    assert ("base_settings", True) in evaluations_of(job)
     assert not job.leaves_requests
 
 
-def test_a_changed_recording_is_judged():
+def test_a_changed_recording_is_checked():
     recorded = CONTRACT.replace("openai/small", "recorded/past.jsonl")
     base = {**files(contract=recorded), "past.jsonl": "{}\n"}
     comment = {"prompts/words.md": SAME["a comment of Jinja"]}
     assert work(base, comment).jobs == ()
     (job,) = work(base, {**comment, "past.jsonl": "{}\n{}\n"}).jobs
-    assert judges(job) == [("head", False)]
+    assert evaluations_of(job) == [("head", False)]
 
 
 def test_a_contract_that_leaves_its_prompt_for_a_copy_is_never_left_out():
@@ -214,10 +218,10 @@ def test_a_contract_that_leaves_its_prompt_for_a_copy_is_never_left_out():
     assert job.left_prompt == "prompts/words.md"
 
 
-def test_a_new_contract_on_the_same_prompt_is_judged():
+def test_a_new_contract_on_the_same_prompt_is_checked():
     base = {k: v for k, v in files().items() if k.startswith("prompts")}
     (job,) = work(base, {**files(), "prompts/words.md": SAME["a comment of Jinja"]}).jobs
-    assert judges(job) == [("head", False)]
+    assert evaluations_of(job) == [("head", False)]
     assert not job.leaves_requests
 
 

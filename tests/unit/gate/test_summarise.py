@@ -43,7 +43,7 @@ def evidence(passing: int, lost: int = 0) -> Evidence:
         sample = Sample(trial, Completion(output), output=output)
         if trial.arm == "head" and number >= len(WORDS) - lost:
             sample = Sample(trial, None, "the call failed")
-        watches.add(watches.judge(sample))
+        watches.add(watches.evaluate(sample))
     return weigh(watch, stopped=watch.settled)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.outcomes import outcome
 
 from gatekeeper import __version__
-from gatekeeper.contract.trial import Judgement, Outcome
+from gatekeeper.contract.trial import CheckResult, Outcome
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import (
     ArmResult,
@@ -168,7 +168,9 @@ def test_what_was_not_known_stays_unknown() -> None:
 
 
 def test_a_check_that_could_not_be_applied_is_no_event() -> None:
-    unclear = replace(OUTCOMES[0], judgements=(Judgement("fast", None), Judgement("ok", True)))
+    unclear = replace(
+        OUTCOMES[0], check_results=(CheckResult("fast", None), CheckResult("ok", True))
+    )
     record = only(run(contract(slo=(slo("checks.fast", 0.9),)), outcomes=(unclear,)))
     assert record.checks == {"ok": Count(1, 0)}
     assert record.objectives == {}
@@ -178,12 +180,12 @@ def test_a_check_that_could_not_be_applied_is_no_event() -> None:
 def test_only_the_samples_of_the_contract_on_head_count() -> None:
     mine = outcome("a", "head", 0, True)
     others = (outcome("a", "base", 0, False), outcome("a", "head", 0, False, name="other"))
-    under_base = replace(mine.sample, trial=replace(mine.sample.trial, judged_by="base"))
+    under_base = replace(mine.sample, trial=replace(mine.sample.trial, contract_from="base"))
     result = run(contract(), outcomes=(mine, *others, replace(mine, sample=under_base)))
     assert only(result).checks == {"says ok": Count(1, 0)}
 
 
-def test_a_contract_without_a_judged_sample_is_not_remembered() -> None:
+def test_a_contract_without_a_checked_sample_is_not_remembered() -> None:
     gone = replace(contract("gone"), head=None)
     assert records_of(run(contract(head=arm(0, 0)), gone), "push") == ()
 

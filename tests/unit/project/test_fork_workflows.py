@@ -35,7 +35,7 @@ def test_the_first_stage_has_no_secret_and_writes_nothing() -> None:
 
 
 def test_the_second_stage_waits_for_reviewers_and_checks_out_the_base() -> None:
-    found = workflow("fork-judge")
+    found = workflow("fork-check")
     # In a merge queue it is skipped, so that requiring it blocks no queue.
     assert list(found[True]) == ["pull_request_target", "merge_group"]
     assert "github.event_name == 'pull_request_target'" in found["jobs"]["gate"]["if"]
@@ -48,13 +48,13 @@ def test_the_second_stage_waits_for_reviewers_and_checks_out_the_base() -> None:
         assert "repository" not in step.get("with", {})
 
 
-@pytest.mark.parametrize("name", ["fork-judge", "bot"])
+@pytest.mark.parametrize("name", ["fork-check", "bot"])
 def test_the_bot_finds_the_run_of_a_fork_by_the_gates_one_name(name: str) -> None:
     (gate,) = [step for step in steps(name) if "gatekeeper@" in step["uses"]]
     assert not gate.get("with", {}).keys() & {"id", "status-context"}
 
 
-@pytest.mark.parametrize("name", ["fork-validate", "fork-judge"])
+@pytest.mark.parametrize("name", ["fork-validate", "fork-check"])
 def test_actions_are_pinned(name: str) -> None:
     for step in steps(name):
         used = step.get("uses", "OWNER/gatekeeper@COMMIT")

@@ -16,7 +16,7 @@ DOWNSTREAM = [
 ]
 
 
-OWN_FIELDS = {"exit_code", "base_sha", "policy_loosened", "unaffected", "past"}
+OWN_FIELDS = {"exit_code", "base_sha", "policy_weakened", "unaffected", "past"}
 """Fields that no other value of these rooms has."""
 
 

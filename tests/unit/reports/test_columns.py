@@ -130,7 +130,7 @@ def test_an_open_objective_says_why(other: dict[str, Any], why: str) -> None:
     assert _row(_read(examples.result(contract)), "order-id")[5].endswith(why)
     early = replace(early_examples.early_contract(), slo=(replace(slo, unmeasured=False),))
     stopped = _row(_read(examples.result(early)), "speech-tag")[5]
-    assert stopped == "1 not judged"
+    assert stopped == "1 not evaluated"
 
 
 def test_unmet_objectives_of_every_kind() -> None:

@@ -147,7 +147,7 @@ def test_what_was_not_drawn_is_not_called_unknown(other: dict[str, object], said
     assert counts(replace(examples.paired(40, 1, 2, 0.88), **other)) == said  # type: ignore[arg-type]
 
 
-def test_sampling_cut_by_another_judging_claims_nothing() -> None:
+def test_sampling_cut_by_another_evaluation_claims_nothing() -> None:
     cut = examples.paired(40, 1, 0, 0.5, unknown=30, stopped="regressed", rounds=0)
     assert ended_early(cut)
     assert early_stop(cut) == "sampling ended because the contract's other comparison was sure"
@@ -249,7 +249,7 @@ def test_a_full_run_shows_the_intervals_of_its_one_arm() -> None:
 def test_what_the_base_contract_found_has_its_own_lines() -> None:
     contract = early_examples.early_contract()
     assert contract.head
-    reason = replace(contract.reasons[0], judged_by="base")
+    reason = replace(contract.reasons[0], contract_from="base")
     found = UnderBase(
         contract.base,
         contract.head,
@@ -259,7 +259,7 @@ def test_what_the_base_contract_found_has_its_own_lines() -> None:
     )
     own = replace(contract, paired=examples.paired(100, 0, 0, 1.0), fixtures=())
     comment = _read(examples.result(replace(own, reasons=(reason,), under_base=found)))
-    row = "- `speech-tag, judged by the base contract`: sequential McNemar test on 100 distinct"
+    row = "- `speech-tag, under the base contract`: sequential McNemar test on 100 distinct"
     assert row in comment
     assert "by Holm over 2 comparisons" in comment
 

@@ -61,7 +61,7 @@ def trial(
     fixture: str = "f",
     text: str | None = None,
     repetition: int = 0,
-    judged_by: Arm = "head",
+    contract_from: Arm = "head",
     **request: Any,
 ) -> Trial:
     asked = {"model": "m", "params": {"temperature": 0}, "seed": 42} | request
@@ -72,7 +72,7 @@ def trial(
         arm,
         repetition,
         Request(messages=(message,), repetition=repetition, **asked),
-        judged_by,
+        contract_from,
     )
 
 
@@ -257,8 +257,8 @@ def test_a_streamed_answer_is_another_one() -> None:
     assert asked.plan != timed.plan
 
 
-def test_the_name_of_a_fixture_and_who_judges_make_no_other_plan() -> None:
-    same = [trial(arm, "g", f"{arm} f", judged_by="base") for arm in ("base", "head")]
+def test_the_name_of_a_fixture_and_whose_contract_make_no_other_plan() -> None:
+    same = [trial(arm, "g", f"{arm} f", contract_from="base") for arm in ("base", "head")]
     assert plan(*ASKED) == plan(*same)
 
 
@@ -360,17 +360,17 @@ def test_half_a_pair_is_not_kept(samples: list[Sample]) -> None:
 
 
 def test_what_comes_after_a_gap_is_not_kept() -> None:
-    """Of each judging: the other's samples are complete."""
+    """Of each evaluation: the other's samples are complete."""
     trials = [
-        trial(arm, fixture, judged_by=by)
+        trial(arm, fixture, contract_from=by)
         for fixture in "abc"
         for by in ("head", "base")
         for arm in ("base", "head")
     ]
     samples = [
-        sampled(t, f"{t.judged_by}")
+        sampled(t, f"{t.contract_from}")
         for t in trials
-        if (t.fixture, t.judged_by, t.arm) != ("b", "head", "base")
+        if (t.fixture, t.contract_from, t.arm) != ("b", "head", "base")
     ]
     (kept,) = measured(trials, samples, NOW, SEEDS)
     assert [pair.base.text for pair in kept.pairs] == ["base"] * 3

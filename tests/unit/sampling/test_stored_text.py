@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.fake_client import FakeClient, FakeWatch, content, heads, run, trial
 
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, CutText, Judgement, Outcome, Request, Sample
+from gatekeeper.contract.trial import CheckResult, Completion, CutText, Outcome, Request, Sample
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.stored_text import (
     MOST_CHARACTERS,
@@ -50,16 +50,16 @@ def test_what_is_short_is_kept_as_it_is() -> None:
 
 
 def test_every_text_of_a_sample_has_its_limit() -> None:
-    judgement = Judgement("c", False, "m" * 10**6)
+    check_result = CheckResult("c", False, "m" * 10**6)
     answered = Sample(
         trial(0), Completion(LONG, fingerprint="f" * 10**6), output=LONG + "!", repairs=("r",)
     )
-    kept = stored_outcome(Outcome(answered, (judgement,)))
+    kept = stored_outcome(Outcome(answered, (check_result,)))
     failed = stored_outcome(Outcome(Sample(trial(0), None, error="e" * 10**6)))
     assert kept.sample.completion is not None
     assert len(kept.sample.completion.fingerprint or "") <= MOST_OF_FINGERPRINT + MARK
     assert len(kept.sample.output) <= MOST_CHARACTERS + MARK
-    assert len(kept.judgements[0].message) <= MOST_OF_MESSAGE + MARK
+    assert len(kept.check_results[0].message) <= MOST_OF_MESSAGE + MARK
     assert len(failed.sample.error or "") <= MOST_OF_MESSAGE + MARK
 
 
@@ -70,15 +70,15 @@ def test_of_an_answer_without_repairs_one_text_is_kept() -> None:
 
 
 class _Lengths(FakeWatch):
-    """Remembers how much of each answer it was given to judge."""
+    """Remembers how much of each answer it was given to evaluate."""
 
     def __init__(self, enough: int | None = None) -> None:
         super().__init__(enough)
-        self.judged: list[int] = []
+        self.evaluated: list[int] = []
 
-    def judge(self, sample: Sample) -> Outcome:
-        self.judged.append(len(sample.output))
-        return super().judge(sample)
+    def evaluate(self, sample: Sample) -> Outcome:
+        self.evaluated.append(len(sample.output))
+        return super().evaluate(sample)
 
 
 def test_long_answers_that_wait_for_their_turn_do_not_stay_in_memory() -> None:
@@ -98,12 +98,12 @@ def test_long_answers_that_wait_for_their_turn_do_not_stay_in_memory() -> None:
     result = run(heads(100), FakeClient(answer), watch, Limits(None, None, None, concurrency=16))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert min(length for length in watch.judged if length > 2) > 1_000_000
+    assert min(length for length in watch.evaluated if length > 2) > 1_000_000
     assert [s.trial.fixture for s in result.samples] == [f"f{n}" for n in range(100)]
     assert most < 110_000_000  # of 200 MB
 
 
-def test_a_long_answer_that_nobody_wants_any_more_is_not_judged() -> None:
+def test_a_long_answer_that_nobody_wants_any_more_is_not_checked() -> None:
     first = asyncio.Event()
 
     async def answer(request: Request) -> Completion:
@@ -118,7 +118,7 @@ def test_a_long_answer_that_nobody_wants_any_more_is_not_judged() -> None:
     watch = _Lengths(enough=1)
     run(heads(2), FakeClient(answer), watch, Limits(None, None, None, concurrency=2))
     assert len(watch.samples) == 1
-    assert watch.judged.count(len(LONG)) <= 1
+    assert watch.evaluated.count(len(LONG)) <= 1
 
 
 def test_the_message_of_a_failed_call_has_its_limit() -> None:

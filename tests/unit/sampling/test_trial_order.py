@@ -140,16 +140,16 @@ def test_no_choice_of_commits_tells_the_order() -> None:
     assert all(work.trials == plans[0].trials for work in plans)
 
 
-def test_two_judgings_are_interleaved_by_pairs() -> None:
+def test_two_evaluations_are_interleaved_by_pairs() -> None:
     head = revision("Head", "c")
     looser = CONTRACT.replace("value: ok", "value: k")
     head.files["contracts/words.yaml"] = looser.encode()  # type: ignore[index]
     (job,) = plan_check(Change(CHANGE.base, head), Policy(), order_seed="1").jobs
-    assert [evaluation.by for evaluation in job.evaluations] == ["head", "base"]
+    assert [evaluation.contract_from for evaluation in job.evaluations] == ["head", "base"]
     fours = [job.trials[n : n + 4] for n in range(0, len(job.trials), 4)]
     for four in fours:
         assert len({(t.fixture, t.repetition) for t in four}) == 1
-        assert [t.judged_by for t in four] == ["head", "head", "base", "base"]
+        assert [t.contract_from for t in four] == ["head", "head", "base", "base"]
         assert [t.arm for t in four[:2]] == [t.arm for t in four[2:]]
     again = job.in_order("2")
     assert again.order_seed == "2"

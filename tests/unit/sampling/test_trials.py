@@ -38,10 +38,10 @@ def words(count: int) -> list[Fixture]:
 
 
 def planned(
-    subject: Contract, base: Target | None, lent: Mapping[str, Fixture], judged_by: Arm = "head"
+    subject: Contract, base: Target | None, lent: Mapping[str, Fixture], contract_from: Arm = "head"
 ) -> Plan:
     """The plan of a contract on its own target, against `base`."""
-    return plan_trials(subject, as_sent(subject), base, lent, judged_by)
+    return plan_trials(subject, as_sent(subject), base, lent, contract_from)
 
 
 def pairs(plan: Plan) -> list[tuple[Trial, Trial]]:
@@ -204,5 +204,5 @@ def test_a_base_contract_lists_what_the_head_prompt_cannot_take() -> None:
     plan = planned(older, target("{{ word }}"), lent, "base")
     assert plan.unanswerable == ("b",)
     assert plan.unpaired == ()
-    assert {t.judged_by for t in plan.trials} == {"base"}
+    assert {t.contract_from for t in plan.trials} == {"base"}
     assert sorted((t.fixture, t.arm) for t in plan.trials) == [("a", "base"), ("a", "head")]

@@ -7,7 +7,7 @@
   const LONGEST_COMPARED = 60_000; // characters of two texts; beyond, words are not compared
   const COMPARE_MS = 1500;
   const PLACES = { fixture: { id: 0, category: 1, change: 2, base: 3, head: 4, basePassed: 5, headPassed: 6, notes: 7, baseInput: 8, headInput: 9, errors: 10, samples: 11 },
-    sample: { arm: 0, repetition: 1, passed: 2, output: 3, raw: 4, facts: 5, error: 6, repairs: 7, judgements: 8 } };
+    sample: { arm: 0, repetition: 1, passed: 2, output: 3, raw: 4, facts: 5, error: 6, repairs: 7, checkResults: 8 } };
   const named = (places) => (row) => Object.fromEntries(Object.entries(places).map(([name, at]) => [name, row[at]]));
   const asSample = named(PLACES.sample);
   const asFixture = named(PLACES.fixture);
@@ -116,12 +116,12 @@
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     data = await new Response(stream).json();
     texts = data.texts;
-    for (const judging of data.judgings) judging.fixtures = judging.fixtures.map(asFixture);
+    for (const evaluation of data.evaluations) evaluation.fixtures = evaluation.fixtures.map(asFixture);
   }
 
   const text = (at) => (at < 0 ? null : texts[at]);
   const samplesOf = (fixture) => fixture.samples.map(asSample);
-  const failedChecks = (fixture) => new Set(fixture.samples.flatMap((row) => (row[PLACES.sample.arm] ? row[PLACES.sample.judgements].filter(([, passed, , severity]) => passed === false && severity !== "warn").map(([check]) => check) : [])));
+  const failedChecks = (fixture) => new Set(fixture.samples.flatMap((row) => (row[PLACES.sample.arm] ? row[PLACES.sample.checkResults].filter(([, passed, , severity]) => passed === false && severity !== "warn").map(([check]) => check) : [])));
 
   const STATES = {
     broke: (fixture) => fixture.change === "broke",
@@ -141,9 +141,9 @@
     select.closest("label").hidden = entries.length === 0;
   }
 
-  function chooseJudging(at) {
-    byId("judging").value = at;
-    const { fixtures } = data.judgings[at];
+  function chooseEvaluation(at) {
+    byId("evaluation").value = at;
+    const { fixtures } = data.evaluations[at];
     const categories = [...new Set(fixtures.map((fixture) => fixture.category))].filter((at_) => at_ >= 0);
     const checks = [...new Set(fixtures.flatMap((fixture) => [...failedChecks(fixture)]))];
     const byText = ([, a], [, b]) => a.localeCompare(b);
@@ -155,11 +155,11 @@
     if (!wanted) return true;
     const has = (at) => at >= 0 && texts[at].toLowerCase().includes(wanted);
     return has(fixture.id) || has(fixture.category) || has(fixture.baseInput) || has(fixture.headInput)
-      || fixture.samples.some((row) => has(row[PLACES.sample.output]) || row[PLACES.sample.judgements].some(([, , message]) => has(message)));
+      || fixture.samples.some((row) => has(row[PLACES.sample.output]) || row[PLACES.sample.checkResults].some(([, , message]) => has(message)));
   }
 
   function choose() {
-    const { fixtures } = data.judgings[byId("judging").value];
+    const { fixtures } = data.evaluations[byId("evaluation").value];
     const wanted = byId("text").value.trim().toLowerCase();
     const state = STATES[byId("state").value];
     const category = byId("category").value;
@@ -258,14 +258,14 @@
       element("p", { class: "card-head" }, icon(state[0], state[1]), element("b", {}, arm), facts && element("span", { class: "quiet" }, facts)));
     if (sample.error >= 0) card.append(element("p", { class: "message error" }, icon("error", "call failed"), element("span", {}, text(sample.error))));
     if (sample.output >= 0) card.append(output === "" ? element("p", { class: "quiet" }, "(empty answer)") : element("pre", { tabindex: "0", "aria-label": `${arm} said` }, output), cutNote(sample.output));
-    const good = sample.judgements.filter(([, passed]) => passed === true).map(([check]) => text(check));
-    for (const [check, passed, message, severity] of sample.judgements) if (passed !== true) card.append(judgement(text(check), passed, text(message), severity));
+    const good = sample.checkResults.filter(([, passed]) => passed === true).map(([check]) => text(check));
+    for (const [check, passed, message, severity] of sample.checkResults) if (passed !== true) card.append(showCheckResult(text(check), passed, text(message), severity));
     if (good.length) card.append(element("p", { class: "message pass" }, icon("pass", "passed"), element("span", {}, good.join(", "))));
     if (sample.repairs.length) card.append(repairs(sample));
     return card;
   }
 
-  function judgement(check, passed, message, severity) {
+  function showCheckResult(check, passed, message, severity) {
     const [name, label] = passed === null ? ["error", "not applicable"] : passed ? ["pass", "passed"] : severity === "warn" ? ["inconclusive", "warning"] : ["fail", "failed"];
     return element("p", { class: `message ${name}` }, icon(name, label), element("span", {}, element("b", {}, check), message ? `: ${message}` : ""));
   }
@@ -290,7 +290,7 @@
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
     if (old?.classList.contains("prompts")) { old.hidden = open; return; }
-    const [base, head] = data.judgings[button.dataset.prompts].prompts;
+    const [base, head] = data.evaluations[button.dataset.prompts].prompts;
     const shown = sideBySide(text(base), text(head), true);
     const column = (label, content, at) => element("div", { class: "card" }, element("p", { class: "card-head" }, element("b", {}, label)), element("pre", { tabindex: "0", "aria-label": `${label} prompt` }, content), cutNote(at));
     button.parentNode.after(element("div", { class: "prompts columns" }, column("base", shown.left, base), column("head", shown.right, head),
@@ -301,9 +301,9 @@
     for (const id of ["text", "state", "category", "check"]) byId(id).value = "";
   }
 
-  function show(judging, choice = {}) {
+  function show(evaluation, choice = {}) {
     reset();
-    chooseJudging(judging);
+    chooseEvaluation(evaluation);
     for (const [id, value] of Object.entries(choice)) {
       const option = [...byId(id).options].find((each) => each.textContent === value);
       if (option) byId(id).value = option.value;
@@ -315,9 +315,9 @@
 
   /** A cell of the map of failures leads to its fixtures. */
   function linkClusters() {
-    for (const cell of all("[data-judging] td[data-fails]")) {
+    for (const cell of all("[data-evaluation] td[data-fails]")) {
       const { row, column } = cell.dataset;
-      const go = () => show(cell.closest("[data-judging]").dataset.judging, { category: row, check: column });
+      const go = () => show(cell.closest("[data-evaluation]").dataset.evaluation, { category: row, check: column });
       cell.replaceChildren(element("button", { type: "button", title: `Show the fixtures of ${row} that fail ${column}`, on: { click: go } }, ...cell.childNodes));
     }
   }
@@ -332,9 +332,9 @@
     }
     byId("unpacking").hidden = true;
     byId("explorer").hidden = false;
-    chooseJudging(0);
+    chooseEvaluation(0);
     choose();
-    byId("judging").addEventListener("change", () => { reset(); chooseJudging(byId("judging").value); choose(); });
+    byId("evaluation").addEventListener("change", () => { reset(); chooseEvaluation(byId("evaluation").value); choose(); });
     for (const id of ["state", "category", "check"]) byId(id).addEventListener("change", choose);
     byId("text").addEventListener("input", later(150, choose));
     byId("words").addEventListener("change", showPage);

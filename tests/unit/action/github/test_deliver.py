@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from support.github_server import BOT, FakeGithub
 
 from gatekeeper.action.github.client import GithubApi
-from gatekeeper.action.github.comments import COMMENT_LIMIT, Judged, comment_body, publish_comment
+from gatekeeper.action.github.comments import (
+    COMMENT_LIMIT,
+    CheckedCommit,
+    comment_body,
+    publish_comment,
+)
 from gatekeeper.action.github.statuses import publish_status, status_description
 from gatekeeper.action.github.workflow_step import (
     SUMMARY_LIMIT,
@@ -41,14 +46,14 @@ def api(github: FakeGithub) -> GithubApi:
     )
 
 
-def judged(verdict: str = "fail", sha: str = OLD, newsworthy: bool = True) -> Judged:
-    return Judged(7, sha, verdict, newsworthy)
+def evaluated(verdict: str = "fail", sha: str = OLD, newsworthy: bool = True) -> CheckedCommit:
+    return CheckedCommit(7, sha, verdict, newsworthy)
 
 
 def test_one_comment_is_posted_and_then_updated(github: FakeGithub, api: GithubApi) -> None:
-    _, said = publish_comment(api, judged(), "one", mode="always", marker=MARK)
+    _, said = publish_comment(api, evaluated(), "one", mode="always", marker=MARK)
     assert said == "comment posted"
-    _, said = publish_comment(api, judged(), "two", mode="always", marker=MARK)
+    _, said = publish_comment(api, evaluated(), "two", mode="always", marker=MARK)
     assert said == "comment updated"
     (comment,) = github.comments[7]
     assert comment.edits == 1
@@ -57,14 +62,14 @@ def test_one_comment_is_posted_and_then_updated(github: FakeGithub, api: GithubA
 
 def test_the_same_text_is_not_sent_again(github: FakeGithub, api: GithubApi) -> None:
     for _ in range(2):
-        _, said = publish_comment(api, judged(), "text", mode="always", marker=MARK)
+        _, said = publish_comment(api, evaluated(), "text", mode="always", marker=MARK)
     assert said == "comment is up to date"
     assert github.comments[7][0].edits == 0
 
 
 def test_jobs_with_other_ids_keep_apart(github: FakeGithub, api: GithubApi) -> None:
-    publish_comment(api, judged(), "one", mode="always", marker=MARK)
-    publish_comment(api, judged(), "two", mode="always", marker="<!-- gatekeeper:y -->")
+    publish_comment(api, evaluated(), "one", mode="always", marker=MARK)
+    publish_comment(api, evaluated(), "two", mode="always", marker="<!-- gatekeeper:y -->")
     assert len(github.comments[7]) == 2
 
 
@@ -88,7 +93,7 @@ def test_when_a_first_comment_is_wanted(
     given_mode: object = mode
     publish_comment(
         api,
-        judged(verdict, newsworthy=newsworthy),
+        evaluated(verdict, newsworthy=newsworthy),
         "text",
         mode=given_mode,  # type: ignore[arg-type]
         marker=MARK,
@@ -103,7 +108,7 @@ def test_an_old_failure_does_not_stay_after_the_fix(
     github.comment(7, f"{MARK}\nit fails", BOT)
     publish_comment(
         api,
-        judged("pass", newsworthy=False),
+        evaluated("pass", newsworthy=False),
         "it passes",
         mode=mode,  # type: ignore[arg-type]
         marker=MARK,
@@ -113,7 +118,7 @@ def test_an_old_failure_does_not_stay_after_the_fix(
 
 def test_a_stale_run_says_so(github: FakeGithub, api: GithubApi) -> None:
     github.pull_request(7, NEW)
-    publish_comment(api, judged(), "text", mode="always", marker=MARK)
+    publish_comment(api, evaluated(), "text", mode="always", marker=MARK)
     body = github.comments[7][0].body
     warning = body.split("> [!WARNING]\n", 1)[1].split("\n\n")[0]
     assert OLD[:12] in warning
@@ -123,15 +128,15 @@ def test_a_stale_run_says_so(github: FakeGithub, api: GithubApi) -> None:
 
 def test_a_stale_run_does_not_overwrite_a_newer_answer(github: FakeGithub, api: GithubApi) -> None:
     github.pull_request(7, NEW)
-    publish_comment(api, judged(sha=NEW), "newer", mode="always", marker=MARK)
-    _, said = publish_comment(api, judged(sha=OLD), "older", mode="always", marker=MARK)
+    publish_comment(api, evaluated(sha=NEW), "newer", mode="always", marker=MARK)
+    _, said = publish_comment(api, evaluated(sha=OLD), "older", mode="always", marker=MARK)
     assert "newer push" in said
     assert github.comments[7][0].body.endswith("newer")
 
 
 def test_a_comment_is_never_longer_than_github_takes(github: FakeGithub, api: GithubApi) -> None:
     text = "x" * (2 * COMMENT_LIMIT)
-    publish_comment(api, judged(sha=NEW), text, mode="always", marker=MARK)
+    publish_comment(api, evaluated(sha=NEW), text, mode="always", marker=MARK)
     body = github.comments[7][0].body
     assert len(body) == COMMENT_LIMIT
     assert "cut here" in body

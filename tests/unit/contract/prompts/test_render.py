@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.contract.definition import Fixture, MessageTemplate, Position, Prompt
 from gatekeeper.contract.prompts.render import render_messages, render_value
-from gatekeeper.contract.templates import asked
+from gatekeeper.contract.templates import client
 from gatekeeper.errors import ContractError
 
 
@@ -19,7 +19,7 @@ from gatekeeper.errors import ContractError
 def rendered_where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is rendered in the child behaves alike here, where coverage sees it."""
     if request.param == "in this process":
-        monkeypatch.setattr(asked, "is_plain", lambda source: True)
+        monkeypatch.setattr(client, "is_plain", lambda source: True)
 
 
 FIXTURE = Fixture("a", {"n": 3, "items": [1, {"k": 2}]}, expected={"a": 1})

@@ -13,7 +13,7 @@ from support.plain_spaces import spaced
 
 from gatekeeper.contract.definition import Target
 from gatekeeper.gate.result import Calls
-from gatekeeper.gate.sweep.compare import weigh_sweep
+from gatekeeper.gate.sweep.compare import summarise_sweep
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured
 from gatekeeper.stats.mcnemar import mcnemar_exact
@@ -46,7 +46,7 @@ def weighed(*cells, costs=None, ended=None, fixtures=FIXTURES, samples=1, family
         )
         for number, cell in enumerate(cells)
     )
-    return weigh_sweep(made, tried, Measured(outcomes, Calls(), None, ended))
+    return summarise_sweep(made, tried, Measured(outcomes, Calls(), None, ended))
 
 
 def _cost(costs, number):

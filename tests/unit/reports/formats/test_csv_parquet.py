@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from support import results as examples
 
-from gatekeeper.contract.trial import Judgement
+from gatekeeper.contract.trial import CheckResult
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.result import GateResult, UnderBase
 from gatekeeper.reports.formats.csv_parquet import (
@@ -79,14 +79,18 @@ def test_a_call_that_failed_has_no_output_and_an_empty_output_is_one() -> None:
     assert table["error"].to_pylist() == ["429 Too Many Requests", None]
 
 
-def test_a_row_for_each_fixture_and_who_judged_it() -> None:
+def test_a_row_for_each_fixture_and_who_checked_it() -> None:
     contract = examples.failing_contract()
     theirs = UnderBase(None, examples.arm(1, 1), None, (), (examples.fixture(0, "fixed"),))
     result = examples.result(replace(contract, under_base=theirs), examples.passing_contract())
     rows = _csv(FIXTURES, result)
     assert len(rows) == 40 + 1 + 60
     broke, base = rows[0], rows[40]
-    assert (broke["judged_by"], broke["change"], base["judged_by"]) == ("head", "broke", "base")
+    assert (broke["contract_from"], broke["change"], base["contract_from"]) == (
+        "head",
+        "broke",
+        "base",
+    )
     assert (broke["base_passed"], broke["head_passed"]) == ("true", "false")
     assert (broke["head_samples_passed"], broke["head_samples"]) == ("1", "5")
     assert json.loads(restored(broke["failures"]))[0]["output"] == "The word “fox” is a noun."
@@ -100,9 +104,9 @@ def test_what_is_not_known_is_empty() -> None:
     assert never["base_samples"] == ""
 
 
-def test_a_category_is_that_of_whose_contract_judged() -> None:
+def test_a_category_is_that_of_whose_contract_checked() -> None:
     outcome = examples.outcome()
-    trial = replace(outcome.sample.trial, judged_by="base")
+    trial = replace(outcome.sample.trial, contract_from="base")
     by_base = replace(outcome, sample=replace(outcome.sample, trial=trial))
     mine = replace(examples.fixture(0, "same"), category="old")
     theirs = UnderBase(None, examples.arm(1, 1), None, (), (mine,))
@@ -194,8 +198,8 @@ def test_what_is_no_number_is_null(number: float | None) -> None:
 
 def test_parquet_has_types() -> None:
     outcome = examples.outcome(text="a noun")
-    judgements = (*outcome.judgements, Judgement("tokens", None, "not reported"))
-    result = replace(examples.FAIL, outcomes=(replace(outcome, judgements=judgements),))
+    check_results = (*outcome.check_results, CheckResult("tokens", None, "not reported"))
+    result = replace(examples.FAIL, outcomes=(replace(outcome, check_results=check_results),))
     (row,) = _parquet(SAMPLES, result).to_pylist()
     assert row["started"] == datetime(2026, 3, 2, 10, 31, 7, tzinfo=UTC)
     assert row["passed"] is False

@@ -46,8 +46,8 @@ def test_every_chart_has_a_title_a_sentence_and_its_numbers(result: GateResult) 
     (contract,) = result.contracts
     events = [night.events["success_rate"] for night in nights]
     budget = error_budget(events, 0.9, "28d", result.started)
-    judged = replace(contract, error_budgets=(budget,))
-    page = render_html(replace(result, contracts=(judged,), past=nights))
+    evaluated = replace(contract, error_budgets=(budget,))
+    page = render_html(replace(result, contracts=(evaluated,), past=nights))
     found = re.findall(r'<figure class="chart[^"]*">.*?</figure>', page, re.DOTALL)
     titles = [re.search(r"<figcaption><b>([^<]+)", figure)[1] for figure in found]  # type: ignore[index]
     assert titles == [
@@ -94,9 +94,11 @@ def with_budgets(result: GateResult, nights: Sequence[PastRun], **targets: float
         error_budget(events, targets[name], "28d", nights[-1].time + timedelta(hours=1), name=name)
         for name, events in spent.items()
     )
-    judged = replace(contract, slo=slo, error_budgets=budgets, error_budget=most_pressing(budgets))
+    evaluated = replace(
+        contract, slo=slo, error_budgets=budgets, error_budget=most_pressing(budgets)
+    )
     runs = tuple(replace(night, contract=contract.name) for night in nights)
-    return replace(result, contracts=(judged,), past=runs)
+    return replace(result, contracts=(evaluated,), past=runs)
 
 
 def spending(*failed: int, **more: Sequence[int]) -> list[PastRun]:

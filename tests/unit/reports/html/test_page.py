@@ -23,7 +23,7 @@ from support.ticket_run import gate_result, past, run_result
 
 from gatekeeper import numbers
 from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Judgement
+from gatekeeper.contract.trial import CheckResult
 from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
 from gatekeeper.reports.headline import title
 from gatekeeper.reports.html import Cell, heatmap, render_html
@@ -55,7 +55,9 @@ def packed(page: str) -> dict[str, Any]:
 
 
 def samples(document: dict[str, Any]) -> list[list[Any]]:
-    return [s for evaluation in document["judgings"] for f in evaluation["fixtures"] for s in f[-1]]
+    return [
+        s for evaluation in document["evaluations"] for f in evaluation["fixtures"] for s in f[-1]
+    ]
 
 
 EVERY_KIND = {
@@ -120,7 +122,7 @@ def test_every_sample_is_packed_with_all_that_is_known_of_it(result: GateResult)
             o.sample.trial.repetition,
             o.passed,
             o.sample.output,
-            [[j.check, j.passed] for j in o.judgements],
+            [[j.check, j.passed] for j in o.check_results],
         )
         for o in result.outcomes
     )
@@ -156,8 +158,8 @@ def test_long_outputs_are_cut_and_it_is_told_by_how_much(result: GateResult) -> 
 
 @pytest.mark.parametrize("room", [0, 1_000, 3_000, 6_000, 1_000_000])
 def test_what_fits_is_what_failed_or_changed(result: GateResult, room: int) -> None:
-    judged = evaluations(result)
-    found = pack(judged, room)
+    evaluated = evaluations(result)
+    found = pack(evaluated, room)
     assert len(found.text) <= room
     assert found.total == len(result.outcomes)
     assert found.shown + found.left_out == found.total
@@ -169,7 +171,7 @@ def test_what_fits_is_what_failed_or_changed(result: GateResult, room: int) -> N
     assert len(kept) == found.shown
     bad = sum(o.passed is not True for o in result.outcomes)
     if sum(s[2] is not True for s in kept) < bad:
-        fixtures = [f for evaluation in document["judgings"] for f in evaluation["fixtures"]]
+        fixtures = [f for evaluation in document["evaluations"] for f in evaluation["fixtures"]]
         assert all(f[2] in ("broke", "fixed") or False in {s[2] for s in f[-1]} for f in fixtures)
 
 
@@ -194,12 +196,12 @@ def test_secrets_are_taken_out_of_what_was_asked(result: GateResult) -> None:
     assert "charged twice" not in json.dumps(packed(cleaned))
 
 
-def test_both_judgings_are_there_where_the_base_contract_judges_too(result: GateResult) -> None:
+def test_both_evaluations_are_there_where_the_base_contract_checks_too(result: GateResult) -> None:
     (contract,) = result.contracts
     assert contract.head
     before = UnderBase(contract.base, contract.head, None, (), contract.fixtures[:3])
     others = tuple(
-        replace(o, sample=replace(o.sample, trial=replace(o.sample.trial, judged_by="base")))
+        replace(o, sample=replace(o.sample, trial=replace(o.sample.trial, contract_from="base")))
         for o in result.outcomes
     )
     both = replace(
@@ -208,9 +210,9 @@ def test_both_judgings_are_there_where_the_base_contract_judges_too(result: Gate
         outcomes=(*result.outcomes, *others),
     )
     page = render_html(both)
-    names = [evaluation["name"] for evaluation in packed(page)["judgings"]]
-    assert names == ["triage", "triage, judged by the base contract"]
-    assert [len(j["fixtures"]) for j in packed(page)["judgings"]] == [30, 3]
+    names = [evaluation["name"] for evaluation in packed(page)["evaluations"]]
+    assert names == ["triage", "triage, under the base contract"]
+    assert [len(j["fixtures"]) for j in packed(page)["evaluations"]] == [30, 3]
 
 
 def test_a_run_that_touches_no_prompt_loads_nothing_heavy() -> None:
@@ -291,7 +293,7 @@ def test_failures_are_counted_by_category_and_check(result: GateResult) -> None:
     wanted = [
         j.passed
         for o in result.outcomes
-        for j in o.judgements
+        for j in o.check_results
         if o.sample.trial.arm == "head" and o.sample.trial.fixture.startswith("billing")
         if j.check == "is JSON"
     ]
@@ -306,10 +308,10 @@ def test_the_categories_with_most_failures_are_shown_and_the_rest_counted() -> N
     fixtures = tuple(
         replace(examples.fixture(n, "failing"), id=f"f{n}", category=f"c{n}") for n in range(40)
     )
-    bad = replace(outcome, judgements=(Judgement("is a tag", False, "no"),))
+    bad = replace(outcome, check_results=(CheckResult("is a tag", False, "no"),))
     table = failure_clusters(fixtures, {f.id: [bad] for f in fixtures})
     assert "16 categories and 0 checks with fewer failures are not shown." in table
-    good = replace(outcome, judgements=(Judgement("is a tag", True),))
+    good = replace(outcome, check_results=(CheckResult("is a tag", True),))
     assert failure_clusters(fixtures, {f.id: [good] for f in fixtures}) == ""
 
 

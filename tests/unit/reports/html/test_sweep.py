@@ -10,7 +10,7 @@ from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.definition import Target
 from gatekeeper.gate.result import Calls
-from gatekeeper.gate.sweep.compare import weigh_sweep
+from gatekeeper.gate.sweep.compare import summarise_sweep
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured
 from gatekeeper.reports.html.sweep import render_sweep_page, sweep_map
@@ -32,7 +32,7 @@ def swept(varied, passed, current=0):
         )
         for n, p in enumerate(passed)
     )
-    return weigh_sweep(contract(*FIXTURES), tried, Measured(outcomes, Calls(), None))
+    return summarise_sweep(contract(*FIXTURES), tried, Measured(outcomes, Calls(), None))
 
 
 def test_numbers_go_by_size_and_words_as_asked():

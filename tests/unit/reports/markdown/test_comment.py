@@ -123,7 +123,7 @@ def test_a_changed_model_is_named() -> None:
     assert "Prompt diff" not in comment
 
 
-def test_the_footer_names_what_was_judged() -> None:
+def test_the_footer_names_what_was_checked() -> None:
     footer = _read(examples.FAIL).splitlines()[-1]
     assert footer == (
         "<sub>`9be31f07c6` against `0f3a9c1de2` · 2026-03-02 10:31 UTC, 42 s · "
@@ -193,7 +193,7 @@ def test_a_removed_contract() -> None:
 
 def test_a_weakened_contract() -> None:
     comment = _read(examples.WEAKENED)
-    assert "### This change loosens its own contract\n\n- `order-id`: check `is a tag`" in comment
+    assert "### This change weakens its own contract\n\n- `order-id`: check `is a tag`" in comment
     assert "- ℹ️ *weakened*: The contract was weakened" in comment
     assert "2 fixtures have no base arm" in comment
     assert "Do not merge: `order-id` misses its objective" in comment

@@ -72,7 +72,7 @@ def test_the_base_contracts_findings_are_told_too() -> None:
     )
     found = examples.result(replace(contract, reasons=(reason,), under_base=under))
     text = explained(found)
-    assert "### Judged by the base contract" in text
+    assert "### Under the base contract" in text
     assert text.count("**What changed**") == 2
 
 

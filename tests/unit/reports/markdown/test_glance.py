@@ -150,7 +150,7 @@ def test_where_the_base_contract_decides_its_fixture_is_shown() -> None:
     before = UnderBase(
         contract.base, contract.head, contract.paired, (), (_broken("of-base", "y"),)
     )
-    reason = replace(contract.reasons[0], judged_by="base")
+    reason = replace(contract.reasons[0], contract_from="base")
     contract = replace(contract, reasons=(reason,), under_base=before)
     found = at_a_glance(examples.result(contract))
     assert found
@@ -182,7 +182,7 @@ def test_the_base_contracts_must_pass_is_shown_from_its_own_fixtures() -> None:
     must = MustPassResult("refund", None, Tally(5, 5), Tally(0, 5), None, "broke")
     fixtures = (kept, _broken("refund", "take it"))
     before = UnderBase(contract.base, contract.head, None, (), fixtures, must_pass=(must,))
-    reason = replace(contract.reasons[0], judged_by="base")
+    reason = replace(contract.reasons[0], contract_from="base")
     contract = replace(contract, reasons=(reason,), under_base=before)
     found = at_a_glance(examples.result(contract))
     assert found
@@ -190,7 +190,7 @@ def test_the_base_contracts_must_pass_is_shown_from_its_own_fixtures() -> None:
     assert found.example.fixture == "refund"
 
 
-@pytest.mark.parametrize("code", ["resource_limit", "weakened", "budget", "policy_loosened"])
+@pytest.mark.parametrize("code", ["resource_limit", "weakened", "budget", "policy_weakened"])
 def test_what_is_not_about_answers_has_no_example(code: ReasonCode) -> None:
     same = _broken("same", "NN", base=Tally(0, 5), head=Tally(0, 5), change="same", failures=())
     found = at_a_glance(examples.result(_because(code, same)))

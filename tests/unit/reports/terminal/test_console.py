@@ -17,12 +17,12 @@ from support import results as examples
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.gate.result import GateResult, Reason
-from gatekeeper.reports.terminal.console import print_forecast, print_result
+from gatekeeper.reports.terminal.console import print_estimate, print_result
 from gatekeeper.stats.error_budget import ErrorBudget
 
 
 @dataclass(frozen=True)
-class _ContractForecast:
+class _ContractEstimate:
     name: str = "speech-tag"
     path: str = "contracts/speech-tag.yaml"
     affected_by: tuple[AffectedBy, ...] = (AffectedBy("prompts/a.md", "modified"),)
@@ -42,8 +42,8 @@ class _ContractForecast:
 
 
 @dataclass(frozen=True)
-class _Forecast:
-    contracts: tuple[_ContractForecast, ...] = (_ContractForecast(),)
+class _RunEstimate:
+    contracts: tuple[_ContractEstimate, ...] = (_ContractEstimate(),)
     uncovered: tuple[str, ...] = ()
     unaffected: int = 12
     notices: tuple[str, ...] = ()
@@ -74,9 +74,9 @@ def _text(console: Console) -> str:
     return console.file.getvalue().replace("\u00a0", " ")
 
 
-def _forecast(forecast: _Forecast) -> str:
+def _forecast(forecast: _RunEstimate) -> str:
     console = _console()
-    print_forecast(forecast, console)  # type: ignore[arg-type]
+    print_estimate(forecast, console)  # type: ignore[arg-type]
     return _text(console)
 
 
@@ -180,7 +180,7 @@ def test_without_a_console_it_prints_to_standard_output(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     print_result(examples.PASS)
-    print_forecast(_Forecast())  # type: ignore[arg-type]
+    print_estimate(_RunEstimate())  # type: ignore[arg-type]
     printed = capsys.readouterr().out
     assert "May merge" in printed
     assert "1 contract affected" in printed
@@ -224,7 +224,7 @@ EXPECTED = (
 def test_what_a_check_would_run() -> None:
     limit = "It may take 400 calls, and limits.calls is 100"
     text = _forecast(
-        _Forecast(uncovered=("prompts/b.md",), notices=("Shallow clone.",), warnings=(limit,))
+        _RunEstimate(uncovered=("prompts/b.md",), notices=("Shallow clone.",), warnings=(limit,))
     )
     lines, text = text, " ".join(text.split())
     assert f"⚠️ {limit}.\n1 contract affected" in lines
@@ -237,12 +237,12 @@ def test_what_a_check_would_run() -> None:
 
 
 def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> None:
-    few = _ContractForecast(fewest_calls=30, expected_calls=90, warning="Too few.")
-    text = _forecast(_Forecast((few,)))
+    few = _ContractEstimate(fewest_calls=30, expected_calls=90, warning="Too few.")
+    text = _forecast(_RunEstimate((few,)))
     assert "expected 90 calls, 52,000 tokens, 0.0084 USD (at least 30 calls); at most 400" in text
     assert "\n  ⚠️ Too few.\n" in text
     assert "can show" not in text  # the warning says it
-    assert "⚠️" not in _forecast(_Forecast())
+    assert "⚠️" not in _forecast(_RunEstimate())
 
 
 def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
@@ -257,17 +257,17 @@ def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
 
 
 def test_a_removed_contract_and_an_unknown_price() -> None:
-    gone = _ContractForecast(removed=True)
+    gone = _ContractEstimate(removed=True)
     unknown = {"cost_usd": None, "worst_cost_usd": None, "most_tokens": None}
-    unpriced = _ContractForecast(minimum_detectable_effect=None, model=None, **unknown)  # type: ignore[arg-type]
-    text = _forecast(_Forecast(contracts=(gone, unpriced), cost_usd=None))
+    unpriced = _ContractEstimate(minimum_detectable_effect=None, model=None, **unknown)  # type: ignore[arg-type]
+    text = _forecast(_RunEstimate(contracts=(gone, unpriced), cost_usd=None))
     assert "removed at head: nothing to sample" in text
     most = "at most 400 calls, unknown tokens, cost unknown"
     assert f"unknown: 40 fixtures, expected 400 calls, 52,000 tokens, cost unknown; {most}" in text
 
 
 def test_nothing_would_run() -> None:
-    text = _forecast(_Forecast(contracts=()))
+    text = _forecast(_RunEstimate(contracts=()))
     assert text == "No contract is affected; 12 contracts unaffected. No model is called.\n"
 
 

@@ -1,4 +1,4 @@
-"""Each way in which a pull request's policy asks less, and what is no loosening."""
+"""Each way in which a pull request's policy asks less, and what is no weakening."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.recorded_repository import GOOD, contract_files
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.policy import POLICY_PATH
-from gatekeeper.contract.policy_loosening import policy_loosenings
+from gatekeeper.contract.policy_weakening import policy_weakenings
 
 FILES = contract_files() | {
     "contracts/x/more.yaml": GOOD.replace("name: words", "name: more")
@@ -26,15 +26,15 @@ def revision(policy: str | None, **more: str) -> MemoryRevision:
     return MemoryRevision(encoded, sha=str(hash(policy)))
 
 
-def loosened(before: str | None, now: str | None, **more: str) -> set[str]:
+def weakened(before: str | None, now: str | None, **more: str) -> set[str]:
     change = Change(revision(before, **more), revision(now, **more))
-    return {found.key for found in policy_loosenings(change)}
+    return {found.key for found in policy_weakenings(change)}
 
 
 LOOSER = [
     ("require_contract: true", "require_contract: false", {"require_contract"}),
     ("on_inconclusive: fail", "{}", {"on_inconclusive"}),
-    ("on_loosening: require_waiver", "on_loosening: note", {"on_loosening"}),
+    ("on_weakening: require_waiver", "on_weakening: note", {"on_weakening"}),
     ("{}", "allow: {weakening: true}", {"allow.weakening"}),
     ("{}", "allow: {contract_removal: true}", {"allow.contract_removal"}),
     ("{}", "contracts: [contracts/*.yaml, contracts/**/*.yml]", {"contracts"}),
@@ -70,13 +70,13 @@ LOOSER = [
 
 @pytest.mark.parametrize(("before", "now", "keys"), LOOSER)
 def test_a_loosening_is_found(before: str, now: str | None, keys: set[str]) -> None:
-    assert loosened(before, now) == keys
+    assert weakened(before, now) == keys
 
 
 @pytest.mark.parametrize(("now", "before"), [row[:2] for row in LOOSER if row[0] and row[1]])
 def test_the_other_way_round_is_none(before: str, now: str) -> None:
     # Another history is another past, whichever way round.
-    assert loosened(before, now) - {"history"} == set()
+    assert weakened(before, now) - {"history"} == set()
 
 
 SAME = [
@@ -95,18 +95,18 @@ SAME = [
 
 @pytest.mark.parametrize(("before", "now"), SAME)
 def test_what_asks_the_same_or_more_is_no_loosening(before: str, now: str | None) -> None:
-    assert loosened(before, now) == set()
+    assert weakened(before, now) == set()
 
 
 def test_what_the_base_branch_has_tightened_since_is_not_the_change_s() -> None:
     base = revision("limits: {calls: 500}")
     tip = revision("limits: {calls: 100}")
-    assert policy_loosenings(Change(base, base, tip=tip)) == ()
+    assert policy_weakenings(Change(base, base, tip=tip)) == ()
 
 
 def test_a_policy_that_cannot_be_read_counts_as_the_defaults() -> None:
-    assert loosened("limits: 7", "limits: {calls: 3000}") == {"limits.calls"}
-    assert loosened("limits: 7", "limits: {calls: 100}") == set()
+    assert weakened("limits: 7", "limits: {calls: 3000}") == {"limits.calls"}
+    assert weakened("limits: 7", "limits: {calls: 100}") == set()
 
 
 PIECES = ["a", "b", "/", "*", "**", "**/", "?", "a/"]
@@ -118,5 +118,5 @@ PATTERN = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
 def test_what_is_no_narrowing_matches_as_much(before: str, now: str, names: list[str]) -> None:
     path = "/".join(names)
     more = {path: "x"}
-    if "prompts" not in loosened(f"prompts: ['{before}']", f"prompts: ['{now}']"):
+    if "prompts" not in weakened(f"prompts: ['{before}']", f"prompts: ['{now}']"):
         assert len(list(matching(more, now))) >= len(list(matching(more, before)))

@@ -20,14 +20,14 @@ _MOST_PATHS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Loosening:
+class Weakening:
     """One key of the policy, such as `limits.calls`, and in words how it became weaker."""
 
     key: str
     text: str
 
 
-def policy_loosenings(change: Change) -> tuple[Loosening, ...]:
+def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
     """Return each way in which the change weakens the policy; nothing for what it makes stricter.
 
     It is compared with the commit that the change started from, because later changes of the base
@@ -55,12 +55,12 @@ def _policy_at(revision: Revision) -> Policy:
         return Policy()
 
 
-def _files(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
+def _files(change: Change, before: Policy, now: Policy) -> Iterator[Weakening]:
     """Compare the patterns by the files that head has, and by those that may come later."""
     left_out = _no_longer_covered(before.contracts, now.contracts)
     lost = _lost(contract_paths(change.head, before), contract_paths(change.head, now))
     if lost:
-        yield Loosening("contracts", f"no longer matches the contract {lost}")
+        yield Weakening("contracts", f"no longer matches the contract {lost}")
     elif left_out:
         yield _narrowed("contracts", left_out)
     left_out = _no_longer_covered(before.prompts, now.prompts)
@@ -69,15 +69,15 @@ def _files(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
         _matched(change.head, now.prompts),
     )
     if lost:
-        yield Loosening("prompts", f"no longer matches {lost}")
+        yield Weakening("prompts", f"no longer matches {lost}")
     elif left_out:
         yield _narrowed("prompts", left_out)
 
 
-def _narrowed(key: str, left_out: Sequence[str]) -> Loosening:
+def _narrowed(key: str, left_out: Sequence[str]) -> Weakening:
     patterns = ", ".join(left_out[:_MOST_PATHS])
     more = f" and {len(left_out) - _MOST_PATHS:,} more" if len(left_out) > _MOST_PATHS else ""
-    return Loosening(key, f"no longer includes {patterns}{more}, so it may miss new files")
+    return Weakening(key, f"no longer includes {patterns}{more}, so it may miss new files")
 
 
 def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:
@@ -121,11 +121,11 @@ def _lost(before: Iterable[str], now: Iterable[str]) -> str:
     return ", ".join(lost[:_MOST_PATHS]) + more
 
 
-def _switches(before: Policy, now: Policy) -> Iterator[Loosening]:
+def _switches(before: Policy, now: Policy) -> Iterator[Weakening]:
     asked: tuple[tuple[str, Any, Any, Any], ...] = (
         ("require_contract", before.require_contract, now.require_contract, True),
         ("on_inconclusive", before.on_inconclusive, now.on_inconclusive, "fail"),
-        ("on_loosening", before.on_loosening, now.on_loosening, "require_waiver"),
+        ("on_weakening", before.on_weakening, now.on_weakening, "require_waiver"),
         (
             "allow.contract_removal",
             before.allow.contract_removal,
@@ -140,7 +140,7 @@ def _switches(before: Policy, now: Policy) -> Iterator[Loosening]:
             yield _changed(key, was, is_now)
 
 
-def _new_contracts(before: Policy, now: Policy) -> Iterator[Loosening]:
+def _new_contracts(before: Policy, now: Policy) -> Iterator[Weakening]:
     was, is_now = before.new_contracts, now.new_contracts
     if is_now.fixtures < was.fixtures:
         yield _changed("new_contracts.fixtures", was.fixtures, is_now.fixtures)
@@ -148,17 +148,17 @@ def _new_contracts(before: Policy, now: Policy) -> Iterator[Loosening]:
     if (is_now.success_rate or 0) < (was.success_rate or 0):
         yield _changed(key, was.success_rate, is_now.success_rate)
     elif was.floor and was.success_rate and not is_now.floor:
-        yield Loosening(key, "removed, so a new contract may set a lower objective")
+        yield Weakening(key, "removed, so a new contract may set a lower objective")
 
 
-def _models(change: Change, before: Policy, now: Policy) -> Iterator[Loosening]:
+def _models(change: Change, before: Policy, now: Policy) -> Iterator[Weakening]:
     if before.models == now.models:
         return
     known = allowed_models(before, (change.base,)).patterns
     wanted = allowed_models(now, (change.base,)).patterns
     wider = [pattern for pattern in wanted if not _is_covered(pattern, known)]
     if wider:
-        yield Loosening("models", f"now also allows {', '.join(wider)}")
+        yield Weakening("models", f"now also allows {', '.join(wider)}")
 
 
 def _is_covered(pattern: str, known: Sequence[str]) -> bool:
@@ -166,17 +166,17 @@ def _is_covered(pattern: str, known: Sequence[str]) -> bool:
     return any(pattern == k or ("?" not in k and fnmatchcase(pattern, k)) for k in known)
 
 
-def _limits(before: Limits, now: Limits) -> Iterator[Loosening]:
+def _limits(before: Limits, now: Limits) -> Iterator[Weakening]:
     for field in fields(Limits):
         yield from _raised(
             f"limits.{field.name}", getattr(before, field.name), getattr(now, field.name)
         )
 
 
-def _error_budget(before: Policy, now: Policy) -> Iterator[Loosening]:
+def _error_budget(before: Policy, now: Policy) -> Iterator[Weakening]:
     added = [pattern for pattern in now.freeze_exempt if pattern not in before.freeze_exempt]
     if added:
-        yield Loosening("error_budget.exempt", f"now also exempts {', '.join(added)}")
+        yield Weakening("error_budget.exempt", f"now also exempts {', '.join(added)}")
     for window in sorted(before.burn_rate):
         key = f"error_budget.burn_rate.{window}"
         yield from _raised(key, before.burn_rate[window], now.burn_rate.get(window))
@@ -185,19 +185,19 @@ def _error_budget(before: Policy, now: Policy) -> Iterator[Loosening]:
         yield _changed("history", before.history, now.history)
 
 
-def _people(before: Policy, now: Policy) -> Iterator[Loosening]:
+def _people(before: Policy, now: Policy) -> Iterator[Weakening]:
     rank: Callable[[str], int] = PERMISSIONS.index
     if rank(now.waiver_permission) < rank(before.waiver_permission):
         yield _changed("waivers.permission", before.waiver_permission, now.waiver_permission)
 
 
-def _raised(key: str, before: float | None, now: float | None) -> Iterator[Loosening]:
+def _raised(key: str, before: float | None, now: float | None) -> Iterator[Weakening]:
     if before is not None and (now is None or now > before):
         yield _changed(key, before, now)
 
 
-def _changed(key: str, before: object, now: object) -> Loosening:
-    return Loosening(key, f"changed from {_shown(before)} to {_shown(now)}")
+def _changed(key: str, before: object, now: object) -> Weakening:
+    return Weakening(key, f"changed from {_shown(before)} to {_shown(now)}")
 
 
 def _shown(value: object) -> str:

@@ -9,22 +9,22 @@ import pytest
 from rich.console import Console
 from support import results as examples
 
-from gatekeeper.contract.trial import JudgedBy
+from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.result import ContractResult, GateResult, Reason, UnderBase
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.terminal.screen import show_result
 
 
-def _found_by_base(judged_by: JudgedBy = "base") -> ContractResult:
+def _found_by_base(contract_from: ContractFrom = "base") -> ContractResult:
     """Head's own contract sees nothing, because head changed what it expects."""
     worse = examples.failing_contract()
     assert worse.head
     calm = examples.passing_contract("speech-tag", 40)
     before = UnderBase(
-        worse.base, worse.head, worse.paired, worse.slo, worse.fixtures, judged_by=judged_by
+        worse.base, worse.head, worse.paired, worse.slo, worse.fixtures, contract_from=contract_from
     )
-    reason = replace(worse.reasons[0], judged_by=judged_by)
+    reason = replace(worse.reasons[0], contract_from=contract_from)
     return replace(calm, verdict="fail", reasons=(*calm.reasons, reason), under_base=before)
 
 
@@ -39,13 +39,13 @@ def _rows(result: GateResult) -> list[list[str]]:
     return rows
 
 
-@pytest.mark.parametrize("judged_by", ["base", "base_settings"])
-def test_the_base_contracts_judgement_has_its_own_row(judged_by: JudgedBy) -> None:
-    own, before = _rows(examples.result(_found_by_base(judged_by)))
+@pytest.mark.parametrize("contract_from", ["base", "base_settings"])
+def test_the_base_contracts_evaluation_has_its_own_row(contract_from: ContractFrom) -> None:
+    own, before = _rows(examples.result(_found_by_base(contract_from)))
     assert own[0] == "`speech-tag`"
     assert own[3].startswith("+")
-    assert before[0].startswith("`speech-tag, judged by the base contract")
-    assert ("own model" in before[0]) == (judged_by == "base_settings")
+    assert before[0].startswith("`speech-tag, under the base contract")
+    assert ("own model" in before[0]) == (contract_from == "base_settings")
     assert before[3].startswith("**−20 points**")
     assert before[-1] == "❌ fail"
 
@@ -61,7 +61,7 @@ def test_a_weakened_contract_shows_what_the_base_contract_measured() -> None:
     calm = replace(examples.passing_contract(), base=None, paired=None)
     assert calm.head
     head = replace(calm.head, passed=54, fixtures_passed=54)
-    text = "The contract was weakened, so the base one judges too."
+    text = "The contract was weakened, so the base contract also applies."
     result = examples.result(
         replace(
             calm,
@@ -72,7 +72,7 @@ def test_a_weakened_contract_shows_what_the_base_contract_measured() -> None:
         )
     )
     _, before = _rows(result)
-    assert before[0] == "`order-id, judged by the base contract`"
+    assert before[0] == "`order-id, under the base contract`"
     assert "54/300" in before[2]
     assert before[-1] == "✅ pass"
     comment = render_comment(result).replace("\u00a0", " ")
@@ -81,25 +81,25 @@ def test_a_weakened_contract_shows_what_the_base_contract_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judged_by", "who"),
+    ("contract_from", "who"),
     [
-        ("base", "judged by the base contract"),
-        ("base_settings", "judged by the base contract with its own model and parameters"),
+        ("base", "under the base contract"),
+        ("base_settings", "under the base contract with its own model and parameters"),
     ],
 )
 def test_a_failure_that_the_base_contract_found_leads_like_any_other(
-    judged_by: JudgedBy, who: str
+    contract_from: ContractFrom, who: str
 ) -> None:
     failing = examples.failing_contract("speech-tag")
     own = render_comment(examples.result(failing)).splitlines()[3]
-    found = render_comment(examples.result(_found_by_base(judged_by))).splitlines()[3]
+    found = render_comment(examples.result(_found_by_base(contract_from))).splitlines()[3]
     assert "got **worse**: " in own
     assert found == own.replace("got **worse**: ", f"got **worse** ({who}): ")
 
 
-def test_a_judgement_of_the_base_contract_that_was_not_kept_is_quoted() -> None:
+def test_a_evaluation_of_the_base_contract_that_was_not_kept_is_quoted() -> None:
     contract = _found_by_base()
-    other = replace(contract.reasons[-1], text="Under base: worse.", judged_by="base_settings")
+    other = replace(contract.reasons[-1], text="Under base: worse.", contract_from="base_settings")
     lead = render_comment(
         examples.result(replace(contract, reasons=(contract.reasons[0], other)))
     ).splitlines()[3]
@@ -122,4 +122,4 @@ def test_the_page_has_its_row_and_its_chart_and_the_terminal_its_row() -> None:
     printed = Console(file=io.StringIO(), width=300)
     show_result(result, {}, printed)
     assert isinstance(printed.file, io.StringIO)
-    assert "speech-tag, judged by the base contract" in printed.file.getvalue()
+    assert "speech-tag, under the base contract" in printed.file.getvalue()

@@ -1,4 +1,4 @@
-"""A pull request that loosens the policy, or a contract, is named; the base policy may ask for a
+"""A pull request that weakens the policy, or a contract, is named; the base policy may ask for a
 person's word."""
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from support.recorded_repository import contract_files
 
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_loosening import Loosening
+from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.gate.result import Waiver
-from gatekeeper.gate.verdict import loosened_policy, waived
+from gatekeeper.gate.verdict import waived, weakened_policy
 
 POLICY = ".github/gatekeeper.yml"
 BASE = contract_files(NO_SLO, MANY, all_say("ok"))
-ASKS = "on_loosening: require_waiver\n"
+ASKS = "on_weakening: require_waiver\n"
 HEAD = {POLICY: ASKS + "limits: {calls: 5000}\n"}
 
 
-def test_a_loosened_policy_is_named(judged: Any) -> None:
-    answered = judged(BASE, {POLICY: "limits: {calls: 5000}\n"}, policy="{}\n")
+def test_a_weakened_policy_is_named(run_gate: Any) -> None:
+    answered = run_gate(BASE, {POLICY: "limits: {calls: 5000}\n"}, policy="{}\n")
     assert (answered.exit_code, answered.verdict) == (0, "pass")
-    assert [found["key"] for found in answered.result["policy_loosened"]] == ["limits.calls"]
+    assert [found["key"] for found in answered.result["policy_weakened"]] == ["limits.calls"]
     assert "limits.calls" in answered.text
 
 
-def test_the_base_policy_may_ask_for_a_waiver(judged: Any) -> None:
-    answered = judged(BASE, HEAD, policy=ASKS)
+def test_the_base_policy_may_ask_for_a_waiver(run_gate: Any) -> None:
+    answered = run_gate(BASE, HEAD, policy=ASKS)
     assert (answered.exit_code, answered.verdict) == (1, "fail")
-    assert answered.reasons() == {"policy_loosened"}
+    assert answered.reasons() == {"policy_weakened"}
     assert POLICY_NAME in answered.text
 
 
@@ -55,19 +55,19 @@ def test_neither_a_tighter_policy_nor_a_tighter_contract_does(check_of: Any) -> 
         CONTRACT: NO_SLO + "gate: {margin: 0.01}\n",
     }
     checked = check_of(BASE | {POLICY: ASKS}, head)
-    assert (checked.code, checked.codes(), checked.result["policy_loosened"]) == (0, set(), [])
+    assert (checked.code, checked.codes(), checked.result["policy_weakened"]) == (0, set(), [])
 
 
 def test_head_cannot_turn_it_off_for_itself(check_of: Any) -> None:
     checked = check_of(BASE | {POLICY: ASKS}, {POLICY: "limits: {calls: 5000}\n"})
     assert checked.code == 1
-    keys = {found["key"] for found in checked.result["policy_loosened"]}
-    assert keys == {"on_loosening", "limits.calls"}
+    keys = {found["key"] for found in checked.result["policy_weakened"]}
+    assert keys == {"on_weakening", "limits.calls"}
 
 
 def test_a_person_can_waive_it() -> None:
-    asks = Policy(on_loosening="require_waiver")
-    [found] = loosened_policy((Loosening("limits.calls", "raised"),), asks)
+    asks = Policy(on_weakening="require_waiver")
+    [found] = weakened_policy((Weakening("limits.calls", "raised"),), asks)
     assert found.verdict == "fail"
     time = datetime(2026, 1, 1, tzinfo=UTC).isoformat()
     waiver = Waiver(POLICY_NAME, "waive", "ann", "a" * 40, "a bigger suite", time)
