@@ -301,7 +301,7 @@ def test_a_fault_of_our_own_is_told(opened: Open, monkeypatch: pytest.MonkeyPatc
     def fault(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("gatekeeper.action.bot.run_check", fault)
+    monkeypatch.setattr("gatekeeper.action.bot.check", fault)
     desk = opened()
     assert desk.say("/gatekeeper explain sentiment") == 3
     assert "ZeroDivisionError" in desk.reply
