@@ -94,7 +94,9 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
 
 def plan_digest(trials: Sequence[Trial]) -> str:
     """Return a digest of everything that the trials ask, whatever their order."""
-    return digest(sorted(digest([request_key(t), t.contract_from, t.fixture, t.arm]) for t in trials))
+    return digest(
+        sorted(digest([request_key(t), t.contract_from, t.fixture, t.arm]) for t in trials)
+    )
 
 
 class AnswerLog:

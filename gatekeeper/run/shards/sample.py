@@ -123,7 +123,7 @@ class _EveryAnswer:
     def wants(self, _: Trial) -> bool:
         return True
 
-    def judge(self, sample: Sample) -> Outcome:
+    def evaluate(self, sample: Sample) -> Outcome:
         return stored_outcome(Outcome(sample))
 
     def add(self, outcome: Outcome) -> None:
