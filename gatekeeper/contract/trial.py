@@ -89,6 +89,9 @@ class Completion:
     cut: CutText | None = None
     """The whole answer, if `text` is only its beginning; it was evaluated before it was cut."""
     ttft_ms: float | None = None
+    pause: float | None = field(default=None, compare=False, repr=False)
+    """The seconds until the provider takes another call, because nothing remains of a rate limit;
+    None for no pause. It concerns the run alone, and no file has it."""
 
 
 @dataclass(frozen=True, slots=True)

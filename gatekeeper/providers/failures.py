@@ -48,7 +48,9 @@ def call_failed(model: str, error: Exception, exchange: Exchange) -> CallFailed:
     if exchange.status is None:
         failure = _without_answer(model, error, text)
     else:
-        failure = _with_status(model, exchange.status, text, exchange.retry_after)
+        asked = seconds_to_wait(exchange.retry_after)
+        pause = exchange.pause if asked is None else asked
+        failure = _with_status(model, exchange.status, text, pause)
     # A refusal costs nothing. A request that got no answer may have had one on its way, and so
     # may one that a proxy gave up waiting for.
     answered = exchange.status is not None and exchange.status < 400
@@ -86,7 +88,7 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
     return CallFailed(f"{model}: no answer: {text}", retryable=True)
 
 
-def _with_status(model: str, status: int, text: str, retry_after: str | None) -> CallFailed:
+def _with_status(model: str, status: int, text: str, pause: float | None) -> CallFailed:
     said = f"{model}: HTTP {status}: {text}"
     unknown = bool(_UNKNOWN_MODEL.search(text))
     if status < 400:
@@ -99,7 +101,7 @@ def _with_status(model: str, status: int, text: str, retry_after: str | None) ->
         return CallFailed(
             said,
             retryable=True,
-            retry_after=seconds_to_wait(retry_after),
+            retry_after=pause,
             throttled=status in _THROTTLED,
         )
     return CallFailed(said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
@@ -78,7 +79,8 @@ class HostedClient:
             await self._client().post(sent, exchange)
             if exchange.status is not None and exchange.status >= 400:
                 raise ProviderError(_error_text(exchange.body))
-            return api.read_answer(request.model, exchange)
+            completion = api.read_answer(request.model, exchange)
+            return replace(completion, pause=exchange.pause) if exchange.pause else completion
         except CallFailed:
             raise
         except Exception as error:

@@ -31,6 +31,7 @@ from gatekeeper.providers.http_exchange import (
     Exchange,
     request_refused,
 )
+from gatekeeper.providers.rate_limits import pause_until_reset
 from gatekeeper.providers.redirects import is_redirect, redirect_refused
 from gatekeeper.providers.request_latency import own_time_ms
 from gatekeeper.providers.response_body import (
@@ -159,6 +160,7 @@ async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
     assert isinstance(response, _TimedResponse)  # noqa: S101
     exchange.status = response.status
     exchange.retry_after = response.headers.get("Retry-After")
+    exchange.pause = pause_until_reset(response.headers)
     try:
         body = await _read_content(response, exchange)
     except UnreadableBody as error:

@@ -23,6 +23,7 @@ class Exchange:
     request is taken. `fault` says why the request or the answer was refused on this side: the same
     would be refused again. `body` is the answer, unpacked. `stream` joins an answer that comes
     token by token, and `ttft_ms` is then the time until its first one; `body` is the whole.
+    `pause` is the number of seconds until used-up rate limits are reset; None if something remains.
     """
 
     endpoint: Endpoint | None = None
@@ -33,6 +34,7 @@ class Exchange:
     latency_ms: float | None = None
     status: int | None = None
     retry_after: str | None = None
+    pause: float | None = None
     body: bytes = b""
     stream: AnswerStream | None = None
     ttft_ms: float | None = None

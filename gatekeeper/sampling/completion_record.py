@@ -12,8 +12,9 @@ from gatekeeper.contract.trial import Completion
 _LATER = "ttft_ms"
 """A field that answers kept by earlier versions do not have, and that most answers do not need."""
 
+_OF_THE_CALL = ("replayed", "cut", "pause")
 _KEPT = tuple(
-    field.name for field in fields(Completion) if field.name not in ("replayed", "cut", _LATER)
+    field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, _LATER)
 )
 
 

@@ -6,7 +6,8 @@ answers. This is additive increase, multiplicative decrease: Chiu, D.-M. and Jai
 Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks,
 Computer Networks and ISDN Systems 17, 1-14, https://doi.org/10.1016/0169-7552(89)90019-6.
 
-A pause that the provider asks for holds back every call to the model, not only the refused one.
+A pause that the provider asks for holds back every call to the model, not only the refused one. So
+does an answer that says that nothing remains of the account's rate limit.
 """
 
 from __future__ import annotations
@@ -57,8 +58,13 @@ class ModelPace:
             self._under_way -= 1
             self._room.set()
 
-    def answered(self) -> None:
-        """Count an answer: a full round of them allows one more call at a time."""
+    def answered(self, pause: float | None = None) -> None:
+        """Count an answer: a full round of them allows one more call at a time.
+
+        `pause` is the number of seconds until the provider takes another call; None for none.
+        """
+        if pause is not None:
+            self.hold(pause)
         self._refused_rounds = 0
         self._answers += 1
         if self.allowed == self._most or self._answers < self.allowed:

@@ -251,7 +251,7 @@ class _Runner:
                     pace.refused(in_round, failure.retry_after)
                 raise
         if not completion.replayed:
-            pace.answered()
+            pace.answered(completion.pause)
         return completion
 
     async def _ask(self, call: Call, request: Request) -> Completion:

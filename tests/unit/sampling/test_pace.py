@@ -240,3 +240,30 @@ def test_models_are_held_back_each_on_its_own() -> None:
         assert time.slept == []
 
     asyncio.run(check())
+
+
+def test_an_answer_that_leaves_nothing_holds_back_the_next_calls() -> None:
+    """The first answer says that the limit is used up: the calls after it wait, none is refused."""
+    time, asked_at = FakeTime(), []
+    started = time.now
+
+    def answer(request: Request) -> Completion:
+        asked_at.append(time.now - started)
+        return Completion(content(request), pause=20.0 if len(asked_at) == 1 else None)
+
+    one = Limits(cost_usd=None, calls=None, minutes=None, concurrency=1)
+    result = run(heads(3), FakeClient(answer), limits=one, time=time)
+    assert asked_at == [0, pytest.approx(20), pytest.approx(20)]
+    assert (result.throttled, result.made) == (0, 3)
+    assert len(result.samples) == 3
+
+
+def test_a_hostile_pause_of_an_answer_is_bounded() -> None:
+    async def check() -> None:
+        pace, time = a_pace()
+        pace.answered(1e9)
+        started = time.now
+        await one_call(pace)
+        assert time.now - started == pytest.approx(RETRY.longest_wait_seconds)
+
+    asyncio.run(check())
