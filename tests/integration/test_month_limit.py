@@ -59,7 +59,7 @@ def test_at_the_limit_full_suites_are_refused_before_any_call(
 
 def test_pull_requests_and_pushes_are_never_held_back(desk: Desk, model: OpenAIServer) -> None:
     past(desk, 1000.0)
-    assert desk.judge(history=HISTORY) == 0
+    assert desk.run_check(history=HISTORY) == 0
     checked = len(model.requests)
     push = payloads.push(before=desk.change.base, after=desk.change.merge)
     assert desk.act("push", push, history=HISTORY) == 0
@@ -70,7 +70,7 @@ def test_the_bot_s_full_suite_is_held_back_and_its_rerun_is_not(
     desk: Desk, github: FakeGithub, model: OpenAIServer
 ) -> None:
     past(desk, 10.0)
-    assert desk.judge(history=HISTORY) == 0
+    assert desk.run_check(history=HISTORY) == 0
     before = len(model.requests)
     desk.say("/gatekeeper full", history=HISTORY)
     assert len(model.requests) == before
