@@ -16,7 +16,7 @@ from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
-from gatekeeper.gate.expected_calls import forecast_calls
+from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.plan import Evaluation, Job, levels
 from gatekeeper.gate.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
@@ -130,7 +130,7 @@ class RunEstimate:
         return {**asdict(self), **sums}
 
 
-def forecast(
+def estimate_change(
     change: Change,
     policy: Policy,
     names: Sequence[str],
@@ -140,7 +140,7 @@ def forecast(
     """Estimate the check of a change. `amounts` says what a request takes; `find_fault` says what
     is wrong with a model's name.
 
-    All comparisons of the run share the level, so each is forecast at alpha divided by their
+    All comparisons of the run share the level, so each is estimated at alpha divided by their
     number: what it has when Holm's procedure tests it first, and what sampling goes by. Raises
     ContractError and UsageError as the check itself would.
     """
@@ -193,10 +193,10 @@ def _beyond_limits(found: RunEstimate, work: Work, worst: Price) -> tuple[str, .
         beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
     shorter = advise_shorter_answers(trial.request.params for trial in work.trials)
     return tuple(
-        f"It may {forecast}, and {limit} in {POLICY_PATH}: a check that is not sure before "
+        f"It may {amount}, and {limit} in {POLICY_PATH}: a check that is not sure before "
         f"ends there, and could not measure. Use fewer fixtures or samples, {shorter}, or raise "
         "the limit"
-        for forecast, limit in beyond
+        for amount, limit in beyond
     )
 
 
@@ -226,7 +226,7 @@ def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstima
     requests = distinct_requests(job.trials)
     contract = job.contract
     seen = shared.compute_power(job.evaluations[0])
-    calls = forecast_calls(job, shared.levels, shared.concurrency)
+    calls = estimate_calls(job, shared.levels, shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
     tokens = [amounts.tokens(request) for request in requests]
     cost = _sum([amounts.expected(request) for request in requests])

@@ -19,7 +19,7 @@ from gatekeeper.stats.sequential import looks
 from gatekeeper.stats.stopping_time import stopping_time
 
 
-class CallForecast(NamedTuple):
+class CallEstimate(NamedTuple):
     """Numbers of calls, the smallest first."""
 
     fewest: int
@@ -37,9 +37,9 @@ class _Pairs(NamedTuple):
     most: int
 
 
-def forecast_calls(
+def estimate_calls(
     job: Job, levels: Mapping[tuple[str, ContractFrom], float], concurrency: int
-) -> CallForecast:
+) -> CallEstimate:
     """RunEstimate the calls of a contract.
 
     Args:
@@ -52,7 +52,7 @@ def forecast_calls(
         (e, _pairs(e, levels.get((job.contract.name, e.contract_from)))) for e in job.evaluations
     ]
     if not each or not most:
-        return CallForecast(most, most, most)
+        return CallEstimate(most, most, most)
     # One regression ends the whole contract; otherwise every evaluation must be certain.
     certain = [_calls_of(evaluation, pairs.fewest) for evaluation, pairs in each]
     settled = most if all(p.fewest == p.most for _, p in each) else max(certain)
@@ -60,7 +60,7 @@ def forecast_calls(
     fewest = min([settled, *regressed])
     share = max(pairs.expected / pairs.most if pairs.most else 1.0 for _, pairs in each)
     expected = most if share >= 1 else min(most, math.ceil(share * most) + concurrency)
-    return CallForecast(min(fewest, expected), expected, most)
+    return CallEstimate(min(fewest, expected), expected, most)
 
 
 def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:

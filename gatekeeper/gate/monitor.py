@@ -18,7 +18,7 @@ from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
 from gatekeeper.gate.plan import Evaluation, Job, levels
-from gatekeeper.gate.progress import ContractProgress, standing
+from gatekeeper.gate.progress import ContractProgress, contract_progress
 from gatekeeper.gate.result import SloResult, Stopped
 from gatekeeper.sampling.repair import repair
 from gatekeeper.sampling.stored_text import stored_outcome
@@ -69,7 +69,7 @@ class EvaluationMonitor:
         }
 
     @property
-    def drawn(self) -> bool:
+    def complete(self) -> bool:
         """Whether every planned trial has its sample."""
         return len(self.outcomes) >= len(self.evaluation.trials)
 
@@ -79,7 +79,7 @@ class EvaluationMonitor:
         early = self.comparison is not None and self.comparison.test.early
         if self.comparison and early and self.comparison.stopped:
             return self.comparison.stopped
-        return "exhausted" if self.drawn or (self.settled and not early) else None
+        return "exhausted" if self.complete or (self.settled and not early) else None
 
     @property
     def regressed(self) -> bool:
@@ -88,7 +88,7 @@ class EvaluationMonitor:
     @property
     def settled(self) -> bool:
         """Whether no sample still to come is needed."""
-        if self.drawn or self.regressed:
+        if self.complete or self.regressed:
             return True
         contract = self.evaluation.contract
         if not self._adaptive or contract.gate.tolerance is not None or self._whole:
@@ -109,7 +109,7 @@ class EvaluationMonitor:
     def take(self, outcome: Outcome) -> None:
         """Add the next evaluated sample, in plan order."""
         sample = outcome.sample
-        # What an interrupted run has beyond a gap came early, not next: it is told, not weighed.
+        # Samples beyond a gap of an interrupted run are reported, but are not evidence.
         self._gap = self._gap or self.evaluation.trials[len(self.outcomes)] is not sample.trial
         self.outcomes.append(outcome)
         if self._gap:
@@ -143,10 +143,10 @@ class Progress(Protocol):
     """Who shows a person how far the run is."""
 
     def started(
-        self, total: int, standings: Callable[[], Sequence[ContractProgress]] = tuple
+        self, total: int, progress_of_contracts: Callable[[], Sequence[ContractProgress]] = tuple
     ) -> None:
-        """Start the display: at most `total` calls will be made, and `standings` returns each
-        contract's progress at any time."""
+        """Start the display of at most `total` calls. `progress_of_contracts` returns the progress
+        of each contract at any time."""
         ...
 
     def advanced(self, *, cost_usd: float | None, failed: bool) -> None:
@@ -175,9 +175,9 @@ class Watches:
         """Return the watches of a job, head's first."""
         return tuple(self._watches[job.contract.name].values())
 
-    def standings(self) -> tuple[ContractProgress, ...]:
+    def progress_of_contracts(self) -> tuple[ContractProgress, ...]:
         """Return each contract's progress; nothing is evaluated again, so this is cheap."""
-        return tuple(standing(name, by.values()) for name, by in self._watches.items())
+        return tuple(contract_progress(name, by.values()) for name, by in self._watches.items())
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:

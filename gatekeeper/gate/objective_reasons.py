@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import Objective, label_of, measure_of
-from gatekeeper.gate.objectives import standing
+from gatekeeper.gate.objectives import objective_status
 from gatekeeper.gate.result import Reason, SloResult
 from gatekeeper.gate.unit_words import unit_noun
 
@@ -25,7 +25,7 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
             found += ", the default for a contract that sets no `success_rate` for all its fixtures"
         elif result.objective in by_policy:
             found += ", which the policy asks of a new contract (`new_contracts.success_rate`)"
-        match standing(result):
+        match objective_status(result):
             case _ if result.unmeasured:
                 text = f"Samples are missing that could decide the objective {name} ({found})."
                 reasons.append(Reason("error", text, "error"))

@@ -76,10 +76,10 @@ def undecided(results: Sequence[SloResult]) -> tuple[SloResult, ...]:
 def in_doubt(result: SloResult) -> bool:
     """Return whether the objective is worth more samples: it is open, and not on the right side of
     its target."""
-    return result.unmeasured or standing(result) == "unlikely"
+    return result.unmeasured or objective_status(result) == "unlikely"
 
 
-def standing(result: SloResult) -> str:
+def objective_status(result: SloResult) -> str:
     """Return `met`, `missed`, or for an open objective the side of the measured value:
 
     `likely`, `unlikely`; `unknown` if nothing was measured.
@@ -320,6 +320,6 @@ def _agreed(measured: SloResult, one: SloResult, other: SloResult) -> SloResult:
     """What was measured, unless the unmeasured samples could have changed what it calls for:
     had all of them gone the `one` way, or the `other`."""
     calls_for = {"met": 0, "likely": 0, "unlikely": 1, "missed": 2, "unknown": 3}
-    if calls_for[standing(one)] != calls_for[standing(other)]:
+    if calls_for[objective_status(one)] != calls_for[objective_status(other)]:
         return replace(measured, met=None, unmeasured=True)
     return replace(measured, met=one.met if one.met == other.met else None)

@@ -93,7 +93,7 @@ class Measurement:
 
 
 async def measure(work: Work, around: RunContext) -> GateResult:
-    """Sample the models, weigh the evidence, decide. Raises UsageError for an unusable model."""
+    """Sample the models, summarise the evidence and decide. Raises UsageError for a bad model."""
     return build_result(work, await measure_contracts(work, around))
 
 
@@ -109,7 +109,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     work = _sampled_whole(work, around, started)
     watches = Watches(work.jobs, around.progress)
     if around.progress:
-        around.progress.started(len(distinct_requests(work.trials)), watches.standings)
+        around.progress.started(len(distinct_requests(work.trials)), watches.progress_of_contracts)
     known = {**around.resumed, **recall(work.trials, around.remembered)}
     sampled = await run_trials(
         work.trials,

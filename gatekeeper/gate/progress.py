@@ -1,4 +1,4 @@
-"""How far one contract is, for a person who watches the run. It decides nothing."""
+"""Computes the progress of one contract, for a person who watches the run. Decides nothing."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Watched(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ContractProgress:
-    """`drawn` of `planned` samples; fewer are drawn where the answer is sure before.
+    """The progress of one contract: `sampled` of at most `planned` samples.
 
-    `pairs` of base and head were compared, by which `broke` and `fixed` inputs are told; None
-    where nothing is compared. `worse` and `not_worse` say how near those answers are, from 0 to
-    1; None if only a later look can tell. `answer` is there when no more samples are needed.
+    `pairs` of base and head were compared, and `broke` and `fixed` inputs changed; None if nothing
+    is compared. `worse` and `not_worse` say how near these results are, from 0 to 1; None if only
+    a later look can decide. `answer` is the result once no more samples are needed.
     """
 
     contract: str
-    drawn: int
+    sampled: int
     planned: int
     pairs: int | None = None
     broke: int = 0
@@ -49,7 +49,7 @@ class ContractProgress:
     answer: Stopped | None = None
 
 
-def standing(contract: str, watches: Iterable[Watched]) -> ContractProgress:
+def contract_progress(contract: str, watches: Iterable[Watched]) -> ContractProgress:
     """Return the progress of one contract from its watches, head's first: its comparison, and the
     samples of all."""
     every = tuple(watches)
@@ -58,7 +58,7 @@ def standing(contract: str, watches: Iterable[Watched]) -> ContractProgress:
     worse, not_worse = (comparison.nearness if comparison else None) or (None, None)
     return ContractProgress(
         contract=contract,
-        drawn=sum(len(watch.outcomes) for watch in every),
+        sampled=sum(len(watch.outcomes) for watch in every),
         planned=sum(len(watch.evaluation.trials) for watch in every),
         pairs=comparison.pairs if comparison else None,
         broke=broke,

@@ -45,24 +45,24 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
     """One evaluation with what it found. `comparison` and `paired` are None if there was nothing
-    to compare; `settled` says that no sample was missing for the answer, `drawn` that every one
-    that was planned is there."""
+    to compare; `settled` says that no sample was missing for the answer, `complete` that every
+    planned sample is there."""
 
     evaluation: Evaluation
     evidence: Evidence
     comparison: Comparison | None
     paired: PairedResult | None
     settled: bool
-    drawn: bool = True
+    complete: bool = True
 
 
-def ended_reasons(weighed: Sequence[EvaluationSummary], sampled: Run) -> list[Reason]:
+def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[Reason]:
     """Return the reason for a contract that was not completely sampled, if its result was not
     certain without the rest."""
-    if all(w.settled for w in weighed):
+    if all(w.settled for w in summaries):
         return []
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
-    own = weighed[0]
+    own = summaries[0]
     drawn = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
     done = f"{drawn} of {len(own.evaluation.trials)} samples were drawn"
     cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
@@ -149,7 +149,7 @@ def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
 
 def budget_reasons(
     budgets: Sequence[ErrorBudget],
-    weighed: Sequence[EvaluationSummary],
+    summaries: Sequence[EvaluationSummary],
     policy: Policy,
     *,
     exempt: bool = False,
@@ -159,7 +159,7 @@ def budget_reasons(
     spent = [budget for budget in budgets if budget.overspent] if policy.freeze else []
     return [
         _lifted(budget)
-        if _surely_better(budget.objective, weighed)
+        if _surely_better(budget.objective, summaries)
         else _frozen(budget, exempt=exempt)
         for budget in spent
     ]
@@ -202,8 +202,8 @@ def _lifted(budget: ErrorBudget) -> Reason:
     return Reason("budget", text, "pass")
 
 
-def _surely_better(objective: str, weighed: Sequence[EvaluationSummary]) -> bool:
-    compared = [w for w in weighed if w.comparison]
+def _surely_better(objective: str, summaries: Sequence[EvaluationSummary]) -> bool:
+    compared = [w for w in summaries if w.comparison]
     if objective != "success_rate":
         burns = [w.evidence.burns.get(objective) for w in compared]
         known = [(b.p_better, w.paired) for b, w in zip(burns, compared, strict=True) if b]
@@ -213,12 +213,12 @@ def _surely_better(objective: str, weighed: Sequence[EvaluationSummary]) -> bool
     return bool(compared) and all(_passes_more(w) for w in compared)
 
 
-def _passes_more(weighed: EvaluationSummary) -> bool:
+def _passes_more(summary: EvaluationSummary) -> bool:
     # What could not be measured counts against head: better must hold for the worst.
-    level = weighed.paired.alpha if weighed.paired else None
-    if level is None or weighed.comparison is None:
+    level = summary.paired.alpha if summary.paired else None
+    if level is None or summary.comparison is None:
         return False
-    return weighed.comparison.evaluate(level, harshly=True, better=True).regressed
+    return summary.comparison.evaluate(level, harshly=True, better=True).regressed
 
 
 def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
@@ -261,22 +261,22 @@ def broken_base_reasons(job: Job) -> list[Reason]:
     return [Reason("error", text, "error", "base")]
 
 
-def under_base(weighed: EvaluationSummary, own: EvaluationSummary) -> list[Reason]:
+def under_base(summary: EvaluationSummary, own: EvaluationSummary) -> list[Reason]:
     """Return the base contract's reasons against the change; the others are left out. `own` is the
     result of head's contract: if neither has anything to evaluate, only one reason says so."""
-    by = weighed.evaluation.contract_from
+    by = summary.evaluation.contract_from
     settings = " with its own model and parameters" if by == "base_settings" else ""
     return [
         Reason(r.code, f"Under the base contract{settings}: {r.text}", r.verdict, by)
-        for r in evidence_reasons(weighed, repeats=has_nothing_to_evaluate(own))
+        for r in evidence_reasons(summary, repeats=has_nothing_to_evaluate(own))
         if r.verdict != "pass"
     ]
 
 
-def has_nothing_to_evaluate(weighed: EvaluationSummary) -> bool:
+def has_nothing_to_evaluate(summary: EvaluationSummary) -> bool:
     """Return whether there are no two arms to compare and no objective to meet."""
-    gate, evidence = weighed.evidence.contract.gate, weighed.evidence
-    compared = weighed.paired and weighed.comparison
+    gate, evidence = summary.evidence.contract.gate, summary.evidence
+    compared = summary.paired and summary.comparison
     return not compared and gate.tolerance is None and not evidence.slo
 
 
@@ -291,49 +291,49 @@ def _nothing_to_evaluate(*, same_requests: bool) -> Reason:
 
 
 def evidence_reasons(
-    weighed: EvaluationSummary, *, at_base: bool = True, repeats: bool = False
+    summary: EvaluationSummary, *, at_base: bool = True, repeats: bool = False
 ) -> list[Reason]:
     """Return all reasons of one contract from one set of outcomes.
 
     `at_base` says that the contract has a base version. `repeats` says that another contract's
     reasons already say that there is nothing to evaluate.
     """
-    evidence, paired = weighed.evidence, weighed.paired
-    cut_short = paired is not None and paired.stopped == "regressed" and not weighed.drawn
+    evidence, paired = summary.evidence, summary.paired
+    cut_short = paired is not None and paired.stopped == "regressed" and not summary.complete
     if cut_short and not evidence.head.samples:
         return []  # another evaluation of the contract was certain before this one started
-    cause = _unasked(weighed.evaluation) or _commonest_error(evidence.fixtures)
+    cause = _unasked(summary.evaluation) or _commonest_error(evidence.fixtures)
     if not evidence.head.samples:
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
     gate = evidence.contract.gate
     reasons: list[Reason] = []
-    if paired and weighed.comparison:
-        harshest = weighed.comparison.evaluate(paired.alpha, harshly=True)
+    if paired and summary.comparison:
+        harshest = summary.comparison.evaluate(paired.alpha, harshly=True)
         reasons += paired_reasons(
             paired,
             could_be_worse=harshest.regressed,
-            largest_drop=weighed.comparison.largest_drop(),
+            largest_drop=summary.comparison.largest_drop(),
             margin=gate.margin,
             cause=cause,
             broken=broken_for_sure(evidence.fixtures),
         )
-        if not weighed.settled:
+        if not summary.settled:
             # Why it was not measured to the end is told already; nothing was found until then.
             reasons = [reason for reason in reasons if reason.verdict == "fail"]
         if cut_short:
             # Cut short because the answer is sure: what more samples could have shown is moot.
             missed = slo_reasons(evidence.slo, evidence.contract.slo)
             return reasons + [r for r in missed if r.verdict == "fail"]
-    elif has_nothing_to_evaluate(weighed) and not repeats:
-        same = at_base and weighed.evaluation.base is None
+    elif has_nothing_to_evaluate(summary) and not repeats:
+        same = at_base and summary.evaluation.base is None
         reasons.append(_nothing_to_evaluate(same_requests=same))
     # A regression says as much, and what it was before.
     worse = any(reason.code == "regression" for reason in reasons)
-    if weighed.settled and weighed.evaluation.contract_from == "head" and not worse:
+    if summary.settled and summary.evaluation.contract_from == "head" and not worse:
         reasons += nothing_passes_reasons(evidence.fixtures)
     reasons += slo_reasons(evidence.slo, evidence.contract.slo)
     own = [*must_pass_reasons(evidence.must_pass), *limit_reasons(evidence.limits)]
-    reasons += own if weighed.settled else [r for r in own if r.verdict == "fail"]
+    reasons += own if summary.settled else [r for r in own if r.verdict == "fail"]
     return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
 
 

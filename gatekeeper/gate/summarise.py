@@ -10,7 +10,7 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.gate.budget_impact import Burn, burns
 from gatekeeper.gate.monitor import EvaluationMonitor
 from gatekeeper.gate.must_pass import must_pass_results
-from gatekeeper.gate.objectives import slo_results, standing, undecided
+from gatekeeper.gate.objectives import objective_status, slo_results, undecided
 from gatekeeper.gate.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.gate.pairs import Pairs, count_clusters, count_pairs
 from gatekeeper.gate.plan import Evaluation
@@ -36,7 +36,7 @@ class Evidence:
     clusters: Pairs | None = None
 
 
-def weigh(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
+def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
     """Return the evidence of the watch's outcomes.
 
     `stopped` says that sampling ended because the result was certain: samples that were not taken
@@ -66,10 +66,14 @@ def weigh(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
         fixtures=tuple(fixtures),
         burns=burns(evaluation, outcomes),
         must_pass=must_pass_results(
-            evaluation.contract, outcomes, watch.level, complete=watch.drawn or not stopped
+            evaluation.contract, outcomes, watch.level, complete=watch.complete or not stopped
         ),
         limits=limit_results(
-            evaluation.contract, outcomes, watch.level, evaluation.counts_with, complete=watch.drawn
+            evaluation.contract,
+            outcomes,
+            watch.level,
+            evaluation.counts_with,
+            complete=watch.complete,
         ),
     )
 
@@ -98,7 +102,7 @@ def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, 
 
 def _shown(decided: SloResult, now: SloResult) -> SloResult:
     """The decision with what was observed in the end, unless that would seem to contradict it."""
-    sides = {standing(replace(found, met=None)) for found in (decided, now)}
+    sides = {objective_status(replace(found, met=None)) for found in (decided, now)}
     if decided.met is not None and len(sides) > 1:
         return decided
     return replace(decided, observed=now.observed, interval=now.interval)

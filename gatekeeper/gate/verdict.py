@@ -43,7 +43,7 @@ from gatekeeper.gate.reasons import (
     weakened_reasons,
 )
 from gatekeeper.gate.result import ContractResult, Reason, Stopped, UnderBase, Verdict, Waiver
-from gatekeeper.gate.summarise import weigh
+from gatekeeper.gate.summarise import summarise
 from gatekeeper.stats.error_budget import ErrorBudget, Spending
 from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
 
@@ -79,10 +79,10 @@ def conclude(
     `history` is None if there is none to know of, or if it is `unread`: then it is not
     known what is frozen. `gated` says which checks gated in earlier runs.
     """
-    weighed = _weigh_all(jobs, watches)
+    summaries = _summarise_all(jobs, watches)
     found = []
     for job in jobs:
-        result = _contract_result(job, weighed[job.contract.name], sampled, history, policy, now)
+        result = _contract_result(job, summaries[job.contract.name], sampled, history, policy, now)
         blind = blind_fixtures(job, watches.of(job)[0].outcomes)
         if blind:
             result = replace(result, weakened=(*result.weakened, blind_text(blind)))
@@ -123,7 +123,9 @@ def _covers(waiver: Waiver, reason: Reason) -> bool:
     return reason.verdict != "pass"
 
 
-def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[EvaluationSummary, ...]]:
+def _summarise_all(
+    jobs: Sequence[Job], watches: Watches
+) -> dict[str, tuple[EvaluationSummary, ...]]:
     every = {
         (job.contract.name, w.evaluation.contract_from): w for job in jobs for w in watches.of(job)
     }
@@ -133,10 +135,12 @@ def _weigh_all(jobs: Sequence[Job], watches: Watches) -> dict[str, tuple[Evaluat
         **_levels({key: watch for key, watch in every.items() if watch.evaluation.trusted}),
         **_levels({key: watch for key, watch in every.items() if not watch.evaluation.trusted}),
     }
-    found = {key: _weigh(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()}
+    found = {
+        key: _summarise(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()
+    }
     each: dict[str, tuple[EvaluationSummary, ...]] = defaultdict(tuple)
-    for (name, _), weighed in _adjusted(found).items():
-        each[name] += (weighed,)
+    for (name, _), summary in _adjusted(found).items():
+        each[name] += (summary,)
     return each
 
 
@@ -150,13 +154,13 @@ def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, i
     return {key: (level, len(compared)) for key, level in found.items()}
 
 
-def _weigh(
+def _summarise(
     watch: EvaluationMonitor, level: tuple[float, int] | None, *, cut: bool
 ) -> EvaluationSummary:
     """`level` is that of the comparison and how many share it. `cut` says that sampling of the
     whole contract ended because head is worse."""
     stopped = watch.settled or cut
-    evidence = weigh(watch, stopped=stopped)
+    evidence = summarise(watch, stopped=stopped)
     paired = None
     if level is not None and watch.comparison and evidence.pairs:
         ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
@@ -172,7 +176,7 @@ def _weigh(
         )
         paired = replace(found, family=level[1])
     return EvaluationSummary(
-        watch.evaluation, evidence, watch.comparison, paired, stopped, watch.drawn
+        watch.evaluation, evidence, watch.comparison, paired, stopped, watch.complete
     )
 
 
@@ -180,18 +184,18 @@ def _adjusted(found: Mapping[Key, EvaluationSummary]) -> dict[Key, EvaluationSum
     """With the p-values of all comparisons of the run adjusted by Benjamini and Hochberg, to
     be shown beside Holm's decision."""
     p_values = {
-        key: weighed.paired.p_value
-        for key, weighed in found.items()
-        if weighed.paired and weighed.paired.p_value is not None
+        key: summary.paired.p_value
+        for key, summary in found.items()
+        if summary.paired and summary.paired.p_value is not None
     }
     if not p_values:
         return dict(found)
     shown = dict(zip(p_values, benjamini_hochberg(list(p_values.values())).p_values, strict=True))
     return {
-        key: replace(weighed, paired=replace(weighed.paired, adjusted_p_value=shown.get(key)))
-        if weighed.paired
-        else weighed
-        for key, weighed in found.items()
+        key: replace(summary, paired=replace(summary.paired, adjusted_p_value=shown.get(key)))
+        if summary.paired
+        else summary
+        for key, summary in found.items()
     }
 
 
@@ -231,16 +235,16 @@ def untested(job: Job) -> ContractResult:
 
 def _contract_result(
     job: Job,
-    weighed: Sequence[EvaluationSummary],
+    summaries: Sequence[EvaluationSummary],
     sampled: Run,
     history: Spending | None,
     policy: Policy,
     now: datetime,
 ) -> ContractResult:
-    own, *others = weighed
-    budgets = _error_budgets(job, weighed, history, policy, now)
+    own, *others = summaries
+    budgets = _error_budgets(job, summaries, history, policy, now)
     reasons = [
-        *ended_reasons(weighed, sampled),
+        *ended_reasons(summaries, sampled),
         *new_contract_reasons(job, policy),
         *left_reasons(job.left_prompt, policy, job.left_as),
         *evidence_reasons(own, at_base=job.base is not None),
@@ -251,7 +255,7 @@ def _contract_result(
     # A change that leaves the prompt as it is burns nothing.
     if history is not None and job.paired:
         exempt = is_exempt(job.base or job.contract, policy)
-        reasons += budget_reasons(budgets, weighed, policy, exempt=exempt)
+        reasons += budget_reasons(budgets, summaries, policy, exempt=exempt)
     if job.leaves_requests and not job.weakened:
         reasons = [not_held_up(reason) for reason in reasons]
     reasons += untested_reasons(job)
@@ -299,8 +303,8 @@ def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:
     )
 
 
-def _verdict_under_base(weighed: EvaluationSummary) -> Verdict:
-    return worst(reason.verdict for reason in evidence_reasons(weighed))
+def _verdict_under_base(summary: EvaluationSummary) -> Verdict:
+    return worst(reason.verdict for reason in evidence_reasons(summary))
 
 
 def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) -> bool:
@@ -314,7 +318,7 @@ def frozen(job: Job, history: Spending | None, policy: Policy, now: datetime) ->
 
 def _error_budgets(
     job: Job,
-    weighed: Sequence[EvaluationSummary],
+    summaries: Sequence[EvaluationSummary],
     history: Spending | None,
     policy: Policy,
     now: datetime,
@@ -322,6 +326,6 @@ def _error_budgets(
     """The budgets that the base contract sets: a pull request cannot vote itself others. Without
     a history they have no events: what one run saw is no window's budget."""
     # The base contract's evaluation is the last, and counts if there is one.
-    burns = {name: burn for w in weighed for name, burn in w.evidence.burns.items()}
+    burns = {name: burn for w in summaries for name, burn in w.evidence.burns.items()}
     on_head = {name: (b.good.low, b.good.high) for name, b in burns.items() if b.good}
     return error_budgets(job.base or job.contract, history or {}, policy, now, on_head)

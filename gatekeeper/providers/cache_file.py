@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from gatekeeper.sampling.cache import MOST_AGE, Entry, read, standing, written
+from gatekeeper.sampling.cache import MOST_AGE, Entry, live_entries, read, written
 
 MOST_BYTES = 20_000_000
 """Some ten thousand pairs of short answers. The oldest entries make room."""
@@ -50,7 +50,7 @@ def read_cache(path: Path, key: bytes, now: datetime) -> Recalled:
             sound.append(read(line, key, now))
         except ValueError as error:
             wrong[str(error)] += 1
-    stands = standing(entry for entry in sound if entry.measured > now - MOST_AGE)
+    stands = live_entries(entry for entry in sound if entry.measured > now - MOST_AGE)
     if not wrong:
         return Recalled(stands)
     said = ", ".join(f"{count} {reason}" for reason, count in wrong.most_common())

@@ -52,7 +52,7 @@ class _RunEstimate(Protocol):
     def worst_cost_usd(self) -> float | None: ...
 
 
-def forecast_text(forecast: _RunEstimate) -> str:
+def estimate_text(forecast: _RunEstimate) -> str:
     """Say what is expected and what is possible: `expected 130 calls, 52,000 tokens, 0.0081 USD;
     at most 400 calls, …`."""
     expected = _amounts(forecast.expected_calls, forecast.tokens, forecast.cost_usd)

@@ -106,7 +106,7 @@ def target(slo: SloResult) -> str:
     return f"{sign} {objective_value(slo, slo.target)}{default}"
 
 
-def standing(slo: SloResult, contract: ContractResult) -> str:
+def status_text(slo: SloResult, contract: ContractResult) -> str:
     """Return `met`, `missed`, or the reason why it is open."""
     if slo.met is not None:
         return "met" if slo.met else "missed"
@@ -142,7 +142,7 @@ def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[st
 def _in_short(slo: SloResult, contract: ContractResult, *, decided: bool) -> str:
     if slo.met is None and decided:
         return "not evaluated"
-    return "more missed" if slo.met is False else standing(slo, contract)
+    return "more missed" if slo.met is False else status_text(slo, contract)
 
 
 def _urgency(slo: SloResult) -> int:
@@ -235,4 +235,4 @@ def _objective(slo: SloResult, contract: ContractResult) -> tuple[str, ...]:
     wanted = f"wanted {target(slo)}"
     if slo.met is False:
         return f"❌ {observed}", wanted
-    return observed, wanted, standing(slo, contract)
+    return observed, wanted, status_text(slo, contract)

@@ -74,8 +74,8 @@ class SampleCache:
         from gatekeeper.sampling.cache import (
             continued,
             contracts_with_cut_answers,
+            live_entries,
             measured,
-            standing,
         )
 
         now = datetime.now(UTC)
@@ -97,5 +97,5 @@ class SampleCache:
             return notices
         # What a run beside this one has kept meanwhile was drawn first, and stands.
         meanwhile = read_cache(self.path, self.key, now).entries
-        entries = standing([*meanwhile.values(), *self.entries.values(), *new])
+        entries = live_entries([*meanwhile.values(), *self.entries.values(), *new])
         return (*notices, *write_cache(self.path, entries.values(), self.key))

@@ -169,7 +169,7 @@ def continued(earlier: Entry | None, new: Entry) -> Entry:
     return new if earlier is None else replace(earlier, pairs=(*earlier.pairs, *new.pairs))
 
 
-def standing(entries: Iterable[Entry]) -> dict[str, Entry]:
+def live_entries(entries: Iterable[Entry]) -> dict[str, Entry]:
     """Return the entry that counts for each plan: the oldest, or one that continues its pairs.
 
     Of two that are as old, or go on in two ways, it is the one that comes first.

@@ -9,21 +9,21 @@ import pytest
 from support.random_model import BASE, HEAD, POLICY, Model, check, revision
 
 from gatekeeper.contract.change import Change
-from gatekeeper.gate.estimate import Amounts, ContractEstimate, forecast
+from gatekeeper.gate.estimate import Amounts, ContractEstimate, estimate_change
 
 ONE = Amounts(lambda _: 0.01, lambda _: 0.5, lambda _: (100.0, 1000.0))
 WORDS = tuple(f"word {number}" for number in range(150))
 FIELDS = {"samples": 1, "mode": "adaptive}\ngate: {margin: 0.2"}
 
 
-def forecast_of(base=BASE, head=HEAD) -> ContractEstimate:
-    (found,) = forecast(Change(base, head), POLICY, (), ONE).contracts
+def estimate_of(base=BASE, head=HEAD) -> ContractEstimate:
+    (found,) = estimate_change(Change(base, head), POLICY, (), ONE).contracts
     return found
 
 
 def test_harmless_changes_take_about_the_expected_calls() -> None:
     base, head = (revision(a, s, WORDS, **FIELDS) for a, s in (("Base", "b"), ("Head", "c")))
-    found = forecast_of(base, head)
+    found = estimate_of(base, head)
     made = []
     for seed in range(10):
         drawn = random.Random(seed)  # noqa: S311
@@ -46,12 +46,12 @@ def test_a_broken_prompt_takes_no_fewer_than_the_fewest_calls() -> None:
             return type(found)(request.messages[0].content.split()[0], 1.0, 10, 2, 0.0)
 
     made = check(Breaks(), None, base, head).calls
-    found = forecast_of(base, head)
+    found = estimate_of(base, head)
     assert found.fewest_calls <= made.made - made.surplus < found.expected_calls
 
 
 def test_a_check_that_cannot_stop_early_is_expected_to_take_all() -> None:
-    found = forecast_of()
+    found = estimate_of()
     assert (found.fewest_calls, found.expected_calls, found.calls) == (48, 48, 48)
     assert (found.tokens, found.most_tokens) == (4_800, 48_000)
     assert found.cost_usd == pytest.approx(0.48)
@@ -61,6 +61,6 @@ def test_a_check_that_cannot_stop_early_is_expected_to_take_all() -> None:
 
 def test_what_is_unbounded_or_unknown_is_not_a_number() -> None:
     unknown = Amounts(lambda _: None, lambda _: None, lambda _: (100.0, float("inf")))
-    found = forecast(Change(BASE, HEAD), POLICY, (), unknown)
+    found = estimate_change(Change(BASE, HEAD), POLICY, (), unknown)
     assert (found.cost_usd, found.worst_cost_usd, found.most_tokens) == (None, None, None)
     assert found.document()["tokens"] == 4_800

@@ -47,7 +47,7 @@ def called_for(
     )
 
 
-def weighed(comparison: Comparison | None, level: float = 0.05) -> EvaluationSummary:
+def summary(comparison: Comparison | None, level: float = 0.05) -> EvaluationSummary:
     """A comparison and the level it is evaluated at; None if there is nothing to compare."""
     made = contract("f1")
     found = paired(alpha=level) if comparison else None

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def affected(arguments: argparse.Namespace) -> int:
     """List what `check` would run, why, and what it would cost. Calls no model."""
-    from gatekeeper.gate.estimate import Amounts, forecast
+    from gatekeeper.gate.estimate import Amounts, estimate_change
     from gatekeeper.providers.model_faults import find_model_fault
     from gatekeeper.providers.prices import count_tokens, expected_cost, worst_cost
     from gatekeeper.reports.terminal.console import print_estimate
@@ -29,7 +29,7 @@ def affected(arguments: argparse.Namespace) -> int:
         policy, _ = policy_in_force(change)
         names = arguments.contract
         amounts = Amounts(expected_cost, worst_cost, count_tokens)
-        found = forecast(change, policy, names, amounts, find_model_fault)
+        found = estimate_change(change, policy, names, amounts, find_model_fault)
         notices = uncommitted(repository, arguments, policy)
     found = replace(found, notices=(*found.notices, *notices))
     with readers_may_leave():

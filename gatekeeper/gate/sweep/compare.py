@@ -176,7 +176,7 @@ def _recommended(
     }
     if not rates:
         return Recommendation(None, "no sample could be measured")
-    best = max(rates, key=lambda i: (rates[i], _standing(cells[i])))
+    best = max(rates, key=lambda i: (rates[i], _tie_break(cells[i])))
     worse = {
         pair.second if pair.first == best else pair.first
         for pair in pairs
@@ -194,7 +194,7 @@ def _recommended(
     return Recommendation(chosen, _reason(cells, rates, best, kept, chosen, price, near))
 
 
-def _standing(cell: Cell) -> tuple[bool, float]:
+def _tie_break(cell: Cell) -> tuple[bool, float]:
     """Among equally good ones the one in use, then the cheaper."""
     return cell.setting.current, -(cell.arm.cost_per_call_usd or 0.0)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ArmResult, ContractResult, SloResult
-from gatekeeper.reports.columns import objective_value, share_left, standing, target
+from gatekeeper.reports.columns import objective_value, share_left, status_text, target
 from gatekeeper.reports.comparison_text import base_contract_label, decided_by
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markdown.page import Page, fold
@@ -124,7 +124,7 @@ def _cells(slo: SloResult, contract: ContractResult) -> list[str]:
         budget.window if budget else numbers.NONE,
         objective_value(slo, slo.observed),
         interval,
-        standing(slo, contract),
+        status_text(slo, contract),
         share_left(budget) if budget else numbers.NONE,
     ]
     return [prose(label_of(slo.objective), 100), *(cell.replace("<", "&lt;") for cell in cells)]

@@ -15,7 +15,7 @@ from gatekeeper.gate.result import (
 )
 from gatekeeper.gate.unit_words import paired_p_value
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
-from gatekeeper.reports.columns import objective_value, standing
+from gatekeeper.reports.columns import objective_value, status_text
 from gatekeeper.reports.comparison_text import (
     counts,
     deciding_test,
@@ -127,7 +127,7 @@ def _objective(slo: SloResult, contract: ContractResult) -> str:
         interval = f", interval {low} to {high}"
     return (
         f"{prose(label_of(slo.objective), 100)}: {observed} against {target}{interval}: "
-        f"**{standing(slo, contract)}**"
+        f"**{status_text(slo, contract)}**"
     )
 
 

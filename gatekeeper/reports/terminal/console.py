@@ -39,11 +39,11 @@ def print_result(
     show_result(result, files or {}, console or log_console(), notices)
 
 
-def print_estimate(forecast: RunEstimate, console: Console | None = None) -> None:
+def print_estimate(estimate: RunEstimate, console: Console | None = None) -> None:
     """Print what a check would run, why, and at what price."""
     from gatekeeper.reports.terminal.screen import show_estimate
 
-    show_estimate(forecast, console or log_console())
+    show_estimate(estimate, console or log_console())
 
 
 def _is_quiet(result: GateResult) -> bool:

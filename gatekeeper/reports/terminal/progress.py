@@ -54,7 +54,7 @@ class TerminalProgress:
         self._given = console
         self._clock = clock
         self._live: Live | None = None
-        self._standings: Callable[[], Sequence[ContractProgress]] = tuple
+        self._contracts: Callable[[], Sequence[ContractProgress]] = tuple
         self._total = self._done = self._failed = 0
         self._cost: float | None = None
         self._began = self._next = 0.0
@@ -71,14 +71,14 @@ class TerminalProgress:
         self.finished()
 
     def started(
-        self, total: int, standings: Callable[[], Sequence[ContractProgress]] = tuple
+        self, total: int, contracts: Callable[[], Sequence[ContractProgress]] = tuple
     ) -> None:
         """Start the display: `total` calls are planned; fewer may be made.
 
-        `standings` is called now and then.
+        `contracts` is called now and then.
         """
         self._total, self._done, self._failed, self._cost = total, 0, 0, None
-        self._standings = standings
+        self._contracts = contracts
         self._began = self._clock()
         if not total:
             return
@@ -124,35 +124,35 @@ class TerminalProgress:
     def _draw(self) -> None:
         assert self._live is not None  # noqa: S101
         began = self._clock()
-        self._live.update(self._picture(self._standings()), refresh=True)
+        self._live.update(self._picture(self._contracts()), refresh=True)
         now = self._clock()
         self._next = now + max(_SECONDS_BETWEEN_DRAWINGS, (now - began) / _SHARE_OF_TIME)
 
-    def _picture(self, standings: Sequence[ContractProgress]) -> RenderableType:
+    def _picture(self, contracts: Sequence[ContractProgress]) -> RenderableType:
         from rich.console import Group
         from rich.text import Text
 
         console = self._console()
-        head = Text(f"sampling: {self._calls()}, {self._state(standings)}", overflow="ellipsis")
+        head = Text(f"sampling: {self._calls()}, {self._state(contracts)}", overflow="ellipsis")
         head.no_wrap = True
         # Two lines for the head and for what is left out, one for the cursor.
         room = max(0, min(_MOST_CONTRACTS, console.height - 3))
-        shown = sorted(standings, key=_nearest_first)[:room]
+        shown = sorted(contracts, key=_nearest_first)[:room]
         parts: list[RenderableType] = [head, _table(shown, console.width)]
-        hidden = len(standings) - len(shown)
+        hidden = len(contracts) - len(shown)
         if shown and hidden:
-            answered = sum(s.answer is not None for s in standings)
-            more = f"and {hidden:,} more; {answered:,} of {len(standings):,} answered"
+            answered = sum(s.answer is not None for s in contracts)
+            more = f"and {hidden:,} more; {answered:,} of {len(contracts):,} answered"
             parts.append(Text(more, style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
     def _evidence(self) -> Iterator[str]:
         """How many contracts have an answer, and how far the nearest other one is."""
-        standings = self._standings()
-        if len(standings) > 1:
-            answered = sum(s.answer is not None for s in standings)
-            yield f"{answered:,} of {len(standings):,} contracts answered"
-        nearest = min((s for s in standings if s.answer is None), key=_nearest_first, default=None)
+        contracts = self._contracts()
+        if len(contracts) > 1:
+            answered = sum(s.answer is not None for s in contracts)
+            yield f"{answered:,} of {len(contracts):,} contracts answered"
+        nearest = min((s for s in contracts if s.answer is None), key=_nearest_first, default=None)
         if nearest is not None:
             yield f"{plain(nearest.contract)}: {', '.join(filter(None, _cells(nearest)))}"
 
@@ -160,13 +160,13 @@ class TerminalProgress:
         return f"{self._done:,} of {self._total:,}"
 
     def _state(
-        self, standings: Sequence[ContractProgress] | None = None, *, ended: bool = False
+        self, contracts: Sequence[ContractProgress] | None = None, *, ended: bool = False
     ) -> str:
         seconds = self._clock() - self._began
         said = [f"cost {numbers.dollars(self._cost)}"]
         if seconds > 0 and self._done:
             said.insert(0, f"{self._done / seconds:.1f}/s")
-            left = 0 if ended else self._calls_left(standings)
+            left = 0 if ended else self._calls_left(contracts)
             if left and self._can_tell_time(seconds):
                 said.append(f"at most {numbers.duration(left * seconds / self._done)} left")
         if self._failed:
@@ -179,13 +179,13 @@ class TerminalProgress:
             _CALLS_FOR_ESTIMATE, self._total / 4
         )
 
-    def _calls_left(self, standings: Sequence[ContractProgress] | None) -> int:
+    def _calls_left(self, contracts: Sequence[ContractProgress] | None) -> int:
         """At most: a contract that has its answer needs no more, and others may soon have."""
         planned = self._total - self._done
-        every = self._standings() if standings is None else standings
+        every = self._contracts() if contracts is None else contracts
         if not every:
             return planned
-        return min(planned, sum(s.planned - s.drawn for s in every if s.answer is None))
+        return min(planned, sum(s.planned - s.sampled for s in every if s.answer is None))
 
     def _line(self, text: str) -> None:
         from rich.text import Text
@@ -230,19 +230,19 @@ def _can_draw(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
-def _nearest_first(standing: ContractProgress) -> tuple[bool, float, str]:
-    near = max(standing.worse or 0.0, standing.not_worse or 0.0)
-    near = near or standing.drawn / max(1, standing.planned)
-    return standing.answer is not None, -near, standing.contract
+def _nearest_first(contract: ContractProgress) -> tuple[bool, float, str]:
+    near = max(contract.worse or 0.0, contract.not_worse or 0.0)
+    near = near or contract.sampled / max(1, contract.planned)
+    return contract.answer is not None, -near, contract.contract
 
 
-def _table(standings: Sequence[ContractProgress], width: int) -> Table:
+def _table(contracts: Sequence[ContractProgress], width: int) -> Table:
     """A row a contract, never wider than `width`: what matters least is left out first."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    rows = [(standing, plain(standing.contract), _cells(standing)) for standing in standings]
+    rows = [(contract, plain(contract.contract), _cells(contract)) for contract in contracts]
     widest = [max((len(cells[column]) for _, _, cells in rows), default=0) for column in range(3)]
     sizes = dict(zip(("drawn", "changed", "near"), widest, strict=True), bar=_BAR)
     name = min(_ENOUGH_OF_A_NAME, max((len(name) for _, name, _ in rows), default=0))
@@ -254,9 +254,9 @@ def _table(standings: Sequence[ContractProgress], width: int) -> Table:
     )
     for _ in columns:
         table.add_column(no_wrap=True)
-    for standing, name_of_it, (drawn, changed, near) in rows:
-        bar = ProgressBar(total=standing.planned, completed=standing.drawn, width=_BAR)
-        style = _STYLES.get(standing.answer or "", "")
+    for contract, name_of_it, (drawn, changed, near) in rows:
+        bar = ProgressBar(total=contract.planned, completed=contract.sampled, width=_BAR)
+        style = _STYLES.get(contract.answer or "", "")
         cells: dict[str, RenderableType] = {
             "drawn": Text(drawn),
             "bar": bar,
@@ -267,16 +267,16 @@ def _table(standings: Sequence[ContractProgress], width: int) -> Table:
     return table
 
 
-def _cells(standing: ContractProgress) -> tuple[str, str, str]:
+def _cells(contract: ContractProgress) -> tuple[str, str, str]:
     """What was drawn, what changed, and the answer or how near it is."""
-    if standing.pairs is None:
-        drawn, changed = f"{standing.drawn:,} of {standing.planned:,} samples", ""
+    if contract.pairs is None:
+        drawn, changed = f"{contract.sampled:,} of {contract.planned:,} samples", ""
     else:
-        drawn = numbers.count(standing.pairs, "pair")
-        changed = f"{standing.broke:,} broke, {standing.fixed:,} fixed"
-    if standing.answer is not None:
-        return drawn, changed, _ANSWERS[standing.answer]
-    worse, not_worse = standing.worse or 0.0, standing.not_worse or 0.0
+        drawn = numbers.count(contract.pairs, "pair")
+        changed = f"{contract.broke:,} broke, {contract.fixed:,} fixed"
+    if contract.answer is not None:
+        return drawn, changed, _ANSWERS[contract.answer]
+    worse, not_worse = contract.worse or 0.0, contract.not_worse or 0.0
     if not worse and not not_worse:
         return drawn, changed, ""
     name, near = ("worse", worse) if worse >= not_worse else ("not worse", not_worse)

@@ -1,4 +1,4 @@
-"""The result and the forecast on a terminal: a table, the reasons, the files."""
+"""The result and the estimate on a terminal: a table, the reasons, the files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rich.text import Text
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, PairedResult, Verdict
-from gatekeeper.reports.call_counts import describe_calls, describe_cost, forecast_text
-from gatekeeper.reports.columns import Column, columns, shown_objectives, standing
+from gatekeeper.reports.call_counts import describe_calls, describe_cost, estimate_text
+from gatekeeper.reports.columns import Column, columns, shown_objectives, status_text
 from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted
 from gatekeeper.reports.escape import clip, log_text, plain, visible
 from gatekeeper.reports.headline import ICONS, title
@@ -60,22 +60,22 @@ def _sentence(text: str) -> str:
     return text if text.endswith(("?", ".")) else f"{text}."
 
 
-def show_estimate(forecast: RunEstimate, console: Console) -> None:
+def show_estimate(estimate: RunEstimate, console: Console) -> None:
     """Print each affected contract with its causes and its price, then the sum."""
-    for contract in forecast.contracts:
+    for contract in estimate.contracts:
         _print_contract_estimate(console, contract)
-    for path in forecast.uncovered:
+    for path in estimate.uncovered:
         console.print(_text(f"{path} changed and has no contract.", "yellow"))
-    for notice in forecast.notices:
+    for notice in estimate.notices:
         console.print(_text(notice, "dim"))
-    for warning in forecast.warnings:
+    for warning in estimate.warnings:
         console.print(Text("⚠️ ").append(_text(_sentence(warning), "yellow")))
-    untouched = numbers.count(forecast.unaffected, "contract")
-    if not forecast.contracts:
+    untouched = numbers.count(estimate.unaffected, "contract")
+    if not estimate.contracts:
         console.print(Text(f"No contract is affected; {untouched} unaffected. No model is called."))
         return
-    affected = numbers.count(len(forecast.contracts), "contract")
-    text = f"{affected} affected, {forecast.unaffected:,} not: {forecast_text(forecast)}."
+    affected = numbers.count(len(estimate.contracts), "contract")
+    text = f"{affected} affected, {estimate.unaffected:,} not: {estimate_text(estimate)}."
     console.print(Text(text, "bold"))
 
 
@@ -179,7 +179,7 @@ def _print_contract_estimate(console: Console, contract: ContractEstimate) -> No
     console.print(
         Text("  ")
         .append(_text(contract.model or numbers.UNKNOWN))
-        .append(f": {numbers.count(contract.fixtures, 'fixture')}, {forecast_text(contract)}{sees}")
+        .append(f": {numbers.count(contract.fixtures, 'fixture')}, {estimate_text(contract)}{sees}")
     )
     if contract.warning:
         console.print(Text("  ⚠️ ").append(_text(contract.warning, "yellow")))
@@ -198,5 +198,5 @@ def _objectives(contract: ContractResult) -> Text:
     if all(slo.met for slo in contract.slo):
         return Text("met")
     shown, rest = shown_objectives(contract)
-    named = [f"{log_text(label_of(slo.objective))} {standing(slo, contract)}" for slo in shown]
+    named = [f"{log_text(label_of(slo.objective))} {status_text(slo, contract)}" for slo in shown]
     return Text("; ".join([*named, *rest]))

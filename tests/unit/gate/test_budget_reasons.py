@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from support.evaluations import arm, evidence_of
 from support.random_comparisons import compared, once
-from support.verdicts import called_for, paired, weighed
+from support.verdicts import called_for, paired, summary
 
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.budget_impact import Burn
@@ -39,13 +39,13 @@ COULD_BE_CHANCE = replace(SPENT, freezes_at=15)
 )
 def test_a_spent_budget_lets_only_better_changes_through(budget, found, freeze, fails):
     budgets = [budget] if budget else []
-    reasons = budget_reasons(budgets, [weighed(compared(found))], Policy(freeze=freeze))
+    reasons = budget_reasons(budgets, [summary(compared(found))], Policy(freeze=freeze))
 
     assert [r.code for r in reasons if r.verdict == "fail"] == (["budget"] if fails else [])
 
 
 def test_better_must_hold_for_every_contract_that_checks():
-    both = [weighed(compared(once(fixed=9))), weighed(compared(once(fixed=1)))]
+    both = [summary(compared(once(fixed=9))), summary(compared(once(fixed=1)))]
     reasons = budget_reasons([SPENT], both, Policy())
 
     assert [reason.code for reason in reasons] == ["budget"]
@@ -60,7 +60,7 @@ def test_unknown_fixtures_may_all_have_broken():
 
 
 def test_nothing_compared_is_not_better():
-    assert [r.code for r in budget_reasons([SPENT], [weighed(None)], Policy())] == ["budget"]
+    assert [r.code for r in budget_reasons([SPENT], [summary(None)], Policy())] == ["budget"]
 
 
 class TestABudgetOfAnotherObjective:
@@ -70,7 +70,7 @@ class TestABudgetOfAnotherObjective:
         """Fixtures pass as they did; the latency objective is better with that p-value."""
         burning = {"latency_p95_ms": Burn(None, p_better)}
         evidence = evidence_of(head=arm(9, 9), burns=burning)
-        return replace(weighed(compared(once(same=9))), evidence=evidence, **fields)
+        return replace(summary(compared(once(same=9))), evidence=evidence, **fields)
 
     @pytest.mark.parametrize(("p_better", "fails"), [(0.05, False), (0.06, True), (None, True)])
     def test_it_asks_for_less_of_what_spent_it(self, p_better, fails):

@@ -25,7 +25,7 @@ MUST_PASS = tuple(MustPassResult(f, None, Tally(3, 3), Tally(1, 3), 0.2, f) for 
 MET = SloResult("success_rate", 0.5, 1.0, ConfidenceInterval(0.6, 1.0), True)
 
 
-def weighed(settled: bool, gate: GatePolicy, slo: tuple[SloResult, ...] = ()) -> EvaluationSummary:
+def summary(settled: bool, gate: GatePolicy, slo: tuple[SloResult, ...] = ()) -> EvaluationSummary:
     """A contract without a base version, whose only fixture passes."""
     made = contract("a", gate=gate)
     passes = FixtureResult("a", None, None, Tally(1, 1), None, True, None)
@@ -37,7 +37,7 @@ def weighed(settled: bool, gate: GatePolicy, slo: tuple[SloResult, ...] = ()) ->
     ("settled", "verdicts"), [(True, ["fail", "error", "pass"]), (False, ["fail"])]
 )
 def test_of_an_unfinished_run_only_what_fails_is_told(settled: bool, verdicts: list[str]) -> None:
-    found = evidence_reasons(weighed(settled, GatePolicy()))
+    found = evidence_reasons(summary(settled, GatePolicy()))
     assert [reason.verdict for reason in found if reason.code == "must_pass"] == verdicts
 
 
@@ -53,7 +53,7 @@ def test_of_an_unfinished_run_only_what_fails_is_told(settled: bool, verdicts: l
 def test_with_no_base_and_no_objective_there_is_nothing_to_evaluate(
     gate: GatePolicy, slo: tuple[SloResult, ...], unseen: bool
 ) -> None:
-    found = evidence_reasons(weighed(True, gate, slo))
+    found = evidence_reasons(summary(True, gate, slo))
     assert ("unseen" in [reason.code for reason in found]) == unseen
 
 

@@ -14,7 +14,7 @@ from gatekeeper.contract.definition import CheckShape, CheckSpec, Fixture
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.trial import CheckResult, Outcome
 from gatekeeper.gate.monitor import OBJECTIVE_ERROR
-from gatekeeper.gate.objectives import slo_results, standing
+from gatekeeper.gate.objectives import objective_status, slo_results
 from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.intervals import quantile_bounds
 from gatekeeper.stats.sequential import looks
@@ -76,7 +76,7 @@ def test_a_checks_pass_rate(target, failing, expected):
     spec = CheckSpec("length", "short", {}, "warn")
     fixtures = tuple(Fixture(f"f{i}", {}, checks=(spec,)) for i in range(100))
     result = only({"checks": {"short": target}}, evaluated, fixtures=fixtures)
-    assert (result.objective, standing(result)) == ("checks.short", expected)
+    assert (result.objective, objective_status(result)) == ("checks.short", expected)
     assert result.observed == pytest.approx(1 - failing / 100)
 
 
@@ -103,7 +103,7 @@ def test_a_check_that_could_not_be_applied_leaves_its_objective_unmeasured():
 @pytest.mark.parametrize(("repaired", "expected"), [(0, "met"), (40, "missed"), (8, "likely")])
 def test_a_repair_rate_is_to_stay_low(repaired, expected):
     outcomes = [made(f"f{i}", repaired=i < repaired) for i in range(100)]
-    assert standing(only({"repair_rate": 0.1}, outcomes)) == expected
+    assert objective_status(only({"repair_rate": 0.1}, outcomes)) == expected
 
 
 @pytest.mark.parametrize("q", [50, 90, 95, 99])
@@ -127,7 +127,7 @@ def test_an_input_that_is_always_slow_is_one_slow_input():
             for number in range(rounds)
             for i in range(20)
         ]
-        assert standing(only(slo, outcomes)) == "unlikely"
+        assert objective_status(only(slo, outcomes)) == "unlikely"
 
 
 def test_an_answer_whose_latency_is_not_known_is_not_lost():
@@ -135,13 +135,13 @@ def test_an_answer_whose_latency_is_not_known_is_not_lost():
     found = only({"latency_p95_ms": 1000}, [*known, *(made(f"g{i}") for i in range(100))])
     assert (found.met, found.unmeasured) == (True, False)
     alone = only({"latency_p95_ms": 1000}, [made(f"g{i}") for i in range(100)])
-    assert (standing(alone), alone.unmeasured) == ("unknown", False)
+    assert (objective_status(alone), alone.unmeasured) == ("unknown", False)
 
 
 def test_total_tokens_are_those_of_prompt_and_completion():
     outcomes = [made(f"f{i}", tokens=(80 + i % 5, 20)) for i in range(30)]
     result = only({"tokens_per_call": 200}, outcomes)
-    assert (result.observed, standing(result)) == (102.0, "likely")
+    assert (result.observed, objective_status(result)) == (102.0, "likely")
     assert only({"tokens_per_call": 80}, outcomes).met is False
 
 
@@ -159,7 +159,7 @@ def test_a_mean_is_proven_where_the_parameters_limit_the_answer(limit):
     ]
     for slo in ({"tokens_per_call": 150}, {"cost_per_call_usd": price * 500}):
         assert only(slo, outcomes).met is True
-        assert standing(only(slo, unlimited)) == "likely"
+        assert objective_status(only(slo, unlimited)) == "likely"
 
 
 def test_a_price_of_nothing_proves_no_price():
@@ -215,7 +215,7 @@ def test_inputs_that_always_fail_and_are_rare_are_not_proven_away(suite):
 def test_tokens_that_are_not_all_known_decide_nothing(tokens):
     outcomes = [made(f"f{i}", tokens=(80, 20)) for i in range(30)]
     result = only({"tokens_per_call": 200}, [*outcomes, made("g", tokens=tokens)])
-    assert (result.observed, result.met, standing(result)) == (None, None, "unknown")
+    assert (result.observed, result.met, objective_status(result)) == (None, None, "unknown")
 
 
 class TestAJudgeScore:

@@ -8,7 +8,7 @@ import pytest
 from support.outcomes import contract, outcome
 
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.gate.objectives import slo_results, standing
+from gatekeeper.gate.objectives import objective_status, slo_results
 
 
 def head(passed: int, failed: int, lost: int = 0, **fields):
@@ -33,7 +33,7 @@ def success(target: float, outcomes, planned=None):
     [(200, 0, "met"), (38, 2, "likely"), (30, 10, "missed"), (36, 4, "unlikely")],
 )
 def test_a_success_rate_is_met_or_missed_when_its_interval_says_so(passed, failed, expected):
-    assert standing(success(0.95, head(passed, failed))) == expected
+    assert objective_status(success(0.95, head(passed, failed))) == expected
 
 
 def test_without_clusters_inputs_are_the_units():
@@ -47,7 +47,7 @@ def test_a_contract_without_objectives_has_no_results():
 def test_nothing_measured_is_neither_met_nor_missed():
     result = success(0.9, [])
 
-    assert (result.observed, result.met, standing(result)) == (None, None, "unknown")
+    assert (result.observed, result.met, objective_status(result)) == (None, None, "unknown")
 
 
 def test_lost_calls_that_could_decide_leave_the_objective_unmeasured():

@@ -12,7 +12,7 @@ from gatekeeper.contract.definition import SamplingPolicy
 from gatekeeper.contract.trial import Trial
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.monitor import EvaluationMonitor
-from gatekeeper.gate.progress import standing
+from gatekeeper.gate.progress import contract_progress
 
 
 def _watch(
@@ -40,36 +40,36 @@ def _watch(
 
 
 def test_before_anything_was_drawn() -> None:
-    found = standing("words", [_watch()])
-    assert (found.contract, found.drawn, found.planned, found.pairs) == ("words", 0, 180, 0)
+    found = contract_progress("words", [_watch()])
+    assert (found.contract, found.sampled, found.planned, found.pairs) == ("words", 0, 180, 0)
     assert (found.worse, found.not_worse, found.answer) == (0.0, 0.0, None)
 
 
 def test_while_it_is_drawn() -> None:
-    found = standing("words", [_watch(broke=3, same=1)])
-    assert (found.drawn, found.pairs, found.broke, found.fixed) == (8, 4, 3, 0)
+    found = contract_progress("words", [_watch(broke=3, same=1)])
+    assert (found.sampled, found.pairs, found.broke, found.fixed) == (8, 4, 3, 0)
     assert found.worse is not None
     assert 0 < found.worse < 1
     assert found.answer is None
 
 
 def test_when_it_is_sure() -> None:
-    found = standing("words", [_watch(broke=12)])
+    found = contract_progress("words", [_watch(broke=12)])
     assert (found.answer, found.broke) == ("regressed", 12)
     assert (found.worse, found.not_worse) == (None, None)
 
 
 def test_one_regression_answers_for_every_evaluation() -> None:
-    found = standing("words", [_watch(same=2), _watch(broke=12)])
+    found = contract_progress("words", [_watch(same=2), _watch(broke=12)])
     assert found.answer == "regressed"
-    assert (found.broke, found.drawn, found.planned) == (0, 28, 360)
+    assert (found.broke, found.sampled, found.planned) == (0, 28, 360)
 
 
 def test_all_drawn_without_an_answer() -> None:
     alone = _watch(same=90, compares=False)
-    found = standing("words", [alone])
+    found = contract_progress("words", [alone])
     assert found.pairs is None
-    assert (found.drawn, found.planned, found.answer) == (90, 90, "exhausted")
+    assert (found.sampled, found.planned, found.answer) == (90, 90, "exhausted")
 
 
 def test_what_was_not_measured_is_no_change() -> None:

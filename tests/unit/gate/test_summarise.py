@@ -8,7 +8,7 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Completion, Sample
 from gatekeeper.gate.monitor import Watches
-from gatekeeper.gate.summarise import Evidence, weigh
+from gatekeeper.gate.summarise import Evidence, summarise
 from gatekeeper.gate.work import plan_check
 
 CONTRACT = """\
@@ -44,7 +44,7 @@ def evidence(passing: int, lost: int = 0) -> Evidence:
         if trial.arm == "head" and number >= len(WORDS) - lost:
             sample = Sample(trial, None, "the call failed")
         watches.add(watches.evaluate(sample))
-    return weigh(watch, stopped=watch.settled)
+    return summarise(watch, stopped=watch.settled)
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_unmet_objectives_of_every_kind() -> None:
 
 
 def _checks(count: int, observed: float | None, met: bool | None) -> tuple[SloResult, ...]:
-    """As many objectives of one standing, each with a name of its own."""
+    """As many objectives of one status, each with a name of its own."""
     kind = f"{observed}-{met}".replace(".", "")
     return tuple(SloResult(f"checks.{kind}-{n}", 0.9, observed, None, met) for n in range(count))
 

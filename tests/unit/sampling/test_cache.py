@@ -18,11 +18,11 @@ from gatekeeper.sampling.cache import (
     Entry,
     Pair,
     continued,
+    live_entries,
     measured,
     read,
     recall,
     signing_key,
-    standing,
     written,
 )
 
@@ -248,7 +248,7 @@ ASKED = [trial("base"), trial("head")]
 )
 def test_whatever_is_asked_otherwise_is_another_plan(other: list[Trial]) -> None:
     assert plan(*ASKED).plan != plan(*other).plan
-    assert recall(other, standing([plan(*ASKED)])) == {}
+    assert recall(other, live_entries([plan(*ASKED)])) == {}
 
 
 def test_a_streamed_answer_is_another_one() -> None:
@@ -264,7 +264,7 @@ def test_the_name_of_a_fixture_and_whose_contract_make_no_other_plan() -> None:
 
 def test_pairs_are_found_only_where_all_that_their_contract_asks_is_as_it_was() -> None:
     others = [trial("base", "g"), trial("head", "g"), trial("head", "alone")]
-    known = standing([plan(*ASKED, *others)])
+    known = live_entries([plan(*ASKED, *others)])
     assert sorted(recall([*others, *ASKED], known)) == [0, 1, 3, 4]
     assert recall([*ASKED, *others[:2]], known) == {}
     assert recall([ASKED[0], others[1], others[0], ASKED[1], others[2]], known) != {}
@@ -288,7 +288,7 @@ def test_a_trial_without_a_partner_is_not_kept() -> None:
 
 def test_recalled_answers_say_that_no_model_was_asked() -> None:
     trials = [trial("head", "alone"), *ASKED]
-    found = recall(trials, standing([plan(*trials)]))
+    found = recall(trials, live_entries([plan(*trials)]))
     assert found == {1: Completion("ok", replayed=True), 2: Completion("ok", replayed=True)}
     assert recall(trials, {"another": ENTRY}) == {}
     assert recall(trials, {}) == {}
@@ -309,7 +309,7 @@ def test_each_contract_has_an_entry_of_its_own() -> None:
     trials = [replace(t, contract=name) for name in "de" for t in ASKED]
     found = measured(trials, [sampled(t) for t in trials], NOW, SEEDS)
     assert [entry.contract for entry in found] == ["d", "e"]
-    assert len(standing(found)) == 2
+    assert len(live_entries(found)) == 2
 
 
 def drawn(*texts: str, hours: int = 0) -> Entry:
@@ -334,13 +334,13 @@ def test_what_is_drawn_goes_behind_what_was_and_is_forgotten_with_it() -> None:
     ids=["the longer", "the older", "the older, though shorter", "the older and longer"],
 )
 def test_of_entries_of_one_plan_one_stands(one: Entry, other: Entry) -> None:
-    assert standing([one, other]) == standing([other, one]) == {"plan": one}
+    assert live_entries([one, other]) == live_entries([other, one]) == {"plan": one}
 
 
 def test_of_two_that_go_on_in_two_ways_the_first_stands() -> None:
     start, one, other = drawn("a"), drawn("a", "b"), drawn("a", "c", "d")
     for order in ([start, one, other], [one, start, other], [one, other, start]):
-        assert standing(order) == {"plan": one}
+        assert live_entries(order) == {"plan": one}
 
 
 @pytest.mark.parametrize(
