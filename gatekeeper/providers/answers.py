@@ -34,6 +34,11 @@ class TokenUsage:
     surcharges: tuple[str, ...] = ()
     other: bool = False
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the counts can all be true: no more of the prompt is cached than it has."""
+        return self.cached + self.cache_writes <= self.prompt
+
 
 def token_count(said: object) -> int | None:
     """Return the provider's token count; None if the value cannot be a number of tokens."""

@@ -33,6 +33,10 @@ _CACHED, _WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_c
 _WRITTEN_1H = "cache_creation_input_token_cost_above_1hr"
 _REASONING = "output_cost_per_reasoning_token"
 
+_CHAT_MODES = frozenset({"chat", "completion", "responses"})
+"""An answer that names a model of another mode was not made by it: a price of images or of sounds
+says nothing of its tokens."""
+
 # Billed by stages of length, by citation or by search.
 _SPECIAL = (
     "tiered_pricing",
@@ -60,13 +64,13 @@ def call_cost(
 
     Args:
         model: The model that was asked.
-        answered_by: The model's name in the answer. Its price counts if it has one: an alias, or a
-            deployment's name, stands for a model.
+        answered_by: The model's name in the answer. Its price counts if it is that of a model that
+            chats: an alias, or a deployment's name, stands for a model.
         usage: The tokens of the call.
         moment: When it is billed, for models whose price depends on the hour; None: now.
     """
     entry = _entry(model, answered_by)
-    if entry is None or usage.other or not _by_tokens(model, entry):
+    if entry is None or usage.other or not _by_tokens(model, entry) or not usage.is_sound:
         return None
     tier = _TIERS.get((usage.tier or "").lower(), "")
     price = _Prices(entry, usage.prompt, tier, moment or datetime.now(UTC))
@@ -121,7 +125,7 @@ class _Prices:
 def _entry(model: str, answered_by: object) -> Mapping[str, Any] | None:
     if isinstance(answered_by, str) and answered_by:
         found = price_entry(f"{read_model_name(model).provider}/{answered_by}")
-        if found is not None:
+        if found is not None and found.get("mode") in _CHAT_MODES:
             return found
     return price_entry(model)
 

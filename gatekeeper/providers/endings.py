@@ -84,11 +84,20 @@ def read_ending(document: Any, content: object, known: object) -> Ending | None:
 
 def refused_request(exchange: Exchange) -> Completion | None:
     """Return the empty answer of a provider that refused what it was asked: its filter did, or the
-    request is too long or malformed in its messages. None for other failures."""
+    request is too long or malformed in its messages. None for other failures.
+
+    Such an answer costs nothing, except Azure's: it bills what it has processed before it refuses,
+    and does not say how much. https://learn.microsoft.com/azure/ai-foundry/openai/how-to/manage-costs
+    """
     reason = refusal_reason(exchange.status, read_document(exchange.body))
     if reason is None:
         return None
-    return Completion("", latency_ms=exchange.latency_ms, cost_usd=0.0, finish_reason=reason)
+    asked = exchange.endpoint.model if exchange.endpoint else ""
+    cost = None if asked.startswith(_BILLS_REFUSALS) else 0.0
+    return Completion("", latency_ms=exchange.latency_ms, cost_usd=cost, finish_reason=reason)
+
+
+_BILLS_REFUSALS = ("azure/", "azure_ai/", "azure_text/")
 
 
 def _reason(known: object, said: str) -> str:

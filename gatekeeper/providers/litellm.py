@@ -217,7 +217,7 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
         latency_ms=exchange.latency_ms,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
-        cost_usd=None if completion_tokens is None else _cost(litellm, model, response),
+        cost_usd=_cost(litellm, model, response) if completion_tokens is not None else None,
         fingerprint=fingerprint_of(
             getattr(response, "model", None), getattr(response, "system_fingerprint", None)
         ),
@@ -236,7 +236,12 @@ def _text_and_reason(response: Any) -> tuple[object, object]:
 
 def _cost(litellm: Any, model: str, response: Any) -> float | None:
     """The call's price; None if litellm knows none, which is no reason to fail. For a model that is
-    not in its list it may say 0."""
+    not in its list it may say 0. Nor is it known if more of the prompt is cached than it has."""
+    usage = getattr(response, "usage", None)
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = token_count(getattr(details, "cached_tokens", None)) or 0
+    if cached > (token_count(getattr(usage, "prompt_tokens", None)) or 0):
+        return None
     try:
         cost = float(litellm.completion_cost(completion_response=response, model=model))
     except Exception:

@@ -189,10 +189,20 @@ _OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")
 
 
 def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float | None:
-    """What the call cost: OpenRouter says so itself."""
+    """What the call cost: OpenRouter says so itself. With a provider's key of one's own it says its
+    fee, and apart from that what the provider takes."""
     if model.startswith("openrouter/"):
-        stated = document["usage"].get("cost")
-        sound = isinstance(stated, int | float) and not isinstance(stated, bool)
-        if sound and 0 <= stated < math.inf:
-            return float(stated)
+        stated = _stated_cost(document["usage"].get("cost"))
+        if document["usage"].get("is_byok") is True:
+            details = document["usage"].get("cost_details")
+            found = details.get("upstream_inference_cost") if isinstance(details, Mapping) else None
+            upstream = _stated_cost(found)
+            return None if upstream is None or stated is None else stated + upstream
+        if stated is not None:
+            return stated
     return call_cost(model, document.get("model"), usage)
+
+
+def _stated_cost(value: object) -> float | None:
+    sound = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if sound and 0 <= value < math.inf else None  # type: ignore[operator, arg-type]

@@ -108,6 +108,26 @@ def test_the_model_that_answered_is_billed() -> None:
     assert call_cost(OPENAI, ["x"], usage) == call_cost(OPENAI, None, usage)
 
 
+def test_an_answer_that_names_no_chat_model_does_not_choose_the_price() -> None:
+    """Prices of embeddings and of sounds are a fraction of those of answers."""
+    usage = USAGES["plain"]
+    for named in ("text-embedding-3-small", "whisper-1", "tts-1"):
+        assert price_entry(f"openai/{named}") is not None
+        assert call_cost(OPENAI, named, usage) == call_cost(OPENAI, None, usage)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        TokenUsage(1_000, 100, cached=1_001),
+        TokenUsage(1_000, 100, cache_writes=1_001),
+        TokenUsage(1_000, 100, cached=600, cache_writes=401),
+    ],
+)
+def test_more_cached_than_the_prompt_has_is_no_known_cost(usage: TokenUsage) -> None:
+    assert call_cost("anthropic/claude-haiku-4-5", None, usage) is None
+
+
 def test_what_is_written_for_an_hour_is_dearer() -> None:
     model = "anthropic/claude-haiku-4-5"
     entry = price_entry(model)

@@ -7,6 +7,7 @@ import pytest
 
 from gatekeeper.contract.trial import REFUSED, TOO_LONG, Completion
 from gatekeeper.providers.endings import read_document, read_ending, refused_request
+from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.http_exchange import Exchange
 
 FILTER = "content_filter"
@@ -131,3 +132,17 @@ def test_a_message_at_the_top_counts() -> None:
     body = json.dumps({"message": "Input is too long for requested model."}).encode()
     found = refused_request(Exchange(status=400, body=body))
     assert found == Completion("", cost_usd=0.0, finish_reason=TOO_LONG)
+
+
+@pytest.mark.parametrize(
+    ("model", "cost"),
+    [("openai/gpt-4o", 0.0), ("azure/a-deployment", None), ("anthropic/claude-haiku-4-5", 0.0)],
+)
+@pytest.mark.parametrize("code", ["content_filter", "context_length_exceeded"])
+def test_azure_bills_what_it_refuses(model: str, cost: float | None, code: str) -> None:
+    keys = dict.fromkeys(("OPENAI_API_KEY", "AZURE_API_KEY", "ANTHROPIC_API_KEY"), "k" * 20)
+    endpoint = endpoint_of(model, {**keys, "AZURE_API_BASE": "https://x.openai.azure.com"})
+    body = json.dumps({"error": {"code": code, "message": "refused"}}).encode()
+    found = refused_request(Exchange(endpoint, status=400, body=body))
+    assert found is not None
+    assert found.cost_usd == cost

@@ -306,8 +306,8 @@ def test_messages_that_are_none(document: Any) -> None:
 
 
 def test_openrouter_says_what_a_call_cost() -> None:
-    def cost(stated: Any) -> float | None:
-        usage = {"prompt_tokens": 9, "completion_tokens": 1, "cost": stated}
+    def cost(stated: Any, **more: Any) -> float | None:
+        usage = {"prompt_tokens": 9, "completion_tokens": 1, "cost": stated, **more}
         choice = {"message": {"content": "Hi"}, "finish_reason": "stop"}
         document = {"model": "some/model", "choices": [choice], "usage": usage}
         exchange = Exchange(body=json.dumps(document).encode())
@@ -317,3 +317,11 @@ def test_openrouter_says_what_a_call_cost() -> None:
     assert cost(0) == 0.0
     for nonsense in (None, -1, True, "1", 1e999):
         assert cost(nonsense) is None
+    # With a provider's key of one's own the provider bills as well, and OpenRouter says what.
+    upstream = {"cost_details": {"upstream_inference_cost": 0.5}}
+    assert cost(0.25, is_byok=True, **upstream) == 0.75
+    assert cost(0, is_byok=True, **upstream) == 0.5
+    assert cost(0.25, is_byok=False, **upstream) == 0.25
+    for unknown in (None, {}, {"upstream_inference_cost": None}, {"upstream_inference_cost": -1}):
+        assert cost(0.25, is_byok=True, cost_details=unknown) is None
+    assert cost(None, is_byok=True, **upstream) is None
