@@ -19,7 +19,7 @@ Unit = Literal["share", "ms", "usd", "tokens", "score"]
 
 
 def percent(share: float | None) -> str:
-    """`0.975` as `97.5 %`. Never rounds to 0 % or 100 % what is neither."""
+    """Format a share: `0.975` as `97.5 %`. Rounds to 0 % or 100 % only what is exactly that."""
     if share is None or not math.isfinite(share):
         return NONE
     if 0 < share < _TRACE:
@@ -30,7 +30,7 @@ def percent(share: float | None) -> str:
 
 
 def points(difference: float | None) -> str:
-    """A difference of two shares, in percentage points with its sign."""
+    """Format a difference of two shares in percentage points, with its sign."""
     if difference is None or not math.isfinite(difference):
         return NONE
     number = _signed(difference)
@@ -38,25 +38,25 @@ def points(difference: float | None) -> str:
 
 
 def size_in_points(effect: float) -> str:
-    """The size of a difference, without a sign."""
+    """Format the size of a difference in percentage points, without a sign."""
     number = _short(abs(effect) * 100)
     return f"{number}{_JOINED}{'point' if number == '1' else 'points'}"
 
 
 def percent_interval(interval: ConfidenceInterval | None) -> str:
-    """`91.2 % – 98.4 %`, empty if there is none."""
+    """Format an interval of shares: `91.2 % – 98.4 %`, empty if there is none."""
     return "" if interval is None else f"{percent(interval.low)} – {percent(interval.high)}"
 
 
 def points_interval(interval: ConfidenceInterval | None) -> str:
-    """`[−29.1, −8.2]`, empty if there is none."""
+    """Format an interval of differences: `[−29.1, −8.2]`, empty if there is none."""
     if interval is None or not all(map(math.isfinite, (interval.low, interval.high))):
         return ""
     return f"[{_signed(interval.low)},{_JOINED}{_signed(interval.high)}]"
 
 
 def change(share: float | None) -> str:
-    """A change by a share of what it was: `+330 %`."""
+    """Format a relative change: 3.3 as `+330 %`."""
     if share is None or not math.isfinite(share):
         return NONE
     return f"{_signed(share)}{_JOINED}%"
@@ -68,17 +68,18 @@ def rise(share: float) -> str:
 
 
 def change_interval(interval: ConfidenceInterval | None) -> str:
-    """`[+318, +341]`, empty if there is none."""
+    """Format an interval of relative changes: `[+318, +341]`, empty if there is none."""
     return points_interval(interval)
 
 
 def p_value(
     p: float | None, alpha: float | None = None, *, at_most: bool = False, equals: str = "= "
 ) -> str:
-    """`= 0.031` or `< 0.0001`, with enough digits to stand on its own side of alpha.
+    """Format a p-value: `= 0.031` or `< 0.0001`, with enough digits to lie on the right side of
+    alpha.
 
-    With `at_most` the value is a bound: `≤ 0.031`. A table, whose heading says that it is p, has
-    no use for `equals`.
+    With `at_most` the value is a bound: `≤ 0.031`. A table whose heading says that it is p has no
+    use for `equals`.
     """
     if p is None or not math.isfinite(p):
         return NONE
@@ -93,7 +94,7 @@ def p_value(
 
 
 def dollars(amount: float | None) -> str:
-    """A cost in US dollars; `unknown` if a price is not known."""
+    """Format a cost in US dollars; `unknown` if a price is not known."""
     if amount is None or not math.isfinite(amount):
         return UNKNOWN
     if amount == 0:
@@ -147,20 +148,20 @@ def duration(seconds: float) -> str:
 
 
 def moment(time: datetime) -> str:
-    """The minute, in UTC if the zone is known."""
+    """Format a time to the minute, in UTC if the zone is known."""
     if time.tzinfo is None:
         return f"{time:%Y-%m-%d %H:%M}"
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 fixture`, `3,000 fixtures`."""
+    """Format a count with its noun: `1 fixture`, `3,000 fixtures`."""
     word = noun if number == 1 else plural or f"{noun}s"
     return f"{number:,} {word}"
 
 
 def number(value: float) -> str:
-    """A count that need not be whole, such as what is left of an error budget."""
+    """Format a count that need not be whole, such as what is left of an error budget."""
     return _short(value)
 
 
@@ -172,6 +173,6 @@ def _signed(share: float) -> str:
 
 
 def _short(value: float) -> str:
-    """One decimal at most, and none from 1,000 on: `20,280`, `12.5`."""
+    """Format with one decimal at most, and none from 1,000 on: `20,280`, `12.5`."""
     text = f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:,.1f}".removesuffix(".0")
     return "0" if text == "-0" else text.replace("-", "−")

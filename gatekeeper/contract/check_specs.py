@@ -221,8 +221,8 @@ def _named_twice(document: Document, key: KeyPath, written: Sequence[Any]) -> It
 
 
 def _distinct(specs: Sequence[CheckSpec], given: Sequence[bool]) -> tuple[CheckSpec, ...]:
-    """Number the names that were made twice, or that an author gave to another check: objectives
-    refer to checks by the names that were given."""
+    """Give a number to each name that was made twice, or that an author gave to another check:
+    objectives refer to checks by their names."""
     taken = {spec.name for spec, own in zip(specs, given, strict=True) if own}
     made: Counter[str] = Counter()
     distinct = []

@@ -54,7 +54,7 @@ def most_cost(outcomes: Sequence[Outcome]) -> float | None:
 
 
 def _most(outcomes: Sequence[Outcome]) -> tuple[int, int] | None:
-    """The longest prompt and the longest answer that there could be, in tokens."""
+    """Return the longest prompt and the longest answer that are possible, in tokens."""
     longest = limit = 0
     for outcome in outcomes:
         if outcome.sample.completion is None:

@@ -79,7 +79,7 @@ def blind_reasons(fixtures: Sequence[str], policy: Policy) -> list[Reason]:
 
 
 def _kept(base: Contract, head: Contract) -> set[str]:
-    """The fixtures whose input is the same in both, whatever its variables are called."""
+    """Return the fixtures with the same input on both sides, whatever the variables are called."""
     renaming = find_renaming(base.fixtures, head.fixtures)
     now = {fixture.id: fixture for fixture in head.fixtures}
     return {

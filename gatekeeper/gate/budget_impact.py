@@ -42,7 +42,8 @@ def burns(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> dict[str, Burn
 def _good(
     objective: Objective, evaluation: Evaluation, outcomes: Sequence[Outcome]
 ) -> ConfidenceInterval | None:
-    """Over units: what comes after the merge are other inputs, and samples of one are alike."""
+    """Return the interval of the good share over units. What comes after the merge are other
+    inputs, so several samples of one input are no additional evidence."""
     known: dict[str, list[bool]] = defaultdict(list)
     for outcome in outcomes:
         trial = outcome.sample.trial
@@ -55,8 +56,8 @@ def _good(
 def _p_better(
     objective: Objective, evaluation: Evaluation, outcomes: Sequence[Outcome]
 ) -> float | None:
-    """One-sided, by the sign-flip test over distinct units: how many more events were bad on
-    base. What could not be measured counts against head."""
+    """Return the one-sided p-value that more events were bad on base, by the sign-flip test over
+    distinct units. What could not be measured counts against head."""
     if evaluation.base is None:
         return None
     bad: dict[tuple[str, int, Arm], bool] = {}

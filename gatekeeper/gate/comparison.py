@@ -202,15 +202,15 @@ class Comparison:
             self.stopped = self.test.after_round(kindest, harshest, self._sizes_of(len(kindest)))
 
     def _sizes_of(self, units: int) -> Sizes | None:
-        """How many inputs the first units have; None if each has one."""
+        """Return how many inputs each of the first units has; None if each has one."""
         return self._sizes[:units] if self.clustered else None
 
     def _first(self, readings: Differences) -> Differences:
-        """The pairs of the first round that the decision rests on."""
+        """Return the pairs of the first round that the decision uses."""
         return readings[: self._pairs, 0]
 
     def _looked_at(self, readings: Differences) -> Differences:
-        """The complete rounds; all of them for a test that looks only at the end."""
+        """Return the complete rounds; all of them for a test that looks only at the end."""
         return readings[:, : self.rounds] if self.test.early else readings
 
     def _read(self, unit: str, outcomes: Sequence[Outcome]) -> _Reading:
@@ -229,8 +229,9 @@ class Comparison:
         )
 
     def _read_input(self, fixtures: Sequence[Sequence[Outcome]]) -> tuple[int, int]:
-        """An input in one round, by the kindest and the harshest reading: 1 if base passed
-        and head did not, -1 the other way round, in sign over the fixtures that share it."""
+        """Compare an input in one round by the reading most favourable to head and the least
+        favourable one: 1 if base passed and head did not, -1 for the reverse, as the sign of the
+        sum over the fixtures that share the input."""
         kindest = harshest = 0
         for mine in fixtures:
             base, head = (self._passed([o for o in mine if o.sample.trial.arm == a]) for a in ARMS)
@@ -245,7 +246,8 @@ class Comparison:
 
 
 def _drawn_order(evaluation: Evaluation, units: Mapping[str, str]) -> list[str]:
-    """The units in the order in which they are drawn to the end: by the last of their fixtures."""
+    """Return the units in the order in which they are completely sampled: by the last of their
+    fixtures."""
     order: dict[str, None] = {}
     for trial in evaluation.trials:
         unit = units.get(trial.fixture)

@@ -80,7 +80,7 @@ def compare_sides(earlier: Side, later: Side, names: Sequence[str] = ()) -> Gate
 
 
 def _by_contract(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """What the head arm of each contract answered, as its own contract evaluated it."""
+    """Return what the head arm of each contract answered, as its own contract evaluated it."""
     found: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         trial = outcome.sample.trial
@@ -92,8 +92,8 @@ def _by_contract(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 def _paired(
     before: Sequence[Outcome], after: Sequence[Outcome]
 ) -> tuple[tuple[Outcome, ...], list[str]]:
-    """The samples of fixtures that both have, in whole rounds, base and head in turn; and what
-    was left out."""
+    """Return the samples of fixtures that both have, in whole rounds, base and head in turn, and a
+    notice about what was left out."""
     drawn = {"base": _placed(before), "head": _placed(after)}
     fixtures = [f for f in drawn["base"] if f in drawn["head"]]
     notices = []
@@ -114,7 +114,7 @@ def _paired(
 
 
 def _placed(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """Each fixture's samples, by repetition."""
+    """Return the samples of each fixture, by repetition."""
     found: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in sorted(outcomes, key=lambda o: o.sample.trial.repetition):
         found[outcome.sample.trial.fixture].append(outcome)
@@ -128,7 +128,7 @@ def _as_arm(outcome: Outcome, arm: str, number: int) -> Outcome:
 
 
 def _job(name: str, outcomes: Sequence[Outcome], earlier: Side, later: Side) -> Job:
-    """A contract with the fixtures and samples that there are; nothing of it is evaluated again."""
+    """Return a contract with the fixtures and samples that exist. Nothing is evaluated again."""
     trials = tuple(outcome.sample.trial for outcome in outcomes)
     clusters = {trial.fixture: trial.cluster for trial in trials}
     targets = {
@@ -170,7 +170,7 @@ def _of_one_side(
     later: Side,
     names: Sequence[str],
 ) -> list[str]:
-    """The contracts that cannot be compared, and those that were asked for and are nowhere."""
+    """Return the contracts that cannot be compared, and the requested ones that were not found."""
     lone = [
         f"{name} is measured in {side.name} only, and is not compared"
         for side, mine, others in ((earlier, before, after), (later, after, before))

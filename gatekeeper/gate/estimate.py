@@ -174,7 +174,7 @@ def estimate_change(
 
 
 def _never_evaluated(job: Job, price: Price) -> tuple[str, ...]:
-    """Limits that no run can evaluate; one that head and base share is named once."""
+    """Name limits that no run can evaluate; one that head and base share is named once."""
     found = (w for evaluation in job.evaluations for w in unpriced_warnings(evaluation, price))
     return tuple(dict.fromkeys(found))
 

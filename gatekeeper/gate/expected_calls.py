@@ -40,7 +40,7 @@ class _Pairs(NamedTuple):
 def estimate_calls(
     job: Job, levels: Mapping[tuple[str, ContractFrom], float], concurrency: int
 ) -> CallEstimate:
-    """RunEstimate the calls of a contract.
+    """Estimate the calls of a contract.
 
     Args:
         job: The contract.

@@ -78,7 +78,7 @@ def _gating(contract: Contract) -> set[str]:
 
 
 def _stored(name: str) -> str:
-    """A name in a record; a long one is its digest."""
+    """Return the name as a record holds it: a long one is its digest."""
     if len(name) <= _LONGEST_STORED:
         return name
     return "#" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -43,7 +43,8 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
 
 
 def _more(result: SloResult) -> str:
-    """What could still show that the objective is met: other inputs, seldom the same ones."""
+    """Say what could still show that the objective is met: other inputs, seldom more samples of the
+    same."""
     needed = result.inputs_needed
     units = "clusters" if result.clustered else "distinct inputs"
     if needed is not None and result.inputs < needed:

@@ -138,7 +138,7 @@ class _Drawn:
 
 
 def _fixtures(contract: Contract, objective: Objective) -> set[str]:
-    """The fixtures that the objective is about."""
+    """Return the fixtures that the objective is about."""
     return {
         fixture.id
         for fixture in contract.fixtures
@@ -148,7 +148,7 @@ def _fixtures(contract: Contract, objective: Objective) -> set[str]:
 
 
 def _is_asked(objective: Objective, checks: Sequence[CheckSpec]) -> bool:
-    """Whether a fixture's checks can say anything of the objective."""
+    """Say whether a fixture's checks can say anything about the objective."""
     if objective.measure.unit == "score":
         return any(spec.shape.scores for spec in checks)
     return objective.check is None or any(spec.name == objective.check for spec in checks)
@@ -169,8 +169,8 @@ def _result(objective: Objective, drawn: _Drawn) -> SloResult:
 
 
 def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
-    """Shown with Wilson's interval over the samples, or over clusters if there are some; decided
-    by Gaffke's over units."""
+    """Return the rate with Wilson's interval over the samples, or over clusters if there are some.
+    Gaffke's interval over units decides."""
     inputs = drawn.inputs(flag_of(objective))
     hits, samples, wanted, most = _counts(inputs)
     shown = rate_interval(sum(hits), sum(samples))
@@ -197,8 +197,8 @@ def _side(
     samples: Sequence[int],
     drawn: _Drawn,
 ) -> bool | None:
-    """Whether the share of hits is on the better side of the target, by Gaffke's interval over
-    inputs: each counts alike, however many samples it has."""
+    """Say whether the share of hits is on the right side of the target, by Gaffke's interval over
+    inputs. Each input counts alike, however many samples it has."""
     shares = [k / n for k, n in zip(hits, samples, strict=True) if n]
     side = proven_side(shares, target, drawn.confidence)
     return None if side is None else (side == "above") == (better == "higher")
@@ -221,7 +221,8 @@ def inputs_to_prove(objective: Objective, confidence: float) -> int | None:
 def _counts(
     inputs: Sequence[tuple[float, int, int]],
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """By input: the hits, the samples, those that there should be, and the most hits there can."""
+    """Return for each input the hits, the samples, the planned samples, and the most hits
+    possible."""
     hits, samples = [int(total) for total, _, _ in inputs], [known for _, known, _ in inputs]
     wanted = [planned for _, _, planned in inputs]
     most = [k + w - n for k, w, n in zip(hits, wanted, samples, strict=True)]
@@ -229,8 +230,8 @@ def _counts(
 
 
 def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
-    """Shown with the order statistics of the calls; decided by the share of them that are quick
-    enough, over inputs: an input with a long answer is slow whenever it is drawn."""
+    """Return the latency with the order statistics of the calls. The share of fast calls over
+    inputs decides: an input with a long answer is slow in every sample."""
     answered = [(o, o.sample.completion) for o in drawn.outcomes]
     times = [(o, time_of(objective, completion)) for o, completion in answered if completion]
     known = [time for _, time in times if time is not None]
@@ -261,7 +262,7 @@ def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
 
 
 def _score(objective: Objective, drawn: _Drawn) -> SloResult:
-    """The mean over inputs. Scores lie from 0 to 1, and so would those that could not be had."""
+    """Return the mean score over inputs. Scores lie from 0 to 1, those that are unknown too."""
     inputs = drawn.inputs(lambda outcome: outcome.score)
 
     def result(filled: float | None) -> SloResult:
@@ -284,7 +285,7 @@ def _mean(
     amount: Callable[[Outcome], float | None],
     most: float | None,
 ) -> SloResult:
-    """The mean over calls, decided by that over inputs; `most` is what a call could take."""
+    """Return the mean over calls, decided by that over inputs; `most` is what a call could take."""
     answered = sum(o.sample.completion is not None for o in drawn.outcomes)
     rows = [(total, known) for total, known, _ in drawn.inputs(amount) if known]
     # A mean over the calls whose price happens to be known would be a mean of something else.
@@ -310,15 +311,15 @@ def _decide(
 
 
 def _agreeing(met: bool | None, observed: float | None, objective: Objective) -> bool | None:
-    """Inputs count alike in what decides, and samples in what was observed: if the two
-    disagree about the target, it is open."""
+    """Return the decision if inputs and samples agree about the target, else None: the inputs
+    decide and count alike, and the observed value counts samples."""
     seen = decide(observed, observed, observed, objective.target, objective.measure.better)
     return met if met == seen else None
 
 
 def _agreed(measured: SloResult, one: SloResult, other: SloResult) -> SloResult:
-    """What was measured, unless the unmeasured samples could have changed what it calls for:
-    had all of them gone the `one` way, or the `other`."""
+    """Return the measured result, unless the unmeasured samples could have changed its verdict, if
+    all of them had been like `one` or like `other`."""
     calls_for = {"met": 0, "likely": 0, "unlikely": 1, "missed": 2, "unknown": 3}
     if calls_for[objective_status(one)] != calls_for[objective_status(other)]:
         return replace(measured, met=None, unmeasured=True)

@@ -244,7 +244,7 @@ def _first_output(outcomes: Sequence[Outcome]) -> str | None:
 
 
 def _variables(fixture: Fixture) -> str | None:
-    """The fixture's variables as text; the only one goes without its name."""
+    """Return the fixture's variables as text. A single variable is shown without its name."""
     texts = {name: _as_text(value) for name, value in fixture.vars.items()}
     known = {name: text for name, text in texts.items() if text is not None}
     if len(known) == 1:
@@ -254,7 +254,7 @@ def _variables(fixture: Fixture) -> str | None:
 
 
 def _as_text(value: object) -> str | None:
-    """A value of a fixture as people read it; None if there is none."""
+    """Return a value of a fixture as people read it; None if there is none."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -263,7 +263,8 @@ def _as_text(value: object) -> str | None:
 
 
 def _errors(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Why samples could not be measured: calls that failed, checks that could not be applied."""
+    """Say why samples could not be measured: calls that failed, checks that could not be
+    applied."""
     calls = [o.sample.error for o in outcomes if o.sample.error is not None]
     checks = [
         f"{j.check}: {j.message}" for o in outcomes for j in o.check_results if j.passed is None

@@ -152,7 +152,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
 
 
 def _merged_already(found: ContractResult) -> ContractResult:
-    """Without what merging would burn: a run on one revision merges nothing."""
+    """Remove the budget impact of merging, because a run on one revision merges nothing."""
     budgets = tuple(replace(b, projected_burn_rate=None) for b in found.error_budgets)
     return replace(found, error_budgets=budgets, error_budget=most_pressing(budgets))
 
@@ -173,7 +173,7 @@ def _calls(sampled: Run) -> Calls:
 
 
 def _gaps(sampled: Run) -> tuple[str, ...]:
-    """What recordings have no answer for, and how to record it."""
+    """Name the requests that recordings have no answer for, and say how to record them."""
     return tuple(
         f"The recording {path} has no answer for {missing:,} request{'s' * (missing > 1)}. Record "
         "it again: run the model itself with `sampling: {mode: fixed}`, and keep the samples.jsonl "
@@ -194,8 +194,9 @@ def answer_without_calls(
 
 
 def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
-    """An accepted regression ends no sampling, because the objectives still need samples; nor
-    does being no worse where a frozen prompt has to show that it is better."""
+    """Return the work with fixed sampling for contracts that must not end early: those with an
+    accepted regression, because objectives still need samples, and those of a frozen prompt, which
+    must show that it is better."""
     accepted = {w.contract for w in around.waivers if w.kind == "accept"}
     jobs = tuple(
         replace(
@@ -213,8 +214,8 @@ def _fixed(contract: Contract) -> Contract:
 
 
 def _without_samples(work: Work, waivers: Sequence[Waiver]) -> tuple[ContractResult, ...]:
-    """What is found without a sample: contracts that are gone or that nothing tests, and what the
-    policy weakens."""
+    """Return the results that need no sample: contracts that were removed or that no fixture tests,
+    and a weakened policy."""
     found = [
         *(removed(contract, work.policy) for contract in work.removed),
         *(untested(job) for job in work.untested),

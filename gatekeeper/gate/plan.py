@@ -331,7 +331,7 @@ def _notices(
 def _base_target(
     affected: AffectedContract, head: Contract, base: Contract | None
 ) -> Target | None:
-    """What the base arm sends: by its own contract, or by head's where that is new."""
+    """Return what the base arm sends: by its own contract, or by head's if that is new."""
     if base is not None:
         return as_sent(base)
     if affected.base_target is None:

@@ -354,7 +354,7 @@ def warnings_of(job: Job) -> tuple[str, ...]:
 
 
 def _unasked(evaluation: Evaluation) -> str:
-    """Why fixtures of the base contract have no answer of head's, with the way out."""
+    """Say why fixtures of the base contract have no answer of head's, and what to do."""
     lost = evaluation.unanswerable
     if not lost:
         return ""

@@ -102,7 +102,7 @@ def _by(result: LimitResult) -> str:
 
 
 def _at_least(result: LimitResult) -> str:
-    """The lower end of the interval, unless it reads like the rise itself."""
+    """Return the lower end of the interval, unless it is written like the increase itself."""
     if result.low is None or _percent(result.low) == _percent(result.relative):
         return ""
     return f" (at least {_percent(result.low)})"
@@ -189,8 +189,8 @@ def _filled(
     *,
     kindly: bool,
 ) -> Rise | None:
-    """With lost calls as kind to head as may be, or as harsh. Only their place in the order counts:
-    a lost call was slower than all others, or faster."""
+    """Return the amounts with lost calls as favourable to head as possible, or as unfavourable.
+    Only their rank counts: a lost call was slower than all others, or faster."""
     measure = _MEASURED[limit.name]
     known = [v for o in outcomes if (v := _amount(o, measure.amount)) is not None]
     if not known:
@@ -209,10 +209,11 @@ def _units(
     counts_with: Mapping[str, str],
     lost: Mapping[Arm, float] | None = None,
 ) -> _Units:
-    """`lost` is what calls without an answer are taken to have needed; None leaves them out.
+    """Return the amounts of each unit. `lost` is what calls without an answer are assumed to have
+    needed; None leaves them out.
 
-    A mean has no largest value, so lost calls could make any mean: they are always left out. Of an
-    answered call without a latency, which was recorded without, nothing was lost.
+    A mean has no largest value, so lost calls could produce any mean and are always left out. An
+    answered call without a latency, from a recording without latencies, is not lost.
     """
     values: dict[str, dict[Arm, list[float]]] = defaultdict(lambda: {"base": [], "head": []})
     asked: dict[str, set[Arm]] = defaultdict(set)

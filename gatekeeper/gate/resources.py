@@ -60,7 +60,7 @@ def resource_changes(outcomes: Sequence[Outcome]) -> tuple[ResourceChange, ...]:
 def _paired(
     outcomes: Sequence[Outcome], amount: Callable[[Completion], float | None]
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """The known amounts of each fixture, or cluster, that has some on both arms."""
+    """Return the known amounts of each fixture, or cluster, that has some on both arms."""
     values: dict[tuple[bool, str], dict[Arm, list[float]]] = defaultdict(
         lambda: {"base": [], "head": []}
     )

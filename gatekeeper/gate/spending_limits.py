@@ -52,7 +52,8 @@ def most_cost(work: Work, known: Mapping[int, Completion], worst: Price) -> floa
 
 
 def _notices(work: Work, worst: Price) -> tuple[str, ...]:
-    """For which models the cost limit does not count, and for which it makes a run slow."""
+    """Name the models that the cost limit does not count, and those for which it makes a run
+    slow."""
     limits = work.policy.limits
     dearest: dict[str, float | None] = {}
     requests = distinct_requests(work.trials)
@@ -105,7 +106,8 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
 
 
 def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str:
-    """Names a request of head, which the pull request can mend, before one of base."""
+    """Describe an expensive request: one of head, which the pull request can repair, before one of
+    base."""
     found = [trial for trial in work.trials if id(trial.request) in dear]
     # Head's prompt with the base contract's settings does not have contract_from `head`.
     of_head = (t for t in found if (t.arm, t.contract_from) == ("head", "head"))

@@ -79,8 +79,8 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
 
 
 def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, ...]:
-    """Decided as last looked at, and shown with all samples, as every other rate of the report;
-    before the first look they are open, or not measured."""
+    """Return the objectives, decided at the last look and shown with all samples, like every other
+    rate of the report. Before the first look they are open, or not measured."""
     evaluation = watch.evaluation
     head = [outcome for outcome in watch.outcomes if outcome.sample.trial.arm == "head"]
     planned = (
@@ -101,7 +101,8 @@ def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, 
 
 
 def _shown(decided: SloResult, now: SloResult) -> SloResult:
-    """The decision with what was observed in the end, unless that would seem to contradict it."""
+    """Return the decision with the value observed at the end, unless that would seem to contradict
+    it."""
     sides = {objective_status(replace(found, met=None)) for found in (decided, now)}
     if decided.met is not None and len(sides) > 1:
         return decided
@@ -109,6 +110,6 @@ def _shown(decided: SloResult, now: SloResult) -> SloResult:
 
 
 def _copies(evaluation: Evaluation) -> bool:
-    """Whether every sample of a fixture repeats its first: at temperature 0 on both arms."""
+    """Say whether every sample of a fixture repeats its first: at temperature 0 on both arms."""
     arms = (evaluation.head, evaluation.base or evaluation.head)
     return all(arm.params.get("temperature") == 0 for arm in arms)

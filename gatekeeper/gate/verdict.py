@@ -145,7 +145,8 @@ def _summarise_all(
 
 
 def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, int]]:
-    """The level of each comparison of a family by Holm's procedure, and how many share it."""
+    """Return the level of each comparison of a family by Holm's procedure, and how many share
+    it."""
     compared = {key: w.comparison for key, w in family.items() if w.comparison}
     found = holm_levels(
         {key: comparison_alpha(family[key].evaluation.contract) for key in compared},
@@ -157,8 +158,8 @@ def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, i
 def _summarise(
     watch: EvaluationMonitor, level: tuple[float, int] | None, *, cut: bool
 ) -> EvaluationSummary:
-    """`level` is that of the comparison and how many share it. `cut` says that sampling of the
-    whole contract ended because head is worse."""
+    """Summarise one evaluation. `level` is that of the comparison, and how many share it. `cut`
+    says that sampling of the whole contract ended because head is worse."""
     stopped = watch.settled or cut
     evidence = summarise(watch, stopped=stopped)
     paired = None
@@ -181,8 +182,8 @@ def _summarise(
 
 
 def _adjusted(found: Mapping[Key, EvaluationSummary]) -> dict[Key, EvaluationSummary]:
-    """With the p-values of all comparisons of the run adjusted by Benjamini and Hochberg, to
-    be shown beside Holm's decision."""
+    """Return the summaries with the p-values of all comparisons of the run adjusted by Benjamini
+    and Hochberg, to be shown beside Holm's decision."""
     p_values = {
         key: summary.paired.p_value
         for key, summary in found.items()
@@ -323,8 +324,8 @@ def _error_budgets(
     policy: Policy,
     now: datetime,
 ) -> tuple[ErrorBudget, ...]:
-    """The budgets that the base contract sets: a pull request cannot vote itself others. Without
-    a history they have no events: what one run saw is no window's budget."""
+    """Return the budgets that the base contract sets, because a pull request cannot change its own.
+    Without a history they have no events: one run does not fill a window."""
     # The base contract's evaluation is the last, and counts if there is one.
     burns = {name: burn for w in summaries for name, burn in w.evidence.burns.items()}
     on_head = {name: (b.good.low, b.good.high) for name, b in burns.items() if b.good}

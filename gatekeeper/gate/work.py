@@ -194,7 +194,7 @@ def _plan(
 
 
 def _models(job: Job) -> Iterator[NamedModel]:
-    """Every model that the job asks, with the place that names it."""
+    """Yield every model that the job calls, with the place that names it."""
     before = job.base or job.contract
     for evaluation in job.evaluations:
         yield named_model(job.contract, evaluation.head.model)
@@ -203,7 +203,8 @@ def _models(job: Job) -> Iterator[NamedModel]:
 
 
 def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:
-    """Each contract that applies, with how many arms at most answer its fixtures."""
+    """Yield each contract that applies, with the greatest number of arms that answer its
+    fixtures."""
     for contract in wanted:
         if contract.head is not None:
             yield contract.head, 2 if contract.base_target else 1
@@ -212,7 +213,7 @@ def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, i
 
 
 def _without_unchanged(affected: Affected, unchanged: Sequence[Job]) -> Affected:
-    """Without the contracts whose requests are all as they were, which are named in notices."""
+    """Remove the contracts whose requests are all unchanged. Notices name them."""
     names = {job.contract.name for job in unchanged}
     notices = []
     for job in unchanged:

@@ -133,7 +133,8 @@ class Repository:
         return [ref for ref in _BASES if ref in known]
 
     def tracks(self, names: Iterable[str]) -> bool:
-        """Whether the index or HEAD has one of the paths from the root, or a submodule above it."""
+        """Say whether the index or HEAD has one of the paths from the root, or a submodule above
+        it."""
         return any(self._tracks(PurePosixPath(name)) for name in names)
 
     def _tracks(self, path: PurePosixPath) -> bool:

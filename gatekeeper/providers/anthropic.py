@@ -97,13 +97,13 @@ def _url(endpoint: Endpoint) -> str | None:
 
 
 def _signed_in() -> bool:
-    """Whether a token of a sign-in is there, which litellm prefers to a key."""
+    """Say whether there is a token of a sign-in, which litellm prefers to a key."""
     return bool(os.environ.get("ANTHROPIC_AUTH_TOKEN"))
 
 
 def _conversation(messages: Sequence[Message]) -> dict[str, Any] | None:
-    """The fields `system` and `messages`; None if litellm rewrites the conversation: it merges
-    messages of one role, moves late ones of the system, and replaces or trims texts."""
+    """Return the fields `system` and `messages`; None if litellm would rewrite the conversation: it
+    merges messages of one role, moves late ones of the system, and replaces or trims texts."""
     first = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
     system, turns = messages[:first], messages[first:]
     alternate = all(one.role != two.role for one, two in pairwise(turns))
@@ -122,7 +122,7 @@ def _block(message: Message) -> dict[str, str]:
 
 
 def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The other fields; None if litellm must translate or refuse a parameter."""
+    """Return the other fields; None if litellm must translate or refuse a parameter."""
     entry = price_entry(model) or {}
     fields: dict[str, Any] = {}
     for name, value in params.items():
@@ -145,8 +145,8 @@ def _stop_sequences(value: object) -> list[str]:
 
 
 def _takes_sampling(entry: Mapping[str, Any]) -> bool:
-    """Whether the model surely takes a temperature: later ones do not, and an unknown one may be
-    one of those."""
+    """Say whether the model certainly takes a temperature: later ones do not, and an unknown model
+    may be one of those."""
     return bool(entry) and entry.get("supports_sampling_params") is not False
 
 
@@ -174,7 +174,7 @@ def _counts_both(part: object) -> bool:
 
 
 def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
-    """The tokens; None if the provider does not say. No prompt has no tokens."""
+    """Return the tokens; None if the provider does not report them. No prompt has no tokens."""
     rounds = said.get("iterations")
     parts = rounds if isinstance(rounds, list) and rounds else [said]
     # What is missing or no count is unknown, and never zero.

@@ -131,15 +131,16 @@ def _entry(model: str, answered_by: object) -> Mapping[str, Any] | None:
 
 
 def _crossed_thresholds(entry: Mapping[str, Any], tokens: int) -> list[str]:
-    """The parts of names such as `_above_272k_tokens` whose prices an input of that length has,
-    the highest last."""
+    """Return the parts of names such as `_above_272k_tokens` whose prices apply to an input of that
+    length, the highest last."""
     found = {match[0]: match for name in entry if (match := _THRESHOLD.search(name))}
     sizes = {part: int(m[1]) * (1000 if m[2] else 1) for part, m in found.items()}
     return sorted((part for part, size in sizes.items() if tokens > size), key=sizes.__getitem__)
 
 
 def _cached_default(entry: Mapping[str, Any], paid_input: float) -> float:
-    """Fireworks sells cached input at half the price where the list says nothing else."""
+    """Return Fireworks' price of cached input: half the price if the list does not say
+    otherwise."""
     return paid_input / 2 if entry.get("litellm_provider") == "fireworks_ai" else paid_input
 
 
@@ -151,6 +152,6 @@ def _reasoning_price(price: _Prices, paid_output: float) -> Any:
 
 
 def _factor(entry: Mapping[str, Any], surcharge: str) -> float:
-    """By how much a region or a speed makes the price higher."""
+    """Return the factor by which a region or a speed makes the price higher."""
     factor = (entry.get("provider_specific_entry") or {}).get(surcharge)
     return float(factor) if isinstance(factor, int | float) else 1.0

@@ -35,12 +35,12 @@ class Provider:
 
 
 def _compatible(prefix: str, address: str, *more_keys: str) -> Provider:
-    """A provider whose variables are PREFIX_API_KEY and PREFIX_API_BASE."""
+    """Return a provider whose variables are PREFIX_API_KEY and PREFIX_API_BASE."""
     return Provider((f"{prefix}_API_KEY", *more_keys), (f"{prefix}_API_BASE",), address)
 
 
 def _server(prefix: str, address: str | None) -> Provider:
-    """A server of one's own, which may ask for no key."""
+    """Return a self-hosted server, which may need no key."""
     return Provider((f"{prefix}_API_KEY",), (f"{prefix}_API_BASE",), address, keyless=True)
 
 

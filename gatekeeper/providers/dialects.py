@@ -129,7 +129,7 @@ def chat_fields(provider: str, name: str, request: Request) -> dict[str, Any] | 
 
 
 def _is_plain_model(provider: str, name: str, dialect: Dialect) -> bool:
-    """Whether Chat Completions answer for the model, and tokens are what is billed."""
+    """Say whether Chat Completions answer for the model, and tokens are what is billed."""
     model = f"{provider}/{name}"
     if provider in ("openai", "azure") and _OTHER_API.search(name):
         return False
@@ -146,8 +146,8 @@ def _is_plain_model(provider: str, name: str, dialect: Dialect) -> bool:
 
 
 def _is_plain_conversation(request: Request) -> bool:
-    """Whether litellm leaves the messages to Mistral as they are: it drops empty ones, and marks
-    the last one of an assistant as the beginning of the answer."""
+    """Say whether litellm leaves the messages to Mistral as they are: it removes empty ones, and
+    marks the last one of an assistant as the beginning of the answer."""
     messages = request.messages
     return all(m.content.strip() for m in messages) and messages[-1].role != "assistant"
 

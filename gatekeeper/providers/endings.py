@@ -101,7 +101,7 @@ _BILLS_REFUSALS = ("azure/", "azure_ai/", "azure_text/")
 
 
 def _reason(known: object, said: str) -> str:
-    """OpenAI's word; the provider's own where there is none."""
+    """Return OpenAI's word for the reason; the provider's own if there is none."""
     unknown = not isinstance(known, str) or (known == "stop" and said.lower() not in _COMPLETE)
     reason = said if unknown else str(known)
     return reason[:_MAX_REASON] if reason.isprintable() else "unknown"

@@ -57,7 +57,8 @@ class Endpoint:
         return (*own, *self._credential_hosts())
 
     def _credential_hosts(self) -> tuple[str, ...]:
-        """An address of one's own replaces the model's host, not those that give out tokens."""
+        """Return the hosts that receive credentials. An address set by the user replaces the
+        model's host, not the hosts that issue tokens."""
         ambient = self.provider.ambient
         return (*self.provider.hosts, *self.provider.plain_hosts) if ambient else ()
 

@@ -60,7 +60,7 @@ def call_failed(model: str, error: Exception, exchange: Exchange) -> CallFailed:
 
 
 def _refused_connection(error: BaseException | None) -> str | None:
-    """The connection that the guard refused, if that is what the error comes from."""
+    """Return the connection that the guard refused, if that caused the error."""
     while error is not None:
         if isinstance(error, HostRefused):
             return f"a connection to another host: {error}"

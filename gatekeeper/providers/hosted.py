@@ -116,7 +116,7 @@ class HostedClient:
         return api.build_request(endpoint, request) if api else None
 
     def _api(self, endpoint: Endpoint) -> ChatApi | None:
-        """The API that the endpoint is asked by; None if litellm asks it."""
+        """Return the API of the endpoint; None if litellm calls it."""
         provider = read_model_name(endpoint.model).provider
         by_proxy = endpoint.provider is not CATALOGUE.get(provider)
         if provider in self._forced or by_proxy:
@@ -145,7 +145,7 @@ class HostedClient:
 
 
 def _error_text(body: bytes) -> str:
-    """What a provider says is wrong: its message, with the code where that alone is telling."""
+    """Return the provider's error message, with its code if the message alone is unclear."""
     document = read_document(body)
     whole = document if isinstance(document, Mapping) else {}
     error = whole.get("error")

@@ -143,8 +143,8 @@ class HttpClient:
             return response.headers
 
     def _tls_of(self, url: str) -> ssl.SSLContext | bool:
-        """How the address's certificate is verified. Certificates are loaded once, with the first
-        address by https."""
+        """Return the TLS settings that verify the address's certificate. Certificates are loaded
+        once, with the first https address."""
         if not url.startswith("https:"):
             return True
         if self._tls is None:
@@ -178,8 +178,8 @@ async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
 
 
 async def _read_content(response: _TimedResponse, exchange: Exchange) -> bytes:
-    """The answer, joined if it is streamed. A server may answer a request for a stream without
-    one, above all with an error."""
+    """Return the answer, joined if it is streamed. A server may answer a streaming request without
+    a stream, above all with an error."""
     parts, encoding = response.content.iter_any(), response.headers.get("Content-Encoding", "")
     is_streamed = response.status < 300 and response.content_type == "text/event-stream"
     if exchange.stream is None or not is_streamed:

@@ -141,10 +141,10 @@ class _Session:
 
 
 async def _answer(call: asyncio.Future[Any], exchange: Exchange) -> Any:
-    """What the call returns. When cancelled, the call ends before this does.
+    """Return what the call returns. If it is cancelled, the call ends before this does.
 
-    litellm prepares a call in a thread; cancelled there, it would leave a coroutine behind
-    that nobody awaits. So it goes on to the wire, which refuses it.
+    litellm prepares a call in a thread; cancelled there, it would leave a coroutine that nobody
+    awaits. So it continues to the network, which refuses it.
     """
     call.add_done_callback(_retrieve)
     try:
@@ -186,7 +186,7 @@ def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, 
 
 
 async def _sends_a_request(litellm: Any, model: str, endpoint: Endpoint) -> bool:
-    """Whether litellm has all that it takes to ask; nothing is sent."""
+    """Say whether litellm has all that it needs for a request. Nothing is sent."""
     rehearsal = Exchange(endpoint, refused=True)
     token = current_exchange.set(rehearsal)
     request = Request(model, (Message("user", "-"),), {}, None, 0)
@@ -226,7 +226,7 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
 
 
 def _text_and_reason(response: Any) -> tuple[object, object]:
-    """The text that litellm found, and why it ended, in OpenAI's words."""
+    """Return the text that litellm found, and why it ended, in OpenAI's words."""
     try:
         choice = response.choices[0]
         return choice.message.content, getattr(choice, "finish_reason", None)
@@ -235,8 +235,8 @@ def _text_and_reason(response: Any) -> tuple[object, object]:
 
 
 def _cost(litellm: Any, model: str, response: Any) -> float | None:
-    """The call's price; None if litellm knows none, which is no reason to fail. For a model that is
-    not in its list it may say 0. Nor is it known if more of the prompt is cached than it has."""
+    """Return the call's price; None if litellm knows none. For a model that is not in its list it
+    may say 0."""
     usage = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
     cached = token_count(getattr(details, "cached_tokens", None)) or 0

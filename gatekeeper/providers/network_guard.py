@@ -75,7 +75,7 @@ class NetworkGuard:
         raise HostRefused(f"{host} is not a host of the models that are asked")
 
     def _remembering_lookup(self, *args: Any, **named: Any) -> Any:
-        """What a name that passed stands for may be connected to."""
+        """Look up a name, and remember that its addresses may be connected to."""
         found = self._own_lookup(*args, **named)
         self._addresses.update(str(address[0]) for *_, address in found)
         return found

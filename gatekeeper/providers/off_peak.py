@@ -25,13 +25,13 @@ def off_peak_prices(entry: Mapping[str, Any], moment: datetime) -> Mapping[str, 
 
 
 def knows_off_peak(entry: Mapping[str, Any]) -> bool:
-    """Whether the hours are of a form that is understood here: in UTC, by numbered weekdays."""
+    """Say whether the hours have a known form: in UTC, by numbered weekdays."""
     block = entry.get("off_peak_pricing")
     return block is None or (isinstance(block, Mapping) and "weekday_timezone" not in block)
 
 
 def _windows(block: Mapping[str, Any], now: datetime) -> Iterator[str]:
-    """The hours of the day, such as `16:30-00:30`."""
+    """Return the hours of the day, such as `16:30-00:30`."""
     rules = [{"hours_utc": block.get("hours_utc")}, *(block.get("windows") or ())]
     for rule in rules:
         hours, days = rule.get("hours_utc"), rule.get("weekdays")
@@ -40,6 +40,7 @@ def _windows(block: Mapping[str, Any], now: datetime) -> Iterator[str]:
 
 
 def _contains(window: str, now: time) -> bool:
-    """Whether the hours hold the time. They may go past midnight; equal ends are the whole day."""
+    """Say whether the hours include the time. They may go past midnight; equal ends are the whole
+    day."""
     start, end = (time.fromisoformat(part.strip()) for part in window.split("-"))
     return start <= now < end if start < end else now >= start or now < end

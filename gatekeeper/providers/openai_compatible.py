@@ -92,7 +92,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
 
 
 def _full_name(model: str, answered_by: object) -> object:
-    """The name of the model that answered, with the provider's if litellm gives it that too."""
+    """Return the name of the model that answered, with the provider's if litellm adds that too."""
     provider = read_model_name(model).provider
     known = isinstance(answered_by, str) and answered_by
     return f"{provider}/{answered_by}" if known and DIALECTS[provider].named else answered_by
@@ -115,7 +115,7 @@ def _url(endpoint: Endpoint, provider: str, name: str) -> str | None:
 
 
 def _headers(endpoint: Endpoint, provider: str) -> dict[str, str] | None:
-    """The headers of the key and of the account; None if litellm must find them."""
+    """Return the headers of the key and of the account; None if litellm must find them."""
     if provider == "azure":
         return {"api-key": endpoint.api_key} if endpoint.api_key else None
     headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
@@ -143,7 +143,7 @@ def _choice(document: Any) -> Mapping[str, Any]:
 
 
 def _text(message: Mapping[str, Any]) -> object:
-    """The text, without what the model thought where that stands in the text itself."""
+    """Return the text, without the model's thoughts if they are in the text itself."""
     content = message.get("content")
     if isinstance(content, str) and not ({"reasoning_content", "reasoning"} & message.keys()):
         thought = _THOUGHTS.match(content)
@@ -158,7 +158,7 @@ def _reason(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
 
 
 def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
-    """The tokens; None if the provider does not say. No prompt has no tokens."""
+    """Return the tokens; None if the provider does not report them. No prompt has no tokens."""
     said = document.get("usage")
     if not isinstance(said, Mapping):
         return None
@@ -189,8 +189,7 @@ _OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")
 
 
 def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float | None:
-    """What the call cost: OpenRouter says so itself. With a provider's key of one's own it says its
-    fee, and apart from that what the provider takes."""
+    """Return what the call cost. OpenRouter reports it."""
     if model.startswith("openrouter/"):
         stated = _stated_cost(document["usage"].get("cost"))
         if document["usage"].get("is_byok") is True:

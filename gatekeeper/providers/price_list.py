@@ -66,7 +66,7 @@ def _names_by_lower_case() -> Mapping[str, str]:
 
 
 def _candidates(model: str) -> Iterator[str]:
-    """The names under which the list may have the model, the most exact one first."""
+    """Yield the names under which the list may have the model, the most exact one first."""
     provider, slash, name = model.partition("/")
     if not slash:
         provider, name = "", model
@@ -83,7 +83,8 @@ def _candidates(model: str) -> Iterator[str]:
 
 
 def _without_variant(provider: str, name: str) -> str:
-    """The model's name without region, version, date, or the account of a fine-tuned model."""
+    """Return the model's name without region, version, date, or the account of a fine-tuned
+    model."""
     if provider.startswith("bedrock"):
         return _BEDROCK_GEOGRAPHY.sub("", name)
     if provider in ("vertex_ai", "gemini", "databricks"):
@@ -92,8 +93,8 @@ def _without_variant(provider: str, name: str) -> str:
 
 
 def _is_of(entry: Mapping[str, Any], provider: str) -> bool:
-    """Whether the entry is the provider's own: another server's model of the same name has a price
-    of its own."""
+    """Say whether the entry is the provider's own. Another server's model of the same name has
+    another price."""
     owner = entry.get("litellm_provider")
     if not isinstance(owner, str) or provider in _ANY_PROVIDER:
         return True

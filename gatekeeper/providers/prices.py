@@ -102,8 +102,8 @@ def _expected_tokens(request: Request) -> tuple[int, int]:
 
 
 def _written_maximum(params: Mapping[str, Any]) -> int | None:
-    """The most tokens that the parameters allow; None if they set no sound maximum. What the head
-    of a fork writes here must not make a price cheap, let alone negative."""
+    """Return the most tokens that the parameters allow; None if they set no valid maximum. What the
+    head of a fork sets must not make a price low or negative."""
     written = (params.get(name) for name in ("max_completion_tokens", "max_tokens"))
     counts = [w for w in written if _is_number(w) and w > 0]
     return int(min(max(counts), _MOST_TOKENS)) or 1 if counts else None
@@ -120,7 +120,7 @@ def _longest_answer(entry: Mapping[str, Any], params: Mapping[str, Any]) -> floa
 
 
 def _most_input_tokens(request: Request) -> int:
-    """No tokenizer makes more tokens than there are bytes."""
+    """Return the number of bytes, because no tokenizer makes more tokens than that."""
     texts = [message.content for message in request.messages]
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     # Tools and formats are sent as input too; with ASCII escapes JSON is at its longest.
@@ -131,7 +131,7 @@ def _most_input_tokens(request: Request) -> int:
 def _rates(
     entry: Mapping[str, Any], kinds: tuple[str, ...], tokens: int, tier: object
 ) -> Iterator[float]:
-    """Each price of a token of these kinds that the request can come under."""
+    """Yield each price of a token of these kinds that can apply to the request."""
     for name, price in _prices(entry, tokens):
         kind = next((kind for kind in kinds if name.startswith(kind)), None)
         if kind is None or not _is_number(price):
@@ -155,8 +155,8 @@ def _prices(entry: Mapping[str, Any], tokens: int) -> Iterator[tuple[str, Any]]:
 
 
 def _is_possible(variant: str, tier: object, entry: Mapping[str, Any]) -> bool:
-    """Whether a request of that service tier may be billed by that variant of a price. Without a
-    tier, OpenAI goes by the settings of the project, which may say priority."""
+    """Say whether a request of that service tier may be billed by that variant of a price. Without
+    a tier, OpenAI uses the settings of the project, which may say priority."""
     if not variant:
         return True
     if tier in (None, "auto"):
@@ -166,7 +166,7 @@ def _is_possible(variant: str, tier: object, entry: Mapping[str, Any]) -> bool:
 
 
 def _uplift(entry: Mapping[str, Any]) -> float:
-    """By how much a region can make the price higher: a factor of at least 1."""
+    """Return the factor, at least 1, by which a region can make the price higher."""
     regions = [entry[name] for name in entry if _UPLIFT.match(name)]
     places = entry.get("provider_specific_entry") or {}
     regions += [factor for name, factor in places.items() if name != "fast"]
@@ -174,7 +174,7 @@ def _uplift(entry: Mapping[str, Any]) -> float:
 
 
 def _fee_per_request(entry: Mapping[str, Any]) -> float:
-    """What a request costs beyond its tokens: models that always search bill each search."""
+    """Return what a request costs beyond its tokens: models that always search bill each search."""
     fees = entry.get("input_cost_per_request")
     cost = float(fees) if _is_number(fees) else 0.0
     name = f"{entry.get('litellm_provider')} {entry.get('key')}"
@@ -185,8 +185,8 @@ def _fee_per_request(entry: Mapping[str, Any]) -> float:
 
 
 def _has_unbounded_fees(entry: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
-    """Citations, and tools of the provider's own such as a web search, are billed by how often
-    the model uses them."""
+    """Say whether fees depend on how often the model uses citations or the provider's own tools,
+    such as a web search."""
     tools = params.get("tools")
     own = isinstance(tools, list | tuple) and any(
         not isinstance(tool, Mapping) or tool.get("type") != "function" for tool in tools

@@ -33,7 +33,7 @@ def advice(result: GateResult, contract: ContractResult) -> str:
 
 
 def _told(result: GateResult, contract: ContractResult, found: ReasonCode) -> str:
-    """What to do about one reason."""
+    """Say what to do about one reason."""
     if found == "undecided":
         return _to_be_sure(contract)
     if found == "resource_limit" and result.verdict != "fail":
@@ -70,7 +70,7 @@ def _limit_advice(contract: ContractResult) -> str:
 
 
 def _counts_clusters(contract: ContractResult) -> bool:
-    """Whether related fixtures count as one."""
+    """Say whether related fixtures count as one."""
     under_base = contract.under_base
     compared = (contract.paired, under_base.paired if under_base else None)
     if any(paired is not None and paired.clusters is not None for paired in compared):
@@ -79,7 +79,8 @@ def _counts_clusters(contract: ContractResult) -> bool:
 
 
 def _mend_new(contract: ContractResult) -> str:
-    """Nothing was better before: the prompt, its fixtures and its objectives are all new."""
+    """Advise on a new contract: nothing was better before, because the prompt, its fixtures and its
+    objectives are all new."""
     unmet = (slo.objective for slo in contract.slo if slo.met is not True)
     if any(measure_of(objective).better == "higher" for objective in unmet):
         return _MEND_NEW
@@ -87,7 +88,7 @@ def _mend_new(contract: ContractResult) -> str:
 
 
 def _to_be_sure(contract: ContractResult) -> str:
-    """What broke is looked at in a minute; more fixtures come after it."""
+    """Advise on an open comparison: first look at what broke, then add fixtures."""
     broke = sum(fixture.change == "broke" for fixture in contract.fixtures)
     look = f"Look at the {numbers.count(broke, 'fixture')} that broke, below. " if broke else ""
     units = "clusters" if _counts_clusters(contract) else "fixtures"
@@ -98,7 +99,7 @@ def _to_be_sure(contract: ContractResult) -> str:
 
 
 def _also_frozen(contract: ContractResult) -> str:
-    """What a freeze asks for beside another reason."""
+    """Say what a freeze requires beside another reason."""
     return (
         "Its error budget is overspent too, so then only a significantly better change may merge. "
         f"Or a maintainer waives all of it with the comment {_waive(contract)}."
@@ -110,7 +111,7 @@ def _waive(contract: ContractResult) -> str:
 
 
 def _thaw(contract: ContractResult) -> str:
-    """What ends a freeze: a better change, time, or a person."""
+    """Say what ends a freeze: a better change, time, or a person."""
     spent = [budget for budget in contract.error_budgets if budget.overspent]
     aims = [
         f"{'raise' if measure_of(b.objective).better == 'higher' else 'lower'} the "

@@ -81,7 +81,7 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
 
 
 def _file(contract: ContractResult) -> str:
-    """The file to blame where the prompt's own text is not it: an include, a fixture, …"""
+    """Return the file to annotate if it is not the prompt: an include, a fixture, …"""
     changed = [by.path for by in contract.affected_by if by.change != "deleted"]
     prompt = contract.head.prompt_path if contract.head else contract.path
     if not changed or prompt in changed:
@@ -107,7 +107,7 @@ def _name(text: str) -> str:
 
 
 def _deciding(contract: ContractResult) -> Sequence[FixtureResult]:
-    """The fixtures of the contract that found the worst reason, head's or base's."""
+    """Return the fixtures of the contract that found the worst reason, head's or base's."""
     worst = next(iter(worst_reasons(contract)), None)
     if worst is not None and worst.contract_from != "head" and contract.under_base is not None:
         return contract.under_base.fixtures
@@ -115,6 +115,6 @@ def _deciding(contract: ContractResult) -> Sequence[FixtureResult]:
 
 
 def _checks(fixtures: Sequence[FixtureResult], arm: Arm) -> Iterator[str]:
-    """The name of each failing check, once for each fixture."""
+    """Yield the name of each failing check, once for each fixture."""
     for fixture in fixtures:
         yield from {failure.check for failure in fixture.failures if failure.arm == arm}

@@ -146,7 +146,8 @@ def _in_short(slo: SloResult, contract: ContractResult, *, decided: bool) -> str
 
 
 def _urgency(slo: SloResult) -> int:
-    """0 missed, 1 in doubt, 2 open but as wanted so far, 3 met."""
+    """Return the order of an objective: 0 missed, 1 in doubt, 2 open but on the right side, 3
+    met."""
     if slo.met is not None:
         return 3 if slo.met else 0
     if slo.unmeasured or slo.observed is None:
@@ -195,8 +196,8 @@ def _difference(paired: PairedResult | None) -> Cell:
 
 
 def _chance(paired: PairedResult | None) -> Cell:
-    """The p-value; if it finds nothing, also how large a drop it could have found. It is that
-    of being worse, so that a change for the better has none."""
+    """Return the p-value of being worse; if it is not significant, also how large a drop was
+    detectable. A change for the better has none."""
     if paired is None:
         return Cell(_UNKNOWN)
     if is_better(paired):
@@ -208,7 +209,8 @@ def _chance(paired: PairedResult | None) -> Cell:
 
 
 def _objectives(contract: ContractResult) -> Cell:
-    """What is missed or open, with its figures, and what is left to say; or that all is met."""
+    """Describe the objectives that are missed or open, and what is left to say; or say that all are
+    met."""
     if not contract.slo:
         return Cell(_UNKNOWN)
     missed = sum(slo.met is False for slo in contract.slo)
@@ -222,7 +224,7 @@ def _objectives(contract: ContractResult) -> Cell:
 
 
 def _resources(contract: ContractResult) -> Cell | None:
-    """What a call takes more or less; None if nothing changed and no limit is exceeded."""
+    """Say what a call takes more or less; None if nothing changed and no limit is exceeded."""
     lines = cell_lines(contract)
     if not lines:
         return None

@@ -191,7 +191,8 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
 
 
 def _range(contract: ContractDrift) -> str:
-    """The lowest and the highest pass rate: a fall while the range is learned shows here alone."""
+    """Return the lowest and the highest pass rate. A drop while the range is learned shows only
+    here."""
     # A rate of 1 may be a hair less: it is a sum of fixtures' means.
     rates = [round(rate, 9) for rate in contract.series.rates if rate is not None]
     return (
@@ -200,7 +201,7 @@ def _range(contract: ContractDrift) -> str:
 
 
 def _evidence(e_value: float) -> str:
-    """What the bet has made of 1, out of the 100 at which it is sure."""
+    """Return the strength of the evidence, out of the 100 at which a change is reported."""
     return f"{e_value:.2g}" if e_value < 1e6 else "> 1000000"
 
 

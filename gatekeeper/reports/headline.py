@@ -128,7 +128,7 @@ def foremost(result: GateResult) -> ContractResult | None:
 
 
 def _quoted(contract: ContractResult) -> Reason | None:
-    """The worst reason, unless the comparison itself says more."""
+    """Return the worst reason, unless the comparison itself says more."""
     worst = next(iter(worst_reasons(contract)), None)
     if (_is_compared(contract.paired) and contract.verdict == "pass") or (
         worst and _is_told(worst, contract)
@@ -138,7 +138,7 @@ def _quoted(contract: ContractResult) -> Reason | None:
 
 
 def _is_told(reason: Reason, contract: ContractResult) -> bool:
-    """Whether the figures of the comparison that found it tell the reason."""
+    """Say whether the numbers of the comparison already express the reason."""
     if not REASONS[reason.code].by_comparison:
         return False
     if reason.contract_from == "head":
@@ -154,7 +154,8 @@ def _is_compared(paired: PairedResult | None) -> bool:
 
 
 def _as_decided(contract: ContractResult) -> tuple[ContractResult, str]:
-    """The contract with the figures of who found the worst, and who that is if it is the base's."""
+    """Return the contract with the numbers of the evaluation that found the worst reason, and a
+    label if that is the base contract's."""
     worst, found = next(iter(worst_reasons(contract)), None), contract.under_base
     if not (worst and found) or worst.contract_from == "head" or not _is_told(worst, contract):
         return contract, ""
@@ -189,7 +190,7 @@ def _comparison(contract: ContractResult, paired: PairedResult, label: str) -> s
 
 
 def _broken(contract: ContractResult) -> str:
-    """What must not be passed over if the suite as a whole shows nothing."""
+    """Return what must be mentioned even if the suite as a whole shows no regression."""
     broken = "" if contract.verdict == "fail" else broken_for_sure(contract.fixtures)
     return (
         f" {prose_with_code(f'But these fixtures broke: {broken}.', _REASON_LIMIT)}"
@@ -203,7 +204,7 @@ def _by_margin(paired: PairedResult) -> str:
 
 
 def _shares(contract: ContractResult, paired: PairedResult) -> str:
-    """What the difference is made of, as the table has it."""
+    """Return the two shares behind the difference, as the table has them."""
     if not (contract.base and contract.head):
         return ""
     base, head = rates(contract.base, paired), rates(contract.head, paired)
@@ -213,7 +214,7 @@ def _shares(contract: ContractResult, paired: PairedResult) -> str:
 
 
 def _size(paired: PairedResult) -> str:
-    """How much, and how exactly that is known."""
+    """Return the size of the difference, and its interval."""
     size = f"**{difference(paired)}**"
     if not ended_early(paired):
         return f"{size} {numbers.points_interval(paired.interval)}".rstrip()
@@ -260,7 +261,8 @@ def _subject(result: GateResult) -> str:
 
 
 def _weakened(result: GateResult) -> str:
-    """The contracts that were weakened, unless they fail for that: then the subject says so."""
+    """Name the contracts that were weakened, except those that fail for it: the subject names
+    them."""
     found = [
         contract.name
         for contract in by_severity(result.contracts)
@@ -273,7 +275,7 @@ def _weakened(result: GateResult) -> str:
 
 
 def _faults(contracts: Sequence[ContractResult]) -> str:
-    """What is wrong with the first two, by name, and how many there are besides."""
+    """Describe the faults of the first two contracts, by name, and count the others."""
     found = [(code(contract.name, 60), *_fault(contract)) for contract in contracts[:2]]
     (name, one, several), *others = found
     if not others:
@@ -306,7 +308,7 @@ def _fault(contract: ContractResult) -> tuple[str, str]:
 
 
 def _without_contract(result: GateResult) -> str:
-    """The lead where no contract made the verdict."""
+    """Return the first sentence if no contract decided the verdict."""
     if result.verdict != "pass":
         if not result.uncovered:
             return "No contract ran: see below."

@@ -54,5 +54,5 @@ def read_changes(body: str) -> frozenset[str]:
 
 
 def _safe(marker_id: str) -> str:
-    """The id without what would end the HTML comment, such as two dashes."""
+    """Remove from the id what would end the HTML comment, such as two dashes."""
     return _UNSAFE.sub("-", marker_id).strip("-") or DEFAULT_ID

@@ -78,7 +78,7 @@ def _rendered(template: str, variables: dict[str, Any]) -> str:
 
 
 def _unmentioned(text: str, limit: int) -> str:
-    """Shows no more than it says: `@channel`, Slack's `<!here>` and links with other texts
-    are mentions or markup even in what is sent as text."""
+    """Escape mentions and links: `@channel`, Slack's `<!here>` and links with other texts are
+    markup even in plain text."""
     shown = " ".join(visible(clip(text, limit)).split())
     return shown.replace("<", "‹").replace(">", "›").replace("@", "@\u200b")

@@ -95,7 +95,7 @@ def _too_long(base: Sequence[str], head: Sequence[str]) -> SectionChange:
 
 
 def _first_difference(base: Sequence[str], head: Sequence[str]) -> int:
-    """The index of the first line that is not the same; the shorter's length where none is."""
+    """Return the index of the first line that differs; the shorter's length if there is none."""
     pairs = enumerate(zip(base, head, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(base), len(head)))
 
@@ -105,7 +105,7 @@ def _within(line: int, lines: Sequence[str]) -> int:
 
 
 def _starts(lines: Sequence[str]) -> dict[int, str]:
-    """Line index -> title of the section that begins there."""
+    """Map the index of a line to the title of the section that begins there."""
     from markdown_it import MarkdownIt
 
     body = _front_matter_end(lines)
@@ -135,7 +135,7 @@ def _starts(lines: Sequence[str]) -> dict[int, str]:
 
 
 def _under_roles(starts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Each heading named after the message it stands in: the same one may stand in several."""
+    """Name each heading after its message, because several messages may have the same heading."""
     named = []
     role = ""
     for line, title in starts:
@@ -148,7 +148,7 @@ def _under_roles(starts: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """The index of the first line after YAML front matter, 0 if there is none."""
+    """Return the index of the first line after YAML front matter, 0 if there is none."""
     if lines[0].rstrip() != "---":
         return 0
     for index, line in enumerate(lines[1:], 1):
@@ -209,7 +209,7 @@ def _start(sections: Sequence[Section], index: int) -> int:
 
 
 def _at_line(line: str, base: Section, head: Section) -> str:
-    """Hunk headers count the lines of the file, not of the section."""
+    """Shift hunk headers, so that they count the lines of the file and not of the section."""
     hunk = _HUNK.match(line)
     if not hunk:
         return line

@@ -172,7 +172,8 @@ def _hex(secret: str) -> Iterator[str]:
 
 
 def _base64(secret: str) -> Iterator[str]:
-    """What base64 makes of the secret alone, whatever stands before and after it."""
+    """Yield the characters of base64 that depend on the secret alone, whatever precedes or follows
+    it."""
     content = secret.encode(errors="surrogatepass")
     for before in range(3):
         # Of the first and the last character only some bits are the secret's.
@@ -191,7 +192,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 @lru_cache(maxsize=1024)
 def _spellings(character: str) -> str:
-    """A pattern for one character in any of its escapes.
+    """Return a pattern for one character in any of its escapes.
 
     Each alternative begins with a literal character, so that `re` skips to the next candidate.
     """
@@ -240,7 +241,7 @@ _ENTITY_NAMES = _entity_names()
 
 
 def _without_beginnings(text: str, secret: str) -> str:
-    """Without the first part of the secret where an ellipsis says that a text was cut there."""
+    """Remove the first part of the secret if an ellipsis says that the text was cut there."""
     parts: list[str] = []
     done = 0
     at = text.find(secret[:SHORTEST])
@@ -256,7 +257,7 @@ def _without_beginnings(text: str, secret: str) -> str:
 
 
 def _without_ends(text: str, secret: str) -> str:
-    """Without the last part of the secret where an ellipsis says that a text was cut there."""
+    """Remove the last part of the secret if an ellipsis says that the text was cut there."""
     parts: list[str] = []
     done = 0
     end_of_secret = secret[-SHORTEST:]
@@ -273,10 +274,10 @@ def _without_ends(text: str, secret: str) -> str:
 
 
 def _without_runs(text: str, secret: str) -> str:
-    """Without any part of the secret that is long enough to be no accident.
+    """Remove every part of the secret that is too long to be a coincidence.
 
-    A run of 16 characters holds one of the secret's blocks of 8 as a whole, so that the text is
-    searched for those blocks alone.
+    A run of 16 characters contains a whole block of 8 of the secret, so only those blocks are
+    searched for.
     """
     for start in range(0, len(secret) - _BLOCK + 1, _BLOCK):
         block = secret[start : start + _BLOCK]

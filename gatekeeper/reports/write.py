@@ -194,7 +194,7 @@ def _chunks(content: Content, redact: Redactor) -> Iterator[bytes]:
 
 
 def _write_beside(path: Path, chunks: Iterable[bytes], unfinished: contextlib.ExitStack) -> Path:
-    """A finished temporary file in the same folder, so that a rename puts it in place."""
+    """Write a finished temporary file in the same folder, so that a rename puts it in place."""
     with _named(path):
         # The longest name of a file is short: that of the temporary one does not grow with it.
         descriptor, name = tempfile.mkstemp(prefix=".gatekeeper.", dir=path.parent)

@@ -134,7 +134,8 @@ def measure(
 
 
 def _told_of(past: Past, keep: Keep | None) -> tuple[str, ...]:
-    """What to say of the history. One that begins with this run is told of when it has begun."""
+    """Return the notice about the history. A history that begins with this run is mentioned once it
+    has begun."""
     return past.faults if keep else past.notices
 
 
@@ -157,7 +158,8 @@ def model_client(
 
 
 def _with_past(around: RunContext, past: Past) -> RunContext:
-    """The context with what the history says. One without a single event says nothing yet."""
+    """Return the context with what the history says. A history without an event says nothing
+    yet."""
     from gatekeeper.history.gating_checks import gating_history
     from gatekeeper.history.record import events_of
 
@@ -326,7 +328,7 @@ def prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, .
 
 
 def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:
-    """Have the price list at hand before the first call."""
+    """Load the price list before the first call."""
     from gatekeeper.contract.trial import Request
     from gatekeeper.providers.prices import worst_cost
 

@@ -141,7 +141,8 @@ def _pairs(passes: Sequence[Passes], counts_with: Mapping[str, str]) -> tuple[Pa
 def _compared(
     first: Passes, second: Passes, counts_with: Mapping[str, str]
 ) -> tuple[int, float | None, float]:
-    """How many units both have, the mean difference of their rates, the two-sided p-value."""
+    """Return the number of units that both have, the mean difference of their rates, and the
+    two-sided p-value."""
     more: dict[str, int] = defaultdict(int)
     drawn: dict[str, int] = defaultdict(int)
     for key in first.keys() & second.keys():
@@ -163,10 +164,13 @@ def _recommended(
     margin: float,
     measured: Measured,
 ) -> Recommendation:
-    """Of those that are neither surely worse than the best nor look worse than it by more than the
-    contract's margin: today's, else the best; but one that takes surely and materially less comes
-    first. A call without an answer counts as failed: a setting that mostly does not answer is no
-    good one, however good the rest."""
+    """Return the recommended setting.
+
+    Candidates are neither significantly worse than the best one, nor worse by more than the
+    contract's margin. Among these, today's setting comes first, then the best one; but one that is
+    significantly and materially cheaper comes before both. A call without an answer counts as
+    failed, so a setting that mostly does not answer is never recommended.
+    """
     if measured.ended is not None:
         return Recommendation(None, f"the sweep ended early: {measured.ended}")
     rates = {
@@ -195,7 +199,7 @@ def _recommended(
 
 
 def _tie_break(cell: Cell) -> tuple[bool, float]:
-    """Among equally good ones the one in use, then the cheaper."""
+    """Return the order among equally good settings: the one in use first, then the cheaper."""
     return cell.setting.current, -(cell.arm.cost_per_call_usd or 0.0)
 
 

@@ -133,7 +133,8 @@ def _require_sound(axes: Sequence[Axis]) -> None:
 
 
 def _require_known_params(model: str, axes: Sequence[Axis]) -> None:
-    """Before the first call, and not by the provider's refusal of each one."""
+    """Refuse unknown parameters before the first call, not by the provider's refusal of each
+    call."""
     for axis in axes:
         fault = None if axis.name in ("model", "prompt") else param_fault(model, axis.name)
         if fault:

@@ -174,7 +174,7 @@ def _fixture(
 
 
 def _run(result: GateResult) -> Row:
-    """What tells the rows of several runs apart."""
+    """Return the fields that distinguish the rows of several runs."""
     started = result.started if result.started.tzinfo else result.started.replace(tzinfo=UTC)
     return {"started": started.astimezone(UTC), "head_sha": result.head_sha}
 

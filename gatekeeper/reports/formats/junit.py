@@ -159,12 +159,12 @@ def _both_outputs(fixture: FixtureResult, limit: int) -> str | None:
 
 
 def _output_limit(cases: int) -> int:
-    """How much of an output a case shows; there are two, and one more in a failure."""
+    """Return how much of an output a case shows; there are two, and one more in a failure."""
     return max(_SHORTEST_OUTPUT, min(_LONGEST_OUTPUT, _OUTPUTS_IN_ALL // (3 * max(1, cases))))
 
 
 def _seconds(result: GateResult) -> dict[tuple[str, str], float]:
-    """How long the head's calls of each fixture took together."""
+    """Sum how long the head's calls of each fixture took, in seconds."""
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     for outcome in result.outcomes:
         trial, completion = outcome.sample.trial, outcome.sample.completion

@@ -152,5 +152,5 @@ def _verdict(metric: str, verdict: Verdict, labels: Mapping[str, str]) -> Iterat
 
 
 def _label(value: str) -> str:
-    """The value as UTF-8 can hold it, and of a bounded length."""
+    """Return the value as valid UTF-8 of a bounded length."""
     return value[:_LONGEST_LABEL].encode(errors="replace").decode()

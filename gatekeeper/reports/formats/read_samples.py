@@ -117,14 +117,15 @@ def _completion(row: Mapping[str, Any]) -> Completion:
 
 
 def _cut(row: Mapping[str, Any]) -> CutText | None:
-    """The whole of an answer of which the row has the beginning; None if it has all of it."""
+    """Return the length and digest of an answer of which the row has only the beginning; else
+    None."""
     if row.get("output_sha256") is None:
         return None
     return CutText(int(row["output_length"]), _text(row, "output_sha256"))
 
 
 def _described(path: Path) -> tuple[str | None, Mapping[str, str]]:
-    """The commit and the prompts of the result beside it, if there is one that says so."""
+    """Return the commit and the prompts of the result next to the file, if there is one."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         prompts = {

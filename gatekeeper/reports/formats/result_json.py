@@ -302,7 +302,7 @@ def _fixture(fixture: FixtureResult) -> dict[str, Any]:
 
 
 def _failures(failures: Sequence[FixtureFailure], outputs: _Outputs) -> list[dict[str, Any]]:
-    """Each finding once, with the place of the text it speaks of and how many samples have it."""
+    """Return each finding once, with its place in the text and how many samples have it."""
     found = Counter((f.arm, f.check, f.message, outputs.place(f.arm, f.output)) for f in failures)
     return [
         {"arm": arm, "check": check, "message": message, "output": output, "samples": samples}
@@ -321,7 +321,7 @@ def _intervals(intervals: Mapping[str, ConfidenceInterval]) -> dict[str, list[fl
 
 
 def _finite(value: Any) -> Any:
-    """The value with null for every number that JSON cannot say."""
+    """Replace every number that JSON cannot hold by null."""
     if isinstance(value, Mapping):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list):

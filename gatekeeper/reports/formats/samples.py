@@ -52,7 +52,8 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
 
 
 def _whole(completion: Completion | None) -> dict[str, Any]:
-    """Of an answer that was too long to be kept: what it was, whole. Null of any other."""
+    """Return the length and digest of an answer that was too long to be kept; otherwise None for
+    both."""
     cut = completion.cut if completion else None
     return {
         "output_length": cut.length if cut else None,

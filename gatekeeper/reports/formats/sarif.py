@@ -86,7 +86,7 @@ def _of_contract(found: Sequence[Place]) -> Iterator[dict[str, Any]]:
 
 
 def _gating(contract: ContractResult) -> tuple[Reason, ...]:
-    """The reasons that speak against the contract, without those that a person waived."""
+    """Return the reasons that speak against the contract, without those that a person waived."""
     accepted = contract.waiver is not None and contract.waiver.kind == "accept"
     return tuple(
         reason
@@ -103,7 +103,8 @@ def _result(
     locations: Sequence[Mapping[str, Any]],
     **other: Any,
 ) -> dict[str, Any]:
-    """`subject` is the file that the result is about: with the rule it tells results apart."""
+    """Build one result. `subject` is the file it is about, and with the rule it identifies the
+    result."""
     digest = hashlib.sha256(f"{code}\n{subject}".encode(errors="surrogatepass")).hexdigest()
     return {
         "ruleId": code,
@@ -127,7 +128,7 @@ def _location(path: str, line: int) -> dict[str, Any]:
 
 
 def _message(text: str) -> str:
-    """Text in which nothing is a link (3.11.6) or a placeholder (3.11.5)."""
+    """Escape the text so that nothing in it is a link (SARIF 3.11.6) or a placeholder (3.11.5)."""
     shown = clip(visible(text), _TEXT_LIMIT).replace("](", "] (")
     return shown.replace("{", "{{").replace("}", "}}")
 

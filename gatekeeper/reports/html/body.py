@@ -110,7 +110,7 @@ def _templates() -> Environment:
 
 
 def _glance(result: GateResult) -> dict[str, Any] | None:
-    """The edited lines and the most telling fixture, for the top of the page."""
+    """Return the edited lines and the most telling fixture, for the top of the page."""
     found = at_a_glance(result)
     if found is None:
         return None
@@ -128,7 +128,7 @@ def _glance(result: GateResult) -> dict[str, Any] | None:
 
 
 def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) -> dict[str, Any]:
-    """Titles and cells of the comment's table, with what each column is sorted by."""
+    """Return the titles and cells of the comment's table, with the sort key of each cell."""
     own = {contract.path: number for number, contract in enumerate(ranked)}
     ranked = rows_of(ranked)
     shown = columns(result, ranked)
@@ -156,7 +156,7 @@ def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) ->
 
 
 def _sort_key(cell: Cell) -> float | str:
-    """What a row is sorted by; empty if it is not known, which sorts last."""
+    """Return the sort key of a cell; empty if its value is not known, which sorts last."""
     return "" if cell.sort_key is None else cell.sort_key
 
 
@@ -228,8 +228,8 @@ def _charts(
 
 
 def _budgets(contract: ContractResult, past: Sequence[PastRun]) -> tuple[list[str], str]:
-    """Charts of the error budgets over runs, the most pressing first; and in words what is left
-    of the others that have an event."""
+    """Return charts of the error budgets over runs, the most pressing first, and in words what is
+    left of the others that have an event."""
     targets = {slo.objective: slo.target for slo in contract.slo}
     drawn: list[str] = []
     told: list[str] = []

@@ -231,8 +231,8 @@ def interval_strip(contract: ContractResult) -> str:
 
 @lru_cache(maxsize=1)
 def _imported() -> Any:
-    """Pygal without the finder that it leaves behind for plug-ins: every later import of the
-    process would ask it, and Python 3.11 warns of its old interface."""
+    """Import pygal, and remove the plug-in finder that it leaves behind: every later import of the
+    process would call it, and Python 3.11 warns of its old interface."""
     import pygal
     from pygal import PluginImportFixer
 
@@ -263,7 +263,8 @@ def _pygal(kind: str, **options: Any) -> Any:
 def _figure(
     title: str, says: str, chart: Any, columns: Row, rows: Sequence[Row], kind: str = ""
 ) -> str:
-    """`kind` names what its colours mean if they are not base and head, in this order."""
+    """Return a figure. `kind` names what its colours mean if they are not base and head, in this
+    order."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(visible(value))}</td>' for value in row)}</tr>" for row in rows
@@ -280,8 +281,8 @@ def _figure(
 
 
 def _svg(chart: Any, says: str) -> str:
-    """Pygal's drawing alone: its script, style and tool tips are taken out; the page styles the
-    classes that are left."""
+    """Return pygal's drawing alone, without its script, style and tool tips. The page styles the
+    classes."""
     from pygal.etree import etree
 
     chart.legend_at_bottom_columns = len(chart.raw_series)
@@ -309,7 +310,7 @@ def _strip(element: Any) -> None:
 
 
 def _short(number: re.Match[str]) -> str:
-    """A tenth of a pixel is exact enough."""
+    """Round a coordinate to a tenth of a pixel."""
     return f"{float(number[0]):.1f}"
 
 
@@ -325,7 +326,7 @@ def _latest(past: Sequence[PastRun]) -> list[PastRun]:
 
 
 def _sparse(points: Sequence[tuple[Any, ...]]) -> list[str]:
-    """A label for some of the points, the last among them; the others are in the table."""
+    """Return a label for some of the points, always for the last one. The table has the others."""
     step = max(1, -(-len(points) // _MOST_LABELS))
     last = len(points) - 1
     return [

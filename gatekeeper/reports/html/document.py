@@ -105,7 +105,7 @@ def page(heading: str, body: str, script: str = "") -> str:
 
 
 def _digest(text: str) -> str:
-    """The hash by which the security policy knows the page's own style and script."""
+    """Return the hash by which the security policy allows the page's own style and script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

@@ -101,7 +101,7 @@ def failure_clusters(
 
 
 def _worst(failures: object) -> list[str]:
-    """The names with failures, those with the most first."""
+    """Return the names with failures, those with the most first."""
     totals: dict[str, int] = defaultdict(int)
     for name, failed in failures:  # type: ignore[attr-defined]
         totals[name] += failed

@@ -34,7 +34,7 @@ def distinct_parts(inputs: Mapping[str, Messages]) -> dict[str, str]:
 
 
 def _common(texts: Sequence[str]) -> tuple[int, int]:
-    """How many characters at the beginning and at the end all texts share, in whole lines."""
+    """Count the characters at the beginning and at the end that all texts share, in whole lines."""
     beginning = _shared(texts)
     if all(text == beginning for text in texts):
         return len(beginning), 0
@@ -46,5 +46,5 @@ def _common(texts: Sequence[str]) -> tuple[int, int]:
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """The characters with which all texts begin."""
+    """Return the characters with which all texts begin."""
     return os.path.commonprefix(list(texts))  # noqa: RUF071

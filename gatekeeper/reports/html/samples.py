@@ -168,7 +168,8 @@ def _pairs(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
 
 
 def _rank(fixture: FixtureResult, pair: Sequence[Outcome]) -> int:
-    """0 what changed or failed or has no answer, 1 what was answered differently, 2 the rest."""
+    """Return the order of a fixture: 0 changed, failed or without an answer, 1 answered
+    differently, 2 the rest."""
     if fixture.change in ("broke", "fixed") or not all(outcome.passed for outcome in pair):
         return 0
     return 1 if len({outcome.sample.output for outcome in pair}) > 1 else 2
@@ -279,7 +280,7 @@ def _sample(outcome: Outcome, texts: _Texts) -> list[Any]:
 
 
 def _facts(outcome: Outcome) -> str:
-    """What a sample took, as far as it is known."""
+    """Return what a sample took, as far as it is known."""
     completion = outcome.sample.completion
     facts = []
     if completion:
@@ -304,7 +305,7 @@ def _facts(outcome: Outcome) -> str:
 
 
 def _inputs(evaluation: ReportedEvaluation, clean: Clean) -> dict[Arm, dict[str, str]]:
-    """What tells the fixtures apart, by arm."""
+    """Return the parts of the inputs that distinguish the fixtures, by arm."""
     found: dict[Arm, dict[str, str]] = {}
     for arm in ("base", "head"):
         asked = {

@@ -68,7 +68,7 @@ def sweep_map(result: SweepResult) -> str:
 
 
 def _place(result: SweepResult, number: int) -> tuple[tuple[float, int], ...]:
-    """Numbers by their size, anything else in the order in which it was asked for."""
+    """Return the order of a setting: numbers by their size, others in the order of the request."""
     varied = [cell.setting.varied for cell in result.cells]
     return tuple(
         (float(value), 0)

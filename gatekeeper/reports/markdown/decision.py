@@ -107,7 +107,7 @@ def _arm(arm: ArmResult) -> str:
 
 
 def _objectives(contract: ContractResult, name: str) -> str:
-    """A table between blank lines, as it stands among list items."""
+    """Return a table between blank lines, because it is placed between list items."""
     rows = [_cells(slo, contract) for slo in contract.slo]
     table = "\n".join(f"| {' | '.join(row)} |" for row in (_TITLES, _RULES, *rows))
     return f"\nObjectives of {name}:\n\n{table}\n"
@@ -139,12 +139,13 @@ def _budget_rows(contract: ContractResult, name: str) -> list[str]:
 
 
 def _times(rate: float) -> str:
-    """A burn rate; most are below 1, and one digit would make many of them 0."""
+    """Format a burn rate. Most are below 1, and one digit would round many of them to 0."""
     return numbers.number(rate) if rate >= 1 else f"{round(rate, 2):g}"
 
 
 def _budget_row(budget: ErrorBudget, name: str, *, by_base: bool) -> str:
-    """`by_base` says that the base contract applied too: then its checks say what merging burns."""
+    """Return a row for an error budget. `by_base` says that the base contract also applied, so that
+    its checks show what merging burns."""
     rates = ", ".join(
         f"{code(window, 20)} {numbers.NONE if rate is None else _times(rate)}"
         for window, rate in budget.burn_rate.items()

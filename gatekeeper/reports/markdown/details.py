@@ -81,7 +81,7 @@ def _add_group(
     depth: Depth,
     note: str = "",
 ) -> None:
-    """The fixtures in the order given, under the note: in a table where all outputs are short,
+    """Add the fixtures in the order given, under the note: in a table if all outputs are short,
     else each with blocks of its own."""
     if not fixtures:
         return
@@ -109,7 +109,7 @@ def _add_group(
 
 
 def _changed(contract: ContractResult) -> str:
-    """Where in the prompt to look for what broke them."""
+    """Say where in the prompt to look for the cause."""
     changes = prompt_changes(contract)
     if not changes:
         return ""
@@ -132,7 +132,8 @@ def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most:
 
 
 def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:
-    """`alone` says that nothing of base is known of any fixture, so that head needs no name."""
+    """Return a row for a fixture. `alone` says that no fixture has an answer of base, so that head
+    is not labelled."""
     first = 1 if alone else 0
     tallies = [str(tally or numbers.NONE) for tally in (fixture.base, fixture.head)]
     said = [
@@ -168,7 +169,7 @@ def _finding(fixture: FixtureResult, arm: Arm, *, cell: bool) -> str:
 
 
 def _said(fixture: FixtureResult, arm: Arm) -> tuple[str | None, str | None]:
-    """Both outputs; of the failing arm the one that the shown message speaks of."""
+    """Return both outputs; of the failing arm the one that the shown message is about."""
     found = _failures(fixture, arm)
     failing = found[0].output if found else None
     if arm == "head":

@@ -73,7 +73,7 @@ def _must_pass(contract: ContractResult) -> Iterator[Telling]:
 def _shows(
     fixture: FixtureResult, contract: ContractResult, shown_by: Set[Example | None]
 ) -> Telling | None:
-    """The fixture, if it is an instance of one of the reasons."""
+    """Return the fixture if it is an example of one of the reasons."""
     worse = fixture.change == "broke" or fixture.base is None or _lost(fixture) < 0
     if ("worse" in shown_by and worse) or "failing" in shown_by:
         return Telling(fixture)
@@ -84,7 +84,8 @@ def _shows(
 
 
 def _missed_by(fixture: FixtureResult, slo: SloResult) -> Telling | None:
-    """The fixture, if it fails what the objective counts; a latency or a cost shows in none."""
+    """Return the fixture if it fails what the objective counts. No fixture shows a latency or a
+    cost."""
     objective = Objective(slo.objective, slo.target)
     if objective.measure.better != "higher":
         return None
@@ -97,7 +98,7 @@ def _missed_by(fixture: FixtureResult, slo: SloResult) -> Telling | None:
 
 
 def _rank(telling: Telling) -> tuple[bool, bool, bool, float, int]:
-    """Sorts first what changed, is proven, has all there is to show, lost most, and is short."""
+    """Return a sort key: first what changed, is proven, is complete, lost most, and is short."""
     fixture, after = telling.fixture, telling.answer
     whole = bool(after) and fixture.input is not None
     texts = (fixture.input, fixture.base_output, after, fixture.wanted)
@@ -106,7 +107,7 @@ def _rank(telling: Telling) -> tuple[bool, bool, bool, float, int]:
 
 
 def _lost(fixture: FixtureResult) -> float:
-    """The pass rate on head minus that on base."""
+    """Return the pass rate on head minus that on base."""
     return _rate(fixture, "head") - _rate(fixture, "base")
 
 

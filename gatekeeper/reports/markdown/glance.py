@@ -128,7 +128,7 @@ def _places(changes: Sequence[SectionChange]) -> str:
 
 
 def _edited(change: SectionChange) -> Iterator[EditedLine]:
-    """The lines that were removed and added; of a long pair the part that differs."""
+    """Return the lines that were removed and added; of a long pair the part that differs."""
     removed: list[str] = []
     added: list[str] = []
     for line in (*change.diff.split("\n"), "@@"):
@@ -175,7 +175,7 @@ def _example(telling: Telling) -> Example:
 
 
 def _focused(text: str, other: str | None, limit: int) -> str:
-    """At most `limit` characters, the first difference from `other` among them."""
+    """Return at most `limit` characters that include the first difference from `other`."""
     text = text.strip("\n")
     if len(text) <= limit:
         return text

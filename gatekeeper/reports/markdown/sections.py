@@ -116,7 +116,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _soft_failures(contract: ContractResult) -> list[str]:
-    """Checks of severity warn that fail at head: shown with base beside, never gating."""
+    """Return checks of severity warn that fail at head, with base's. They never gate."""
     failing: dict[str, dict[Arm, set[str]]] = {}
     for fixture in contract.fixtures:
         for warning in fixture.warnings:
@@ -151,7 +151,8 @@ def _twins(contract: ContractResult) -> list[str]:
 
 
 def _icon(reason: Reason) -> str:
-    """A weakening that the policy or a person allows is still no good news."""
+    """Return the icon of a contract. A weakening shows a warning even if the policy or a person
+    allows it."""
     tolerated = reason.verdict == "pass" and REASONS[reason.code].noted
     return "ℹ️" if tolerated else ICONS[reason.verdict]
 

@@ -147,7 +147,7 @@ class TerminalProgress:
         return Group(*parts)
 
     def _evidence(self) -> Iterator[str]:
-        """How many contracts have an answer, and how far the nearest other one is."""
+        """Say how many contracts have a result, and how near the next one is."""
         contracts = self._contracts()
         if len(contracts) > 1:
             answered = sum(s.answer is not None for s in contracts)
@@ -174,13 +174,14 @@ class TerminalProgress:
         return ", ".join(said)
 
     def _can_tell_time(self, seconds: float) -> bool:
-        """The first answers come late, and all at once: they say nothing of the speed to come."""
+        """Say whether the speed is known: the first answers come late and together, so they show no
+        speed."""
         return seconds >= _SECONDS_FOR_ESTIMATE and self._done >= min(
             _CALLS_FOR_ESTIMATE, self._total / 4
         )
 
     def _calls_left(self, contracts: Sequence[ContractProgress] | None) -> int:
-        """At most: a contract that has its answer needs no more, and others may soon have."""
+        """Return the most calls that are left. A contract that has its result needs no more."""
         planned = self._total - self._done
         every = self._contracts() if contracts is None else contracts
         if not every:
@@ -226,7 +227,8 @@ class _LossyStream:
 
 
 def _can_draw(console: Console) -> bool:
-    """FORCE_COLOR makes rich take a log for a terminal: only the file itself knows."""
+    """Say whether the file is a terminal. FORCE_COLOR makes rich take a log for one, so the file is
+    asked."""
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
@@ -237,7 +239,8 @@ def _nearest_first(contract: ContractProgress) -> tuple[bool, float, str]:
 
 
 def _table(contracts: Sequence[ContractProgress], width: int) -> Table:
-    """A row a contract, never wider than `width`: what matters least is left out first."""
+    """Return a row for each contract, never wider than `width`: the least important is left out
+    first."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
@@ -268,7 +271,7 @@ def _table(contracts: Sequence[ContractProgress], width: int) -> Table:
 
 
 def _cells(contract: ContractProgress) -> tuple[str, str, str]:
-    """What was drawn, what changed, and the answer or how near it is."""
+    """Return the progress, what changed, and the result or how near it is."""
     if contract.pairs is None:
         drawn, changed = f"{contract.sampled:,} of {contract.planned:,} samples", ""
     else:

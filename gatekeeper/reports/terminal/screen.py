@@ -80,7 +80,7 @@ def show_estimate(estimate: RunEstimate, console: Console) -> None:
 
 
 def _table(result: GateResult, console: Console) -> Table:
-    """The comment's columns."""
+    """Return the comment's table for the terminal."""
     contracts = rows_of(by_severity(result.contracts))
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     table.add_column("contract", overflow="fold")
@@ -99,7 +99,7 @@ def _table(result: GateResult, console: Console) -> Table:
 
 
 def _cell(column: Column, row: int, contract: ContractResult) -> Text:
-    """In one line. What could have been seen stands in the reasons below."""
+    """Return a cell on one line. The reasons below say what could have been detected."""
     if column.name == "slo":
         return _objectives(contract)
     cell = column.cells[row]
@@ -132,7 +132,7 @@ def _print_contract(console: Console, contract: ContractResult) -> None:
 
 
 def _decided(contract: ContractResult, paired: PairedResult) -> str:
-    """What the reasons above leave out."""
+    """Return what the reasons above leave out."""
     said = any(reason.code == "undecided" for reason in contract.reasons)
     wanted = "" if said else fixtures_wanted(paired)
     return "; ".join(filter(None, (deciding_test(paired), early_stop(paired), wanted)))
@@ -186,8 +186,8 @@ def _print_contract_estimate(console: Console, contract: ContractEstimate) -> No
 
 
 def _text(text: str, style: str = "", limit: int = 600) -> Text:
-    """One line, never read as markup or as a command to a workflow's runner, with what is
-    invisible spelled out."""
+    """Return one line of text, never read as markup or as a command to a workflow's runner, with
+    invisible characters spelled out."""
     return Text(clip(log_text(" ".join(visible(text).split())), limit), style)
 
 

@@ -123,7 +123,7 @@ class JoinedAnswers:
         )
 
     def _time(self, found: Measurement) -> tuple[datetime, float]:
-        """When the first shard began, and the time until the last one ended, with that of the
+        """Return when the first shard began, and the time until the last one ended plus that of the
         decision. The same answers therefore give the same record of the history again."""
         if not self.sessions:
             return found.started, found.seconds
