@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Outcome, Request, Trial
-from gatekeeper.sampling.limits import Reserve
+
+if TYPE_CHECKING:
+    # Not needed to count calls, which is done where nothing is sampled.
+    import asyncio
+
+    from gatekeeper.sampling.limits import Reserve
 
 State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
 
