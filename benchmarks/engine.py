@@ -1,12 +1,13 @@
-"""How fast calls to a hosted model are, natively, through litellm and with bare aiohttp.
+"""How fast calls to a hosted model are, natively, through litellm, and with other programs.
 
     python -m benchmarks.engine [--calls 2000] [--concurrency 64] [--delay-ms 200]
 
 A server in another process answers every request after the delay. Each row runs in a process of its
-own, one after the other. The first rows make the calls alone; the last two are `gatekeeper check`
-of that many calls with three checks, from start to end. The ideal is the time that the server takes
-if every place is always taken. On a machine that does other work the figures are rough; compare
-rows of one run.
+own, one after the other. The first rows make the calls alone: with bare aiohttp and bare litellm,
+and with Gatekeeper's clients. The last rows are `gatekeeper check` of that many calls with three
+checks, from start to end with all reports, and promptfoo where it is installed, with the same
+prompts and checks. The ideal is the time that the server takes if every place is always taken. On a
+machine that does other work the figures are rough; compare rows of one run.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ import asyncio
 import json
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.latency import serve
 
-ROWS = ("aiohttp", "native", "litellm")
+ROWS = ("bare aiohttp", "bare litellm", "native", "litellm")
 PROCESSES = ("check, native", "check, litellm")
+PROMPTFOO = "promptfoo"
 POLICY = (
     "limits: {{calls: null, cost_usd: null, minutes: null, concurrency: {concurrency}}}\n"
     "history: off\nproviders: {{openai: {way}}}\n"
@@ -70,6 +74,16 @@ async def _bare(calls: int, concurrency: int) -> None:
         await _take(calls, concurrency, call)
 
 
+async def _bare_litellm(calls: int, concurrency: int) -> None:
+    import litellm
+
+    async def call(number: int) -> None:
+        message = {"role": "user", "content": f"Tag the word fox{number}."}
+        await litellm.acompletion("openai/gpt-4o-mini", [message], temperature=0, seed=42)
+
+    await _take(calls, concurrency, call)
+
+
 async def _client(calls: int, concurrency: int, through_litellm: tuple[str, ...]) -> None:
     from gatekeeper.contract.definition import Message
     from gatekeeper.contract.trial import Request
@@ -89,8 +103,10 @@ def run_row(row: str, calls: int, concurrency: int) -> tuple[float, float]:
     """Wall and processor seconds of the calls, after one that loads everything."""
 
     async def make(number: int) -> None:
-        if row == "aiohttp":
+        if row == "bare aiohttp":
             await _bare(number, concurrency)
+        elif row == "bare litellm":
+            await _bare_litellm(number, concurrency)
         else:
             await _client(number, concurrency, ("openai",) if row == "litellm" else ())
 
@@ -122,28 +138,78 @@ def build(folder: Path, calls: int, policy: str) -> None:
     git("commit", "-qam", "head")
 
 
-def run_check(row: str, calls: int, concurrency: int) -> tuple[float, float]:
-    """Wall and processor seconds of the whole command."""
+class Cost(NamedTuple):
+    """What a process took. `peak_mb` is None if its memory was not measured."""
+
+    wall: float
+    processor: float
+    peak_mb: float | None = None
+
+
+def run_process(command: Sequence[str], folder: Path) -> Cost:
+    """Return what the command took. Raises SystemExit if it fails."""
+    with tempfile.TemporaryFile() as output:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            raise SystemExit(output.read().decode())
+    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def run_check(row: str, calls: int, concurrency: int) -> Cost:
+    """Return what the whole command took, with its byte code compiled as after an installation."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "repository"
+        out = Path(temporary) / "out"
         policy = POLICY.format(concurrency=concurrency, way=row.removeprefix("check, "))
         build(folder, calls, policy)
         command = [sys.executable, "-m", "gatekeeper", "check", "--base", "main", "--head", "pr"]
-        started, before = time.perf_counter(), os.times()
-        done = subprocess.run(
-            [*command, "--out", str(Path(temporary) / "out")],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-        )
-        after = os.times()
-        written = Path(temporary) / "out/result.json"
-        made = json.loads(written.read_bytes())["calls"]["made"] if written.exists() else 0
-        if done.returncode or made != calls:
-            raise SystemExit(f"{made} calls were made\n{done.stdout}{done.stderr}")
-    processor = after.children_user - before.children_user
-    processor += after.children_system - before.children_system
-    return time.perf_counter() - started, processor
+        cost = run_process([*command, "--out", str(out)], folder)
+        made = json.loads((out / "result.json").read_bytes())["calls"]["made"]
+        if made != calls:
+            raise SystemExit(f"{made} calls were made instead of {calls}")
+    return cost
+
+
+def run_promptfoo(program: str, calls: int, concurrency: int) -> Cost:
+    """Return what promptfoo took for as many calls with the same prompts and checks."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        tests = [{"vars": {"word": f"word{number}"}} for number in range(calls // 2)]
+        checks = [
+            {"type": "javascript", "value": "output.length <= 100"},
+            {"type": "regex", "value": "[0-9]"},
+            {"type": "contains", "value": "."},
+        ]
+        suite = {
+            "prompts": ["Tag {{ word }}.", "Tag the word {{ word }}."],
+            "providers": [
+                {"id": "openai:gpt-4o-mini", "config": {"temperature": 0, "max_tokens": 5}}
+            ],
+            "defaultTest": {"assert": checks},
+            "tests": tests,
+        }
+        (folder / "suite.json").write_text(json.dumps(suite), "utf-8")
+        command = [program, "eval", "-c", "suite.json", "-j", str(concurrency), "--no-cache"]
+        return run_process([*command, "--no-progress-bar", "-o", "out.json"], folder)
+
+
+def _rows(row: str, calls: int, concurrency: int) -> Cost:
+    if row in PROCESSES:
+        return run_check(row, calls, concurrency)
+    if row.endswith(PROMPTFOO):
+        return run_promptfoo(row, calls, concurrency)
+    own = [sys.executable, "-m", "benchmarks.engine", "--calls", str(calls)]
+    ran = subprocess.run(
+        [*own, "--concurrency", str(concurrency), "--row", row], capture_output=True, text=True
+    )
+    if ran.returncode:
+        raise SystemExit(ran.stderr)
+    return Cost(*json.loads(ran.stdout.splitlines()[-1]))
 
 
 def main() -> None:
@@ -167,21 +233,22 @@ def main() -> None:
     os.environ["OPENAI_API_KEY"] = "none"
     ideal = options.calls * options.delay_ms / 1000 / options.concurrency
     print(f"{options.calls} calls, {options.concurrency} at once, {options.delay_ms:g} ms each")
-    print(f"{'':16}{'wall s':>8}{'/ ideal':>9}{'cpu ms a call':>15}")
+    print(f"{'':16}{'wall s':>8}{'/ ideal':>9}{'cpu ms a call':>15}{'peak MB':>9}")
     print(f"{'ideal':16}{ideal:8.2f}{1:9.2f}")
-    own = [sys.executable, "-m", "benchmarks.engine", "--calls", str(options.calls)]
-    own += ["--concurrency", str(options.concurrency)]
+    promptfoo = shutil.which(PROMPTFOO)
     try:
-        for row in (*ROWS, *PROCESSES):
-            if row in PROCESSES:
-                wall, processor = run_check(row, *size)
-            else:
-                ran = subprocess.run([*own, "--row", row], capture_output=True, text=True)
-                if ran.returncode:
-                    raise SystemExit(ran.stderr)
-                wall, processor = json.loads(ran.stdout.splitlines()[-1])
-            cost = processor / options.calls * 1000
-            print(f"{row:16}{wall:8.2f}{wall / ideal:9.2f}{cost:15.2f}", flush=True)
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["PYTHONPYCACHEPREFIX"] = cache
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+            run_check(PROCESSES[0], 2, 2)  # compiles
+            run_check(PROCESSES[1], 2, 2)
+            for row in (*ROWS, *PROCESSES, *([promptfoo] if promptfoo else [])):
+                cost = _rows(row, *size)
+                name = PROMPTFOO if row == promptfoo else row
+                ratio = f"{cost.wall / ideal:9.2f}" if ideal else f"{'-':>9}"
+                a_call = cost.processor / options.calls * 1000
+                peak = "" if cost.peak_mb is None else f"{cost.peak_mb:9.0f}"
+                print(f"{name:16}{cost.wall:8.2f}{ratio}{a_call:15.2f}{peak}", flush=True)
     finally:
         server.terminate()
 
