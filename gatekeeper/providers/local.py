@@ -41,16 +41,17 @@ _BAD_REQUEST = 400
 class LocalClient:
     """Runs the embedded model, which is loaded with the first request."""
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, slots: int = _SLOTS) -> None:
         self._threads = threads or max(1, (os.cpu_count() or 1) // _CORES_PER_THREAD)
-        self._workers = ThreadPoolExecutor(_SLOTS, thread_name_prefix="local-model")
+        self._slots = slots
+        self._workers = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
         self._loading = threading.Lock()
         self._server: Any = None
         self._fingerprint: str | None = None
 
     def slots(self, model: str) -> int | None:  # noqa: ARG002
         """Return the number of concurrent requests; more would only wait inside the model."""
-        return _SLOTS
+        return self._slots
 
     async def complete(self, request: Request) -> Completion:
         _refuse(request)
@@ -82,7 +83,7 @@ class LocalClient:
             if self._server is None:
                 file = model_file()
                 self._fingerprint = _fingerprint(file)
-                self._server = _server(file, self._threads)
+                self._server = _server(file, self._threads, self._slots)
         return self._server
 
 
@@ -106,13 +107,13 @@ def _fingerprint(file: Path) -> str:
         return f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
 
 
-def _server(file: Path, threads: int) -> Any:
+def _server(file: Path, threads: int, slots: int) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
-    params.n_parallel = _SLOTS
-    params.n_ctx = _SLOTS * _CONTEXT_TOKENS
+    params.n_parallel = slots
+    params.n_ctx = slots * _CONTEXT_TOKENS
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     params.slot_prompt_similarity = 0.5
