@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Programs that the tests start again and again keep their byte code.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test test-rest test-all test-container lint bench bench-stats bench-smoke schema lock clean
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("cov_source", None):
         sys.setswitchinterval(0.5)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collecting has made out of every later garbage collection: it never goes away,
+    and looking through it takes a sixth of the time of the unit tests."""
+    gc.collect()
+    gc.freeze()
 
 
 SHARED = Path(__file__).parents[1].parent / "shared"
