@@ -85,10 +85,9 @@ def measure(
 
     `revisions`, base first, are where `recorded/` models are read from: base's recorded answers
     always win, and head can only add to them. `replay` is a samples.jsonl that answers every model.
-    `keep` says that the run is added to the history, and how. `cache` holds samples of earlier
-    checks. `answers` is the file that keeps each answer until the run has ended; `unfinished` holds
-    those of a run that stopped early, `joined` those of all shards. `waivers` count for the tested
-    commit. `trusted` is False for a fork's head: a plan that could spend more than the limits, or
+    `keep` says how to add the run to the history. `cache` holds samples of earlier checks. `answers`
+    is the file that keeps each answer until the run has ended; `unfinished` holds those of a run
+    that stopped early, `joined` those of all shards. `waivers` are for the tested commit. `trusted` is False for a fork's head: a plan that could spend more than the limits, or
     whose price is unknown, is then a MeasurementError. One call that can is a UsageError. So is a
     `full_suite` if the policy's limit of the month is reached.
     """
@@ -102,23 +101,17 @@ def measure(
         notices = (*notices, *require_sound_models(work, revisions))
     gc.enable()  # the action turns it off until here
     from gatekeeper.history.record import past_runs
-    from gatekeeper.history.store import Past
     from gatekeeper.run.kept_run import keep_run
-    from gatekeeper.run.month_limit import require_month_limit
     from gatekeeper.run.sample_cache import SampleCache
 
-    past = history.read() if history else Past()
-    if full_suite and not replay:
-        known = past if history else None
-        notices = (*notices, *require_month_limit(work, known, datetime.now(UTC)))
+    past, said = _read_past(work, history, month_limit=full_suite and not replay)
     remembered = SampleCache.open(None if replay else cache, work)
     work = remembered.in_order(work)
     around = RunContext(
         client := model_client(work, revisions, replay, joined),
-        notices=(*notices, *_told_of(past, keep), *remembered.notices),
+        notices=(*notices, *said, *_told_of(past, keep), *remembered.notices),
         waivers=waivers,
         remembered=remembered.entries,
-        # Refused before the file is touched if the unfinished run asked something else.
         resumed=unfinished.known(work.trials) if unfinished else {},
     )
     log = None if answers is None else _answer_log(answers, work, unfinished, redact)
@@ -131,6 +124,20 @@ def measure(
     if history and keep:
         found = keep_run(history, past, work, found, keep)
     return redact.value(build_result(work, found, past_runs(past.records)))
+
+
+def _read_past(
+    work: Work, history: HistoryStore | None, *, month_limit: bool
+) -> tuple[Past, tuple[str, ...]]:
+    """Return the history and what it says of the month's spending. Raises UsageError if the limit
+    of the month is reached and counts."""
+    from gatekeeper.history.store import Past
+    from gatekeeper.run.month_limit import require_month_limit
+
+    past = history.read() if history else Past()
+    if not month_limit:
+        return past, ()
+    return past, require_month_limit(work, past if history else None, datetime.now(UTC))
 
 
 def _told_of(past: Past, keep: Keep | None) -> tuple[str, ...]:

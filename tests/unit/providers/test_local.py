@@ -73,7 +73,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeServer:
     fake = FakeServer()
     (tmp_path / "model.gguf").write_bytes(b"weights")
     monkeypatch.setattr(local, "model_file", lambda: tmp_path / "model.gguf")
-    monkeypatch.setattr(local, "_server", lambda file, threads: fake)
+    monkeypatch.setattr(local, "_server", lambda *_: fake)
     return fake
 
 
