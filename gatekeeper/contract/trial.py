@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gatekeeper.contract.definition import Message, Severity
 
@@ -16,10 +16,19 @@ ContractFrom = Literal["head", "base", "base_settings"]
 base contract's own model, parameters and mode."""
 
 
+class SharedPrefix(NamedTuple):
+    """How many `messages` other requests of the run begin with as well, and their `size` in bytes
+    of UTF-8: on the arm where it is smaller."""
+
+    messages: int
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call to a model. `repetition` tells apart calls that are otherwise the same. `streamed`
-    says that the answer is to come token by token, so that the first one can be timed."""
+    says that the answer is to come token by token, so that the first one can be timed.
+    `shared_prefix` is for the provider's cache: it changes no answer, and no digest has it."""
 
     model: str
     messages: tuple[Message, ...]
@@ -27,6 +36,7 @@ class Request:
     seed: int | None
     repetition: int
     streamed: bool = False
+    shared_prefix: SharedPrefix | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,10 @@ class Completion:
     cut: CutText | None = None
     """The whole answer, if `text` is only its beginning; it was evaluated before it was cut."""
     ttft_ms: float | None = None
+    cached_tokens: int | None = None
+    """How many of the prompt's tokens the provider read from its cache."""
+    cache_write_tokens: int | None = None
+    """How many of the prompt's tokens it wrote to its cache."""
     pause: float | None = field(default=None, compare=False, repr=False)
     """The seconds until the provider takes another call, because nothing remains of a rate limit;
     None for no pause. It concerns the run alone, and no file has it."""

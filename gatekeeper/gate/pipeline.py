@@ -6,7 +6,7 @@ connections to the outside are passed in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -161,6 +161,8 @@ def _calls(sampled: Run) -> Calls:
     replayed = sum(
         s.completion is not None and s.completion.replayed and not s.shared for s in sampled.samples
     )
+    answers = [s.completion for s in sampled.samples if s.completion and not s.shared]
+    paid = [completion for completion in answers if not completion.replayed]
     return Calls(
         made=sampled.made,
         cached=replayed,
@@ -169,7 +171,14 @@ def _calls(sampled: Run) -> Calls:
         surplus=sampled.surplus,
         unrecorded=sum(sampled.unrecorded.values()),
         throttled=sampled.throttled,
+        cached_tokens=_total(c.cached_tokens for c in paid),
+        cache_write_tokens=_total(c.cache_write_tokens for c in paid),
     )
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _gaps(sampled: Run) -> tuple[str, ...]:

@@ -335,7 +335,8 @@ class Calls:
     the cache; `saved` were planned and not needed, because the answer was sure before; `failed` had
     no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
     `unrecorded` are requests that a recording should have answered and has no answer for.
-    `throttled` are requests that a provider refused because of load; they are in `made`."""
+    `throttled` are requests that a provider refused because of load; they are in `made`. The
+    providers' caches gave `cached_tokens` and took `cache_write_tokens`; None if none says so."""
 
     made: int = 0
     cached: int = 0
@@ -344,6 +345,8 @@ class Calls:
     surplus: int = 0
     unrecorded: int = 0
     throttled: int = 0
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +393,7 @@ class GateResult:
     unaffected: int = 0
     notices: tuple[str, ...] = ()
     order_seed: str | None = None
-    """What the order of fixtures and arms was drawn from; contracts may have another."""
+    """The seed of the order of fixtures and arms; contracts may have another."""
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
     """Every evaluated sample, for samples.jsonl."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)

@@ -21,7 +21,8 @@ class TokenUsage:
     `prompt` includes `cached` and `cache_writes`; `cache_writes_1h` are those of the writes that
     are kept for an hour. `completion` includes `reasoning`. `tier` is the service tier that
     answered, `surcharges` what makes every token dearer: a region, a speed. `other` says that some
-    tokens are of a kind that has a price of its own: audio, images.
+    tokens are of a kind that has a price of its own: audio, images; `says_cached` that the provider
+    counts what it read from its cache.
     """
 
     prompt: int
@@ -33,6 +34,7 @@ class TokenUsage:
     tier: str | None = None
     surcharges: tuple[str, ...] = ()
     other: bool = False
+    says_cached: bool = False
 
     @property
     def is_sound(self) -> bool:

@@ -29,6 +29,7 @@ from gatekeeper.providers.endpoint import Endpoint
 from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.price_list import price_entry
+from gatekeeper.providers.prompt_caching import MARK, marked_message
 
 _VERSION = "2023-06-01"
 _SIGN_IN_TOKEN = "sk-ant-oat"  # noqa: S105
@@ -43,7 +44,7 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     """Return the HTTP request; None if litellm must send it."""
     url, key = _url(endpoint), endpoint.api_key
     own_key = key and not key.startswith(_SIGN_IN_TOKEN) and not _signed_in()
-    conversation = _conversation(request.messages)
+    conversation = _conversation(request.messages, marked_message(request))
     fields = _fields(endpoint.model, request.params)
     if url is None or not own_key or conversation is None or fields is None:
         return None
@@ -86,6 +87,8 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         fingerprint=fingerprint_of(document.get("model")),
         finish_reason=ending.reason,
         ttft_ms=exchange.ttft_ms,
+        cached_tokens=token_count(said.get("cache_read_input_tokens")),
+        cache_write_tokens=token_count(said.get("cache_creation_input_tokens")),
     )
 
 
@@ -101,9 +104,10 @@ def _signed_in() -> bool:
     return bool(os.environ.get("ANTHROPIC_AUTH_TOKEN"))
 
 
-def _conversation(messages: Sequence[Message]) -> dict[str, Any] | None:
-    """Return the fields `system` and `messages`; None if litellm would rewrite the conversation: it
-    merges messages of one role, moves late ones of the system, and replaces or trims texts."""
+def _conversation(messages: Sequence[Message], marked: int | None) -> dict[str, Any] | None:
+    """Return the fields `system` and `messages`, with the mark for the cache; None if litellm would
+    rewrite the conversation: it merges messages of one role, moves late ones of the system, and
+    replaces or trims texts."""
     first = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
     system, turns = messages[:first], messages[first:]
     alternate = all(one.role != two.role for one, two in pairwise(turns))
@@ -113,12 +117,11 @@ def _conversation(messages: Sequence[Message]) -> dict[str, Any] | None:
         return None
     if any(m.role == "assistant" and m.content != m.content.rstrip() for m in turns):
         return None
-    said = [{"role": m.role, "content": [_block(m)]} for m in turns]
-    return {"messages": said, **({"system": [_block(m) for m in system]} if system else {})}
-
-
-def _block(message: Message) -> dict[str, str]:
-    return {"type": "text", "text": message.content}
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": m.content} for m in messages]
+    if marked is not None:
+        blocks[marked]["cache_control"] = MARK
+    said = [{"role": m.role, "content": [b]} for m, b in zip(turns, blocks[first:], strict=True)]
+    return {"messages": said, **({"system": blocks[:first]} if system else {})}
 
 
 def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -26,6 +26,7 @@ from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.http_client import HttpClient, HttpRequest
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.network_guard import NetworkGuard
+from gatekeeper.providers.prompt_caching import is_marked
 
 if TYPE_CHECKING:
     from gatekeeper.providers.litellm import LitellmClient
@@ -92,6 +93,10 @@ class HostedClient:
     def can_stream(self, request: Request) -> bool:
         """Return whether the answer can come token by token: litellm is not asked for that."""
         return self._native_request(self._endpoint(request.model), request) is not None
+
+    def is_cached(self, request: Request) -> bool:
+        """Return whether the provider's cache keeps the messages that the request shares."""
+        return is_marked(request)
 
     async def require_key(self, model: str) -> None:
         """Refuse a model that cannot be asked, before anything is sent: its name, its provider, an

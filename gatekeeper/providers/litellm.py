@@ -27,6 +27,7 @@ from gatekeeper.providers.httpx_transport import HttpxTransport, current_exchang
 from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.providers.price_list import price_entry
 from gatekeeper.providers.prices import FREE
+from gatekeeper.providers.prompt_caching import MARK, marked_message
 from gatekeeper.providers.quiet_litellm import load_litellm
 
 _REHEARSAL_SECONDS = 10.0
@@ -171,7 +172,7 @@ def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, 
         # Both, or litellm would look for them, and may find another provider's.
         "api_key": endpoint.api_key,
         "api_base": endpoint.api_base,
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "messages": _messages(request),
         "num_retries": 0,
         "max_retries": 0,
         "timeout": _TIMEOUT_SECONDS,
@@ -183,6 +184,16 @@ def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, 
             if "seed" in (litellm.get_supported_openai_params(endpoint.model) or ()):
                 arguments["seed"] = request.seed
     return arguments
+
+
+def _messages(request: Request) -> list[dict[str, Any]]:
+    """Return the messages, with the mark for the provider's cache."""
+    said: list[dict[str, Any]] = [{"role": m.role, "content": m.content} for m in request.messages]
+    marked = marked_message(request)
+    if marked is not None:
+        text = request.messages[marked].content
+        said[marked]["content"] = [{"type": "text", "text": text, "cache_control": MARK}]
+    return said
 
 
 async def _sends_a_request(litellm: Any, model: str, endpoint: Endpoint) -> bool:
@@ -222,7 +233,13 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
             getattr(response, "model", None), getattr(response, "system_fingerprint", None)
         ),
         finish_reason=ending.reason,
+        cached_tokens=token_count(getattr(_details(usage), "cached_tokens", None)),
+        cache_write_tokens=token_count(getattr(_details(usage), "cache_creation_tokens", None)),
     )
+
+
+def _details(usage: Any) -> Any:
+    return getattr(usage, "prompt_tokens_details", None)
 
 
 def _text_and_reason(response: Any) -> tuple[object, object]:
@@ -238,8 +255,7 @@ def _cost(litellm: Any, model: str, response: Any) -> float | None:
     """Return the call's price; None if litellm knows none. For a model that is not in its list it
     may say 0."""
     usage = getattr(response, "usage", None)
-    details = getattr(usage, "prompt_tokens_details", None)
-    cached = token_count(getattr(details, "cached_tokens", None)) or 0
+    cached = token_count(getattr(_details(usage), "cached_tokens", None)) or 0
     if cached > (token_count(getattr(usage, "prompt_tokens", None)) or 0):
         return None
     try:

@@ -88,6 +88,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         fingerprint=fingerprint_of(answered_by, document.get("system_fingerprint")),
         finish_reason=ending.reason,
         ttft_ms=exchange.ttft_ms,
+        cached_tokens=usage.cached if usage and usage.says_cached else None,
     )
 
 
@@ -173,6 +174,7 @@ def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
     return TokenUsage(
         prompt,
         completion,
+        says_cached=_says_cached(said),
         cached=count_in(said, "prompt_cache_hit_tokens") or count_in(said, given, "cached_tokens"),
         cache_writes=count_in(said, given, "cache_write_tokens")
         or count_in(said, given, "cache_creation_tokens"),
@@ -183,6 +185,12 @@ def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
         tier=tier if isinstance(tier, str) else None,
         other=any(others),
     )
+
+
+def _says_cached(usage: Mapping[str, Any]) -> bool:
+    details = usage.get("prompt_tokens_details")
+    said = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    return any(token_count(c) is not None for c in (said, usage.get("prompt_cache_hit_tokens")))
 
 
 _OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")

@@ -6,7 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.sampling.client import KeyedClient, LimitedClient, ModelClient, StreamingClient
+from gatekeeper.sampling.client import (
+    CachingClient,
+    KeyedClient,
+    LimitedClient,
+    ModelClient,
+    StreamingClient,
+)
 
 Reader = Callable[[str], bytes]
 
@@ -55,6 +61,11 @@ class ModelRouter:
         """Return whether the time to the first token of the answer is measured."""
         client = self._client(request.model)
         return not isinstance(client, StreamingClient) or client.can_stream(request)
+
+    def is_cached(self, request: Request) -> bool:
+        """Return whether the provider's cache keeps the messages that the request shares."""
+        client = self._client(request.model)
+        return isinstance(client, CachingClient) and client.is_cached(request)
 
     def slots(self, model: str) -> int | None:
         """Return how many requests to the model make sense at the same time; None: any number."""

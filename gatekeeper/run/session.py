@@ -85,10 +85,11 @@ def measure(
 
     `revisions`, base first, are where `recorded/` models are read from: base's recorded answers
     always win, and head can only add to them. `replay` is a samples.jsonl that answers every model.
-    `keep` says how to add the run to the history. `cache` holds samples of earlier checks. `answers`
-    is the file that keeps each answer until the run has ended; `unfinished` holds those of a run
-    that stopped early, `joined` those of all shards. `waivers` are for the tested commit. `trusted` is False for a fork's head: a plan that could spend more than the limits, or
-    whose price is unknown, is then a MeasurementError. One call that can is a UsageError. So is a
+    `keep` says how to add the run to the history. `cache` holds samples of earlier checks.
+    `answers` is the file that keeps each answer until the run has ended; `unfinished` holds those
+    of a run that stopped early, `joined` those of all shards. `waivers` are for the tested commit.
+    `trusted` is False for a fork's head: a plan that could spend more than the limits, or whose
+    price is unknown, is then a MeasurementError. One call that can is a UsageError. So is a
     `full_suite` if the policy's limit of the month is reached.
     """
     from gatekeeper.reports.redact import environment_redactor

@@ -46,6 +46,16 @@ class StreamingClient(Protocol):
 
 
 @runtime_checkable
+class CachingClient(Protocol):
+    """A client that marks prompts for the provider's cache."""
+
+    def is_cached(self, request: Request) -> bool:
+        """Return whether the messages that the request shares with others are kept, so that a
+        later request reads them at a lower price."""
+        ...
+
+
+@runtime_checkable
 class KeyedClient(Protocol):
     """A client whose models are opened by keys."""
 

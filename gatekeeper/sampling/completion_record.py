@@ -9,30 +9,33 @@ from typing import Any
 
 from gatekeeper.contract.trial import Completion
 
-_LATER = "ttft_ms"
-"""A field that answers kept by earlier versions do not have, and that most answers do not need."""
+_LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
+"""Fields that answers kept by earlier versions do not have, and that most answers do not need."""
 
 _OF_THE_CALL = ("replayed", "cut", "pause")
 _KEPT = tuple(
-    field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, _LATER)
+    field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, *_LATER)
 )
 
 
 def completion_record(completion: Completion) -> dict[str, Any]:
     """Return the completion's fields by name, without those that say how it was obtained."""
     kept = {name: value for name, value in asdict(completion).items() if name in _KEPT}
-    return kept if completion.ttft_ms is None else {**kept, _LATER: completion.ttft_ms}
+    later = {name: getattr(completion, name) for name in _LATER}
+    return {**kept, **{name: value for name, value in later.items() if value is not None}}
 
 
 def read_completion(record: Mapping[str, Any]) -> Completion:
     """Read what `completion_record` returned. Raises TypeError or KeyError for anything else."""
-    found = Completion(**{name: record[name] for name in _KEPT}, ttft_ms=record.get(_LATER))
+    kept = {name: record[name] for name in _KEPT}
+    later: dict[str, Any] = {name: record.get(name) for name in _LATER}
+    found = Completion(**kept, **later)
     read_text(found.text)
     for text in (found.fingerprint, found.finish_reason):
         if text is not None:
             read_text(text)
-    times = found.latency_ms, found.ttft_ms
-    for amount in (*times, found.prompt_tokens, found.completion_tokens, found.cost_usd):
+    amounts = found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd
+    for amount in (*amounts, *later.values()):
         if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
             raise TypeError("not an amount")
     return found

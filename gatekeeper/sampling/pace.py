@@ -15,8 +15,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
+from gatekeeper.contract.trial import Request
+from gatekeeper.sampling.prefix_writer import PrefixWriter
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 
 Clock = Callable[[], float]
@@ -26,12 +28,21 @@ class ModelPace:
     """Lets calls to one model start, and learns from how they end.
 
     `allowed` is the number of calls that may be under way now; it stays between 1 and `most`.
+    The first call with a prefix that the provider keeps in its cache goes alone (`prefixes`).
     After a refusal that names no pause, the pause is `first_wait_seconds` of the retry policy, and
     doubles with each further round of refusals.
     """
 
-    def __init__(self, most: int, retry: RetryPolicy, clock: Clock, sleep: Sleep) -> None:
+    def __init__(
+        self,
+        most: int,
+        retry: RetryPolicy,
+        clock: Clock,
+        sleep: Sleep,
+        prefixes: PrefixWriter | None = None,
+    ) -> None:
         self.allowed = most
+        self._prefixes = prefixes
         self._most = most
         self._retry = retry
         self._clock = clock
@@ -44,8 +55,14 @@ class ModelPace:
         self._held_until = clock()
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[int]:
+    async def place(self, request: Request) -> AsyncIterator[int]:
         """Wait for a place and for the end of any pause. Yields the round that the call is in."""
+        alone = self._prefixes.turn(request) if self._prefixes else nullcontext()
+        async with alone, self._place() as in_round:
+            yield in_round
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[int]:
         while self._under_way >= self.allowed:
             self._room.clear()
             await self._room.wait()

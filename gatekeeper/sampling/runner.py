@@ -23,6 +23,7 @@ from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.client import AnswerMissing, LimitedClient, ModelClient
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
 from gatekeeper.sampling.pace import ModelPace
+from gatekeeper.sampling.prefix_writer import PrefixWriter
 from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, within
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
@@ -102,7 +103,8 @@ async def run_trials(
     meter = Meter(limits, clock, sleep, price)
     width = max(1, limits.concurrency)
     retry = retry or RetryPolicy()
-    pace = defaultdict[str, ModelPace](lambda: ModelPace(width, retry, clock, sleep))
+    prefixes = PrefixWriter(client)
+    pace = defaultdict[str, ModelPace](lambda: ModelPace(width, retry, clock, sleep, prefixes))
     runner = _Runner(
         trials, known or {}, client, watch, retry, meter, sleep, width, pace, on_answer
     )
@@ -239,7 +241,7 @@ class _Runner:
     async def _attempt(self, call: Call) -> Completion:
         request = self._trials[call.trials[0]].request
         pace = self._pace[request.model]
-        async with pace.place() as in_round:
+        async with pace.place(request) as in_round:
             await self._meter.wait_for_turn(request)
             if not self._is_needed(call):
                 raise _NotNeeded

@@ -5,7 +5,10 @@ number of samples. The fixtures come in a random order, the same in every repeti
 of a fixture are next to each other, so that a drift of the provider hits both alike and a prompt
 prefix that both share stays in the provider's cache; which of the two goes first is drawn anew for
 every pair. If one arm always went first, anything of period two on the provider's side, such as
-one bad replica of two, would look like a difference between the arms. Fixtures of one cluster are
+one bad replica of two, would look like a difference between the arms. A cache of prompts needs no
+other order: all fixtures of an arm begin with the same messages (sampling/shared_prefix.py), so
+every call after the first of its arm finds them, in whatever order they come. Fixtures of one
+cluster are
 neighbours as well: they are looked at when the last of them is drawn, and a large cluster must not
 come later for that.
 

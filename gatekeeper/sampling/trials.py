@@ -16,6 +16,7 @@ from gatekeeper.contract.renaming import find_renaming, lent_values
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Arm, ContractFrom, Request, Trial
 from gatekeeper.errors import ContractError, Problem
+from gatekeeper.sampling.shared_prefix import shared_prefixes
 from gatekeeper.sampling.trial_order import in_order
 
 Messages = Mapping[str, tuple[Message, ...]]
@@ -70,6 +71,7 @@ def plan_trials(
     arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
     if base is not None:
         arms.insert(0, ("base", base, _render(base, fixtures, lent)))
+    shared = shared_prefixes([messages.values() for _, _, messages in arms])
     trials = tuple(
         Trial(
             contract=contract.name,
@@ -82,13 +84,14 @@ def plan_trials(
                 params=dict(target.params),
                 seed=None if seed is None else seed + repetition,
                 repetition=repetition,
+                shared_prefix=prefix,
             ),
             contract_from=contract_from,
             cluster=fixture.cluster,
         )
         for repetition in range(contract.sampling.samples)
         for fixture in fixtures
-        for arm, target, messages in arms
+        for (arm, target, messages), prefix in zip(arms, shared, strict=True)
         if fixture.id in messages and (strict or fixture.id in answers)
     )
     return Plan(

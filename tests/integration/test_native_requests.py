@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ from support.native_clients import (
 )
 
 from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.trial import Completion, Request, SharedPrefix
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
 
@@ -152,6 +153,34 @@ def test_common_requests_are_the_same(
             await litellm.aclose()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("shared", [1, 3])
+def test_the_mark_for_the_cache_is_the_same(
+    server: AnsweringServer, asked_at: Callable[[str], None], shared: int
+) -> None:
+    asked_at("anthropic")
+    said_before = (
+        Message("system", "word " * 4_000),
+        Message("user", "An example"),
+        Message("assistant", "Its answer"),
+        Message("user", "Hi"),
+    )
+    prefix = SharedPrefix(shared, 20_000)
+    request = Request(
+        "anthropic/claude-haiku-4-5", said_before, {"max_tokens": 7}, None, 0, shared_prefix=prefix
+    )
+
+    async def main() -> None:
+        native, litellm = HostedClient(), HostedClient(["anthropic"])
+        try:
+            await compare(server, native, litellm, request)
+        finally:
+            await native.aclose()
+            await litellm.aclose()
+
+    asyncio.run(main())
+    assert "cache_control" in json.dumps(server.requests[0].body)
 
 
 @pytest.mark.long

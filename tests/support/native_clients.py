@@ -106,4 +106,6 @@ def said(outcome: Completion | Exception) -> tuple[Any, ...]:
         cost,
         outcome.fingerprint,
         outcome.finish_reason,
+        outcome.cached_tokens or 0,
+        outcome.cache_write_tokens or 0,
     )

@@ -65,6 +65,8 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
             "failed": result.calls.failed,
             "unrecorded": result.calls.unrecorded,
             "throttled": result.calls.throttled,
+            "cached_tokens": result.calls.cached_tokens,
+            "cache_write_tokens": result.calls.cache_write_tokens,
         },
         "cost_usd": result.cost_usd,
         "most_cost_usd": result.most_cost_usd,

@@ -291,6 +291,8 @@ def _facts(outcome: Outcome) -> str:
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
             facts.append(f"{tokens} tokens")
+        if completion.cached_tokens:
+            facts.append(f"{completion.cached_tokens:,} of the prompt's from the provider's cache")
         if completion.cost_usd is not None:
             facts.append(numbers.dollars(completion.cost_usd))
         if completion.finish_reason not in (None, "stop"):

@@ -22,6 +22,13 @@ def test_calls_that_did_not_happen_are_left_out() -> None:
     )
 
 
+def test_what_providers_read_from_their_caches_is_told() -> None:
+    found = describe_calls(Calls(40, cached_tokens=52_000, cache_write_tokens=1_300))
+    assert found == "40 calls made, 52,000 tokens read from the provider's cache"
+    for nothing in (None, 0):
+        assert describe_calls(Calls(40, cached_tokens=nothing)) == "40 calls made"
+
+
 @pytest.mark.parametrize(
     ("cost", "most", "said"),
     [

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fake_client import FakeClient, FakeTime, FakeWatch, content, heads, run
+from support.fake_client import FakeClient, FakeTime, FakeWatch, content, heads, run, trial
 
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request
@@ -16,6 +16,7 @@ from gatekeeper.sampling.pace import ModelPace
 from gatekeeper.sampling.retries import RetryPolicy
 
 RETRY = RetryPolicy()
+REQUEST = trial(0).request
 MANY = Limits(cost_usd=None, calls=None, minutes=None, concurrency=16)
 
 
@@ -29,7 +30,7 @@ def a_pace(most: int = 16) -> tuple[ModelPace, FakeTime]:
 
 
 async def one_call(pace: ModelPace) -> int:
-    async with pace.place() as in_round:
+    async with pace.place(REQUEST) as in_round:
         return in_round
 
 
@@ -121,7 +122,7 @@ def test_no_place_is_lost_or_gained(most: int, rounds: list[list[bool]]) -> None
         pace, _ = a_pace(most)
 
         async def call(answered: bool) -> None:
-            async with pace.place() as in_round:
+            async with pace.place(REQUEST) as in_round:
                 await asyncio.sleep(0)
                 if not answered:
                     pace.refused(in_round, 0)
@@ -143,7 +144,7 @@ async def most_at_once(pace: ModelPace) -> int:
 
     async def call() -> None:
         nonlocal entered
-        async with pace.place():
+        async with pace.place(REQUEST):
             entered += 1
             await end.wait()
 

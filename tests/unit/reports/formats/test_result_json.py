@@ -32,6 +32,8 @@ CALLS = {
     "surplus": 0,
     "unrecorded": 0,
     "throttled": 0,
+    "cached_tokens": None,
+    "cache_write_tokens": None,
 }
 
 

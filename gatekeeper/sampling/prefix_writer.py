@@ -1,0 +1,50 @@
+"""Lets one call write a prefix to the provider's cache before others read it.
+
+A provider can read a prefix only after the answer of the call that wrote it has begun. Calls that
+start at the same time would each write it, and writing is dearer than reading anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Request
+from gatekeeper.sampling.client import CachingClient, ModelClient
+
+_Prefix = tuple[str, tuple[Message, ...]]
+
+
+class PrefixWriter:
+    """Holds back calls whose prefix another call is writing."""
+
+    def __init__(self, client: ModelClient) -> None:
+        self._client = client if isinstance(client, CachingClient) else None
+        self._written: set[_Prefix] = set()
+        self._writing: dict[_Prefix, asyncio.Event] = {}
+
+    @asynccontextmanager
+    async def turn(self, request: Request) -> AsyncIterator[None]:
+        """Wait while another call writes the request's prefix. If that call fails, the next writes
+        it."""
+        prefix = self._prefix(request)
+        while prefix is not None and prefix in self._writing:
+            await self._writing[prefix].wait()
+        if prefix is None or prefix in self._written:
+            yield
+            return
+        ended = self._writing[prefix] = asyncio.Event()
+        try:
+            yield
+            self._written.add(prefix)
+        finally:
+            del self._writing[prefix]
+            ended.set()
+
+    def _prefix(self, request: Request) -> _Prefix | None:
+        shared = request.shared_prefix
+        if shared is None or self._client is None or not self._client.is_cached(request):
+            return None
+        return request.model, request.messages[: shared.messages]

@@ -1,0 +1,114 @@
+"""What the requests of an arm begin with, and the one call that writes it to a cache."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.fake_client import UNLIMITED, FakeClient, content, heads, run
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.trial import Completion, Request, SharedPrefix
+from gatekeeper.errors import CallFailed
+from gatekeeper.sampling.calls import group_calls
+from gatekeeper.sampling.shared_prefix import shared_prefixes
+
+SYSTEM = Message("system", "Be short. Grüße")
+
+
+def says(*texts: str) -> tuple[Message, ...]:
+    return (SYSTEM, *(Message("user", text) for text in texts))
+
+
+def test_the_system_prompt_of_an_arm_is_shared() -> None:
+    one = [says("a"), says("b"), says("a")]
+    assert shared_prefixes([one]) == [SharedPrefix(1, len(SYSTEM.content.encode()))]
+    example = [says("example", "a"), says("example", "b")]
+    assert shared_prefixes([example])[0] == SharedPrefix(2, len(SYSTEM.content.encode()) + 7)
+
+
+@pytest.mark.parametrize(
+    "conversations", [[], [says("a")], [says("a"), says("a")], [says("a")[1:], says("b")[1:]]]
+)
+def test_what_one_conversation_has_alone_is_not_shared(
+    conversations: list[tuple[Message, ...]],
+) -> None:
+    assert shared_prefixes([conversations]) == [None]
+
+
+def test_both_arms_are_treated_alike() -> None:
+    """The size of the shorter one counts, so that not one of the arms alone is cached."""
+    long = replace(SYSTEM, content="x" * 900)
+    base = [(long, *says(t)[1:]) for t in "ab"]
+    head = [says("a"), says("b")]
+    size = len(SYSTEM.content.encode())
+    assert shared_prefixes([base, head]) == [SharedPrefix(1, size)] * 2
+    alone = [says("a")[1:], says("b")[1:]]
+    assert shared_prefixes([base, alone]) == [None, None]
+
+
+@given(st.lists(st.lists(st.sampled_from("ab"), min_size=1, max_size=4), max_size=6))
+def test_every_request_begins_with_it(texts: list[list[str]]) -> None:
+    conversations = [says(*text) for text in texts]
+    (shared,) = shared_prefixes([conversations])
+    if shared is not None:
+        beginnings = {conversation[: shared.messages] for conversation in conversations}
+        assert len(beginnings) == 1
+        assert len({*conversations}) > 1
+
+
+def test_no_digest_and_no_shared_call_depends_on_it() -> None:
+    trials = heads(2)
+    marked = [
+        replace(t, request=replace(t.request, shared_prefix=SharedPrefix(1, 9000))) for t in trials
+    ]
+    assert marked == trials
+    assert len(group_calls([trials[0], marked[0]])[0]) == 1
+    for plain, other in zip(trials, marked, strict=True):
+        digests = {request_digest(t.request.messages, t.request.params) for t in (plain, other)}
+        assert len(digests) == 1
+
+
+@dataclass
+class Caching(FakeClient):
+    """A client whose prompts are all marked."""
+
+    def is_cached(self, request: Request) -> bool:
+        return request.shared_prefix is not None
+
+
+def test_one_call_writes_the_prefix_before_others_read_it() -> None:
+    """Concurrent calls would each write it. A writer that fails leaves it to the next one."""
+    written, seen = 0, []
+
+    async def answer(request: Request) -> Completion:
+        nonlocal written
+        seen.append(client.under_way)
+        await asyncio.sleep(0)
+        written += 1
+        if written == 1:
+            raise CallFailed("lost", retryable=False)
+        return Completion(content(request))
+
+    client = Caching(answer)
+    shared = SharedPrefix(1, 9000)
+    same = Message("system", "the same")
+    trials = []
+    for trial in heads(10):
+        messages = (same, *trial.request.messages)
+        request = replace(trial.request, messages=messages, shared_prefix=shared)
+        trials.append(replace(trial, request=request))
+    result = run(trials, client, limits=UNLIMITED)
+    assert seen[:2] == [1, 1]
+    assert max(seen) > 1
+    assert (result.made, result.failed) == (10, 1)
+
+
+def test_calls_that_are_not_cached_do_not_wait() -> None:
+    client = Caching()
+    run(heads(10), client, limits=UNLIMITED)
+    assert client.most == UNLIMITED.concurrency
