@@ -128,7 +128,7 @@ _REMEDIES: Mapping[int, str] = {
     errno.ENOTDIR: f"remove the file that stands in place of a folder {_ANOTHER}",
     errno.EEXIST: f"remove the file that stands in place of a folder {_ANOTHER}",
     errno.ENAMETOOLONG: "name a folder with a shorter path",
-    errno.ELOOP: "name a folder that is no circle of links",
+    errno.ELOOP: "name a folder whose links do not lead in a circle",
     errno.EIO: f"check that disk {_ANOTHER}",
     errno.ESTALE: f"mount that file system again {_ANOTHER}",
     errno.ENXIO: f"remove what stands in its place {_ANOTHER}",

@@ -72,7 +72,7 @@ def blind_reasons(fixtures: Sequence[str], policy: Policy) -> list[Reason]:
     if not fixtures or policy.on_weakening != "require_waiver":
         return []
     text = (
-        f"The contract was weakened: {blind_text(fixtures)}. The base policy asks for a "
+        f"The contract was weakened: {blind_text(fixtures)}. The base policy requires a "
         "maintainer's waiver (`on_weakening: require_waiver`)."
     )
     return [Reason("weakened", text, "fail")]

@@ -25,7 +25,7 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
             f"The contract was removed together with its prompt, and this pull request adds "
             f"{added}: they were not compared. If the new prompt takes the old one's place, keep "
             f"the contract's name, {contract.name}. If not, remove the old one in a pull request "
-            "of its own, or let a maintainer waive this."
+            "of its own, or ask a maintainer to waive this."
         )
         return Reason("replaced", text, "inconclusive")
     return Reason("removed", "The contract was removed together with its prompt.", "pass")
@@ -62,7 +62,7 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
             clusters = numbers.count(distinct, "cluster")
             found = f"{numbers.count(len(job.contract.fixtures), 'fixture')} in {clusters}"
         text = (
-            f"The contract is new and has {found}; the base policy asks for "
+            f"The contract is new and has {found}; the base policy requires "
             f"{asked:,} (`new_contracts.fixtures`)."
         )
         reasons.append(Reason("new_contract", text, "fail"))
@@ -70,7 +70,8 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
         text = (
             f"The prompt that the base contract watched, {job.lost_prompt}, is gone, and it was "
             f"not compared with {job.contract.target.prompt.path}: the base contract cannot be "
-            "loaded. Mend it in a pull request of its own first, or let a maintainer waive this."
+            "loaded. Repair it first in a pull request of its own, or ask a maintainer to waive "
+            "this."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     elif job.successors and not policy.allow.contract_removal:
@@ -106,7 +107,7 @@ def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason
         return []
     keys = ", ".join(f"`{found.key}`" for found in weakened)
     text = (
-        f"The policy is weakened ({keys}), and the base policy asks for a maintainer's waiver "
+        f"The policy is weakened ({keys}), and the base policy requires a maintainer's waiver "
         f"(`on_weakening: require_waiver`): `/gatekeeper waive {POLICY_NAME}: REASON`."
     )
     return [Reason("policy_weakened", text, "fail")]
@@ -117,19 +118,20 @@ def not_held_up(reason: Reason) -> Reason:
     questions were open before, so only certain failures block it."""
     if reason.verdict != "inconclusive" or reason.code not in ("slo", "unseen", "undecided"):
         return reason
-    text = f"{reason.text} The prompt and its settings did not change, so this holds up nothing."
+    unchanged = "The prompt and its settings did not change, so this does not block the merge."
+    text = f"{reason.text} {unchanged}"
     if reason.code == "unseen":
-        text = "The prompt and its settings did not change, and no objective could be missed."
+        text = "The prompt and its settings did not change, and no objective is certainly missed."
     return replace(reason, text=text, verdict="pass")
 
 
 def _left_by_removal(contract: AffectedContract, policy: Policy) -> Reason:
     if policy.allow.contract_removal:
-        text = "The contract was removed while its prompt stays, which the policy allows."
+        text = "The contract was removed but its prompt remains, which the policy allows."
         return Reason("removed", text, "pass")
     stays = f"is {contract.left_as}" if contract.left_as else "stays"
     text = (
-        f"The contract was removed while its prompt {stays}: nothing would watch it any more. "
+        f"The contract was removed but its prompt {stays}: no contract would test it. "
         "Keep the contract, or set `allow: {contract_removal: true}` in the base policy."
     )
     return Reason("removed", text, "fail")

@@ -33,7 +33,7 @@ from gatekeeper.gate.verdict import conclude, worst
 from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (
-    "The two sides were not drawn side by side: a provider that changed its model between them "
+    "The two sides were measured at different times: a provider that changed its model in between "
     "looks like a difference too."
 )
 _NOTHING_DRAWN = Run((), 0, 0, 0, 0, None, "done")
@@ -172,13 +172,13 @@ def _of_one_side(
 ) -> list[str]:
     """Return the contracts that cannot be compared, and the requested ones that were not found."""
     lone = [
-        f"{name} is measured in {side.name} only, and is not compared"
+        f"{name} has samples only in {side.name}, and is not compared"
         for side, mine, others in ((earlier, before, after), (later, after, before))
         for name in mine
         if name not in others and (not names or name in names)
     ]
     return lone + [
-        f"{name} is measured on neither side" for name in names if name not in {*before, *after}
+        f"{name} has no samples on either side" for name in names if name not in {*before, *after}
     ]
 
 

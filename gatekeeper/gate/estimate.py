@@ -193,9 +193,9 @@ def _beyond_limits(found: RunEstimate, work: Work, worst: Price) -> tuple[str, .
         beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
     shorter = advise_shorter_answers(trial.request.params for trial in work.trials)
     return tuple(
-        f"It may {amount}, and {limit} in {POLICY_PATH}: a check that is not sure before "
-        f"ends there, and could not measure. Use fewer fixtures or samples, {shorter}, or raise "
-        "the limit"
+        f"The check may {amount}, and {limit} in {POLICY_PATH}. If the result is still unclear at "
+        "that limit, the check ends with `error`. Use fewer fixtures or samples, "
+        f"{shorter}, or raise the limit"
         for amount, limit in beyond
     )
 

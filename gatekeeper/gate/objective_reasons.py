@@ -24,10 +24,11 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
         if result.default:
             found += ", the default for a contract that sets no `success_rate` for all its fixtures"
         elif result.objective in by_policy:
-            found += ", which the policy asks of a new contract (`new_contracts.success_rate`)"
+            found += ", which the policy requires of a new contract (`new_contracts.success_rate`)"
         match objective_status(result):
             case _ if result.unmeasured:
-                text = f"Samples are missing that could decide the objective {name} ({found})."
+                missing = "cannot be decided, because samples are missing"
+                text = f"The objective {name} ({found}) {missing}."
                 reasons.append(Reason("error", text, "error"))
             case "missed":
                 text = f"Objective missed: {name} {found}, interval {_interval(result)}."
@@ -36,7 +37,7 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
                 text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
                 reasons.append(Reason("slo", text, "inconclusive"))
             case "unknown" if measure_of(result.objective).first_token:
-                text = f"Objective not measured: {name}. No answer came with this time: the server "
+                text = f"Objective not measured: {name}. No answer has this time: the server "
                 text += "did not stream it, or a recording has none."
                 reasons.append(Reason("slo", text, "inconclusive"))
     return reasons
@@ -49,7 +50,7 @@ def _more(result: SloResult) -> str:
     units = "clusters" if result.clustered else "distinct inputs"
     if needed is not None and result.inputs < needed:
         return (
-            f"; to prove it takes {needed:,} {units} or more, and "
+            f"; proving it takes {needed:,} {units} or more, and "
             f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
         )
     return f"; more {unit_noun(clustered=result.clustered)}s could still meet it"

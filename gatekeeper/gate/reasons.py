@@ -64,7 +64,7 @@ def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
     own = summaries[0]
     drawn = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
-    done = f"{drawn} of {len(own.evaluation.trials)} samples were drawn"
+    done = f"{drawn} of {len(own.evaluation.trials)} samples were taken"
     cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
     text = f"Not measured to the end: {cause}; {done}."
     return [Reason(codes.get(sampled.ended, "error"), text, "error")]
@@ -107,7 +107,7 @@ def paired_reasons(
         return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
     if could_be_worse and largest_drop > margin:
         pairs = numbers.count(paired.unmeasured, "pair")
-        text = f"{pairs} of samples could not be measured on both arms, too many to tell"
+        text = f"{pairs} of samples could not be measured on both arms, too many to decide"
         return [Reason("error", f"{text} whether head is worse{cause}.", "error")]
     if paired.minimum_detectable_effect is None:
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
@@ -134,9 +134,9 @@ def paired_reasons(
 
 def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
     """Say that the samples could not have shown a drop, and what helps."""
-    text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been seen"
+    text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been detected"
     if paired.broke or paired.fixed:
-        text = f"No drop could have been seen: {counts}"
+        text = f"No drop could have been detected: {counts}"
     if flips_note(paired):
         return f"{text}."  # the note says what helps
     noun = unit_noun(clustered=paired.clusters is not None)
@@ -144,7 +144,7 @@ def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
     if needed is None or needed <= paired.units:
         return f"{text}; add {noun}s."
     drop = numbers.size_in_points(margin)
-    return f"{text}; add {noun}s ({needed:,} are needed to see a drop of {drop})."
+    return f"{text}; add {noun}s ({needed:,} are needed to detect a drop of {drop})."
 
 
 def budget_reasons(
@@ -179,8 +179,8 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     counts = (
         f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
-        f"{numbers.number(budget.budget)} may, and {budget.freezes_at:,} are more than chance "
-        "explains"
+        f"{numbers.number(budget.budget)} are allowed, and chance does not explain "
+        f"{budget.freezes_at:,}"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
@@ -190,7 +190,7 @@ def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     until, rule = "", "only a change that is significantly better by it may merge"
     if budget.frozen_until:
         thaw = numbers.moment(budget.frozen_until)
-        until = f" until {thaw}, or earlier as good samples come, if nothing more fails"
+        until = f" until {thaw} if nothing more fails, or earlier if good samples follow"
     return Reason("budget", f"{spent}; {rule}{until}.", "fail")
 
 
@@ -227,7 +227,7 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
         return []
     if policy.on_weakening == "require_waiver":
         text = (
-            f"The contract was weakened: {'; '.join(job.weakened)}. The base policy asks for a "
+            f"The contract was weakened: {'; '.join(job.weakened)}. The base policy requires a "
             "maintainer's waiver (`on_weakening: require_waiver`)."
         )
         return [Reason("weakened", text, "fail")]

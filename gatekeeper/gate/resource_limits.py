@@ -78,7 +78,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
                 text = f"{rise}{_at_least(result)}, significantly more than {what} allows."
                 reasons.append(Reason("resource_limit", text, "fail"))
             case "unknown":
-                text = f"Samples are missing that could decide {what}."
+                text = f"{what} cannot be decided, because samples are missing."
                 reasons.append(Reason("resource_limit", text, "error"))
             case "open":
                 text = f"{rise}, which is above {what}, but {_why_open(result)}."
@@ -117,7 +117,7 @@ def _percent(share: float | None) -> str:
 def _why_open(result: LimitResult) -> str:
     if result.inputs < result.inputs_needed:
         return (
-            f"{result.inputs:,} independent inputs are too few to tell; it takes "
+            f"{result.inputs:,} independent inputs are too few for a decision; it takes "
             f"{result.inputs_needed:,}"
         )
     return "that can be chance"

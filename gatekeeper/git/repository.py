@@ -112,7 +112,8 @@ class Repository:
             return known[0]
         advice = f"; {FETCH_ALL}" if self.is_shallow() else ""
         raise UsageError(
-            "no base to compare with: neither origin/HEAD nor a branch main or master is here; "
+            "no base to compare with: the clone has neither origin/HEAD nor a branch main or "
+            "master; "
             f"name the base with --base{advice}"
         )
 
@@ -238,7 +239,7 @@ class Repository:
         parents = self.parents(sha)
         if len(parents) < 2:
             raise UsageError(
-                f"{merge} is no merge commit; name base and head with --base and --head"
+                f"{merge} is not a merge commit; name base and head with --base and --head"
             )
         if not self.has_commit(parents[0]):
             raise UsageError(f"the base {parents[0]} of {merge} is not in this clone; {FETCH_ALL}")
@@ -290,7 +291,7 @@ class Repository:
         advice = f"did you mean {', '.join(near)}?" if near else "see `git branch --all`"
         if self.is_shallow():
             advice += f" The clone is shallow: {FETCH_ALL}"
-        return f"no commit is called {ref!r} in this clone; {advice}"
+        return f"no commit has the name {ref!r} in this clone; {advice}"
 
 
 def _candidates(ref: str) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ class BranchHistory:
         strange = next((p for p in files if not p.startswith(_FOLDER) and p != _README), None)
         if strange:
             raise UsageError(
-                f"{self._name}: the branch holds {strange!r}, so it is not one for past runs; "
+                f"{self._name}: the branch holds {strange!r}, so it is not a history; "
                 "name another branch"
             )
         by_month: dict[str, list[Record]] = defaultdict(list)
@@ -201,9 +201,9 @@ def _distinct(contents: Iterable[bytes]) -> Iterable[bytes]:
 def _fault(path: str, stored: Stored) -> str | None:
     """Return why a file of the branch is not read."""
     if not _month_of(path):
-        return "no file of ours has such a name"
+        return "gatekeeper writes no file with such a name"
     if stored.size is None:
-        return "it is a link and no file"
+        return "it is a link, not a file"
     if stored.size > LARGEST_FILE:
         return f"it has more than {LARGEST_FILE:,} bytes"
     return None

@@ -1,4 +1,4 @@
-"""Decides whether a model changed although nobody changed the prompt, from each contract's history.
+"""Decides from each contract's history whether a model changed although the prompt did not.
 
 The runs of a contract on the default branch are its nights. A stretch of nights has one prompt, one
 contract and one model's name: a change of one of them starts a new stretch, because the cause of a
@@ -178,6 +178,6 @@ def _change(found: Drift, nights: Sequence[Record]) -> SureChange | None:
 FALSE_ALARMS = (
     "If nothing changes and the nights could have come in any order, the chance that a contract is "
     "called drifted before its prompt changes "
-    f"is at most {numbers.percent(ALPHA)}; a night to watch comes about once in "
+    f"is at most {numbers.percent(ALPHA)}; a night that only looks like drift comes about once in "
     f"{numbers.number(NIGHTS_PER_FALSE_ALARM)}."
 )

@@ -23,7 +23,7 @@ class FileHistory:
             if self._path.stat().st_size > LARGEST_FILE:
                 text = (
                     f"{self._path}: more than {LARGEST_FILE:,} bytes, too many for a file; "
-                    "take a history of the kind NAME.sqlite"
+                    "take a history NAME.sqlite"
                 )
                 return Past(faults=(text,), unread=True)
             content = self._path.read_bytes()
@@ -63,7 +63,7 @@ def _append(path: Path, lines: bytes) -> None:
         if size and os.pread(file, 1, size - 1) != b"\n":
             lines = b"\n" + lines
         if os.write(file, lines) != len(lines):
-            raise OSError(None, "only a part of it was taken, the disk may be full")
+            raise OSError(None, "only a part of it was written; the disk may be full")
         os.fsync(file)
     finally:
         os.close(file)

@@ -75,7 +75,9 @@ def to_record(line: bytes) -> Record:
         if schema is None or schema < 1:
             raise ValueError("schema: must be a whole number of one or more")
         if schema > SCHEMA:
-            raise ValueError(f"schema {schema} is of a newer gatekeeper than this one ({SCHEMA})")
+            raise ValueError(
+                f"schema {schema}: a newer version of gatekeeper wrote it, this has {SCHEMA}"
+            )
         return _record().validate_json(line, strict=True)
     except ValidationError as error:
         raise ValueError(_explained(error)) from None

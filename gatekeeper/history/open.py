@@ -48,7 +48,7 @@ def open_history(location: str, repository: HasBranches, folder: Path = Path()) 
         return FileHistory(path)
     if "://" not in location and path.suffix in _SQLITE:
         return _sqlite(path)
-    raise UsageError(f"history {_shown(location)}: no kind of history; give {KINDS}")
+    raise UsageError(f"history {_shown(location)}: not a valid location; give {KINDS}")
 
 
 def require_history(location: str, option: str, folder: Path = Path()) -> None:
@@ -60,7 +60,8 @@ def require_history(location: str, option: str, folder: Path = Path()) -> None:
     if location.startswith((BRANCH, DATABASE)) or (folder / location).exists():
         return
     raise UsageError(
-        f"{option} {_shown(location)}: there is no such file; `gatekeeper run --history` makes one"
+        f"{option} {_shown(location)}: the file does not exist; `gatekeeper run --history` "
+        "creates it"
     )
 
 

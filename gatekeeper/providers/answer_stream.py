@@ -73,7 +73,7 @@ async def read_events(
         if stream.has_token and ttft_ms is None:
             ttft_ms = elapsed_ms
     if not stream.is_complete:
-        raise UnreadableAnswer("the stream ended before the answer did")
+        raise UnreadableAnswer("the stream ended before the answer was complete")
     body = json.dumps(stream.document()).encode()
     require_usual(body)
     return JoinedAnswer(body, ttft_ms)
@@ -86,7 +86,7 @@ def read_object(event: Event) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, Mapping):
-        raise UnreadableAnswer("an event of the stream is no JSON object")
+        raise UnreadableAnswer("an event of the stream is not a JSON object")
     return found
 
 

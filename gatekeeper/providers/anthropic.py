@@ -66,7 +66,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     """Return what was answered. Raises UnreadableAnswer and CallFailed if nothing was."""
     document = read_document(exchange.body)
     if not isinstance(document, Mapping):
-        raise UnreadableAnswer("the answer is no JSON object")
+        raise UnreadableAnswer("the answer is not a JSON object")
     if "error" in document:
         raise UnreadableAnswer(str(document["error"]))
     said = document.get("usage")

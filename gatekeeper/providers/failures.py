@@ -92,7 +92,7 @@ def _with_status(model: str, status: int, text: str, pause: float | None) -> Cal
     said = f"{model}: HTTP {status}: {text}"
     unknown = bool(_UNKNOWN_MODEL.search(text))
     if status < 400:
-        return CallFailed(f"{model}: an answer that cannot be read: {text}", retryable=True)
+        return CallFailed(f"{model}: the answer cannot be read: {text}", retryable=True)
     if status == 404 or (status == 400 and unknown):
         return CallFailed(said, fatal=True, author=True)
     if status in (401, 402, 403, 405, 410) or "insufficient_quota" in text:

@@ -37,7 +37,7 @@ class HttpxTransport(httpx.AsyncBaseTransport):
             raise RequestRefused("a request that belongs to no call", request=request)
         exchange.sent = True
         if exchange.refused:
-            raise RequestRefused("the call is not wanted any more", request=request)
+            raise RequestRefused("the call is no longer needed", request=request)
         body = await request.aread()
         headers = [
             (name, value)

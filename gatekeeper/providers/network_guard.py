@@ -72,7 +72,7 @@ class NetworkGuard:
         if not lookup and host in self._addresses:
             return
         self.refused.append(host)
-        raise HostRefused(f"{host} is not a host of the models that are asked")
+        raise HostRefused(f"{host} is not a host of the models that this run calls")
 
     def _remembering_lookup(self, *args: Any, **named: Any) -> Any:
         """Look up a name, and remember that its addresses may be connected to."""

@@ -132,7 +132,7 @@ def _headers(endpoint: Endpoint, provider: str) -> dict[str, str] | None:
 
 def _choice(document: Any) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
-        raise UnreadableAnswer("the answer is no JSON object")
+        raise UnreadableAnswer("the answer is not a JSON object")
     error = document.get("error")
     if error:
         text = error.get("message") if isinstance(error, Mapping) else error

@@ -10,12 +10,10 @@ from gatekeeper.reports.comparison_text import fixtures_wanted
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.ranking import worst_reasons
 
-_BE_SURE_OF_LIMIT = (
-    "Look at why a call takes more. Add fixtures or samples to be sure of the limit."
-)
+_BE_SURE_OF_LIMIT = "Find out why a call takes more. Add fixtures or samples for a clear result."
 _MEND_NEW = (
-    "Look at the answers that fail, below. If they are wrong, mend the new prompt; if they are "
-    "right, mend the checks or the expected values of its contract."
+    "Look at the answers that fail, below. If they are wrong, correct the new prompt; if they are "
+    "right, correct the checks or the expected values of its contract."
 )
 _MOST_AIMS = 3
 
@@ -94,15 +92,15 @@ def _to_be_sure(contract: ContractResult) -> str:
     units = "clusters" if _counts_clusters(contract) else "fixtures"
     wanted = fixtures_wanted(contract.paired) if contract.paired else ""
     if wanted:
-        return f"{look}Add {units} to see smaller drops: {wanted}."
-    return f"{look}Add {units} or samples to see smaller differences."
+        return f"{look}Add {units} to detect smaller drops: {wanted}."
+    return f"{look}Add {units} or samples to detect smaller differences."
 
 
 def _also_frozen(contract: ContractResult) -> str:
     """Say what a freeze requires beside another reason."""
     return (
-        "Its error budget is overspent too, so then only a significantly better change may merge. "
-        f"Or a maintainer waives all of it with the comment {_waive(contract)}."
+        "Its error budget is overspent too, so only a significantly better change may merge. "
+        f"Or a maintainer waives all of this with the comment {_waive(contract)}."
     )
 
 
@@ -119,13 +117,13 @@ def _thaw(contract: ContractResult) -> str:
         for b in spent[:_MOST_AIMS]
     ]
     more = f" and {len(spent) - len(aims)} more" if len(spent) > len(aims) else ""
-    better = f"{', '.join(aims)}{more}" or "make it better by the objective whose budget is spent"
+    better = f"{', '.join(aims)}{more}" or "improve the objective whose budget is spent"
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
-        sooner = "sooner as good runs come, later where more fails"
+        sooner = "earlier if good runs follow, later if more fails"
         wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
     return (
-        f"{better[0].upper()}{better[1:]} beyond chance: a change that does may merge now. "
+        f"{better[0].upper()}{better[1:]} significantly: a change that does so may merge now. "
         f"Or {wait}. Or a maintainer waives it with the comment {_waive(contract)}."
     )

@@ -63,7 +63,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "The prompt got worse",
         "Base and head answered the same fixtures, and head passes fewer of them than chance "
         "explains.",
-        "Look at the fixtures that broke, then mend the prompt. If the new answers are correct, "
+        "Look at the fixtures that broke, then correct the prompt. If the new answers are correct, "
         "update the expected values in the fixtures. The old contract still applies to "
         "this pull request; set `allow: {weakening: true}` on the base branch to lift it.",
         "error",
@@ -85,8 +85,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "tolerance": ReasonEntry(
         "Too few fixtures pass",
-        "Fewer fixtures pass than the contract's tolerance asks for.",
-        "Mend the prompt until enough of its fixtures pass.",
+        "Fewer fixtures pass than the contract's tolerance requires.",
+        "Correct the prompt until enough of its fixtures pass.",
         "error",
         ("misses its objective", "miss their objectives"),
         "failing",
@@ -96,16 +96,16 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "The error budget is spent",
         "Until the window has moved on, only changes that make things better may merge.",
         "Make the prompt significantly better by the objective whose budget is spent, or wait "
-        "until the budget recovers, or have a maintainer waive it.",
+        "until the budget recovers, or ask a maintainer to waive it.",
         "error",
         ("has no error budget left", "have no error budget left"),
         news="freeze",
     ),
     "must_pass": ReasonEntry(
-        "What must pass fails",
+        "A fixture or check that must pass fails",
         "A fixture or check with `must_pass: true` fails in every sample on head and not on base, "
         "or more often than on base by more than chance explains.",
-        "Look at the answers to the fixtures that must pass, then mend the prompt.",
+        "Look at the answers to the fixtures that must pass, then correct the prompt.",
         "error",
         ("fails what must pass", "fail what must pass"),
         "must_pass",
@@ -132,7 +132,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "new_contract": ReasonEntry(
         "A new contract has too few fixtures",
-        "The policy asks for more fixtures in a new contract.",
+        "The policy requires more fixtures in a new contract.",
         "Add fixtures to the new contract.",
         "error",
         ("is new and has too few fixtures", "are new and have too few fixtures"),
@@ -140,24 +140,24 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "weakened": ReasonEntry(
         "The contract was weakened",
-        "The change takes away or lowers what the contract asks for, and the policy does not allow "
+        "The change removes or lowers what the contract requires, and the policy does not allow "
         "it.",
-        "Take the weakening back, or have the policy allow it.",
+        "Undo the weakening, or allow it in the policy on the base branch.",
         "error",
         ("was weakened", "were weakened"),
         noted=True,
     ),
     "policy_weakened": ReasonEntry(
         "The policy is weakened",
-        "The change asks less in `.github/gatekeeper.yml`, and the base policy asks for a "
+        "The change makes `.github/gatekeeper.yml` less strict, and the base policy requires a "
         "maintainer's waiver.",
-        "Take the weakening of the policy back, or have a maintainer waive it.",
+        "Undo the change that weakens the policy, or ask a maintainer to waive it.",
         "error",
         ("is weakened", "are weakened"),
     ),
     "removed": ReasonEntry(
         "The contract was removed",
-        "The prompt stays, and no contract watches it any more.",
+        "The prompt remains, and no contract tests it.",
         "Put the contract back, or remove the prompt with it.",
         "error",
         ("was removed", "were removed"),
@@ -177,16 +177,16 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "undecided": ReasonEntry(
         "Not enough evidence",
         "The prompt may have got worse by more than the margin, or it may be chance.",
-        "Add fixtures or samples to see smaller differences.",
+        "Add fixtures or samples to detect smaller differences.",
         "warning",
         example="worse",
         by_comparison=True,
         about_answers=True,
     ),
     "unseen": ReasonEntry(
-        "A change could not be seen",
-        "There is too little to compare to see a change of any size.",
-        "Add fixtures to see smaller differences, or an objective if nothing is compared.",
+        "No change could be detected",
+        "There are too few fixtures to detect a change of any size.",
+        "Add fixtures to detect smaller differences, or an objective if nothing is compared.",
         "warning",
         example="worse",
         adds_units=True,
@@ -199,16 +199,15 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "replaced": ReasonEntry(
         "A prompt was replaced without a comparison",
-        "A prompt is gone, while the change adds others that may take its place.",
-        "Keep the contract, by its name, on the file that takes the old prompt's place, or do the "
+        "A prompt was removed, and the change adds others that may replace it.",
+        "Keep the contract, by its name, on the file that replaces the old prompt, or do the "
         "other part of the change in a pull request of its own.",
         "warning",
     ),
     "unread": ReasonEntry(
         "The history could not be read",
         "Whether an error budget is spent is not known.",
-        "Remove what keeps the gate from reading the history, which the notes name, and run it "
-        "again.",
+        "Correct the problem with the history that the notes name, and run the gate again.",
         "warning",
     ),
     "error": ReasonEntry(
@@ -220,7 +219,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "limit": ReasonEntry(
         "A limit ended the run",
         "The policy's limit on calls, cost or time was reached before the result was clear.",
-        "Raise the limit in the policy or draw fewer samples, and run the gate again.",
+        "Raise the limit in the policy or take fewer samples, and run the gate again.",
         "warning",
     ),
     "interrupted": ReasonEntry(
@@ -240,7 +239,7 @@ _PASSES: dict[ReasonCode, ReasonEntry] = {
     ),
     "no_regression": ReasonEntry(
         "No regression found",
-        "The comparison found no significant drop, and none above the margin is left open.",
+        "The comparison found no significant drop, and no open one above the margin.",
         by_comparison=True,
     ),
     "waived": ReasonEntry(

@@ -69,7 +69,7 @@ def print_drifts(
     if found:
         console.print(table)
     else:
-        console.print(Text("There is no run to look at."))
+        console.print(Text("There is no run to check for drift."))
     for news in drift_news(found):
         console.print(Text(f"{plain(news.contract)}: {plain(news.text)}", "bold red"))
     for notice in notices:
@@ -107,7 +107,7 @@ def drifted(contract: ContractDrift, change: SureChange) -> str:
     )
     near = [time for time in contract.new_models if time <= change.sure]
     model = f" Another model answered from {_day(near[-1])} on." if near else ""
-    return f"{text}, though nobody changed the prompt.{model}"
+    return f"{text}, although the prompt did not change.{model}"
 
 
 def issue_title(found: Sequence[ContractDrift]) -> str:
@@ -122,20 +122,20 @@ def issue_title(found: Sequence[ContractDrift]) -> str:
 def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
     """Return the issue's text in Markdown: what drifted, the evidence, and what to do."""
     sure = [contract for contract in found if contract.change is not None]
-    link = f"\n\nLast looked at by [this run]({run_url})." if run_url else ""
+    link = f"\n\nLast checked by [this run]({run_url})." if run_url else ""
     if not sure:
-        return f"No contract drifts any more: what ran before has changed since.{link}\n"
+        return f"No contract drifts now: the ones that did have changed since.{link}\n"
     lines = [
-        "A model changed its answers although nobody touched the prompt.",
+        "A model changed its answers, although the prompt did not change.",
         "",
         "| contract | model | since | change in pass rate | sure on | another model from |",
         "| --- | --- | --- | --- | --- | --- |",
         *(_row(contract, contract.change) for contract in sure if contract.change),
         "",
         "**What to do:** look at the failing samples of the last nightly run; then pin the model's "
-        "version, or mend the prompt for the model as it is now. A change of prompt, contract or "
-        "model starts a new count, and this issue closes with it. Close it yourself to hear no "
-        "more of these changes.",
+        "version, or adapt the prompt to the model as it is now. A change of prompt, contract or "
+        "model starts a new count and closes this issue. Close it yourself to get no more "
+        "messages about these changes.",
         "",
         f"<sub>{FALSE_ALARMS}</sub>",
     ]

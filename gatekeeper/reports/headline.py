@@ -252,7 +252,7 @@ def _subject(result: GateResult) -> str:
             count = numbers.count(broken, "fixture")
             return f": no significant regression, but {count} broke{but}"
         compared = any(contract.paired for contract in result.contracts)
-        return f": no contract got measurably worse{but}" if compared else ""
+        return f": no contract got significantly worse{but}" if compared else ""
     if result.verdict == "fail" and not concerned and result.uncovered:
         return ": a changed prompt has no contract"
     if result.verdict != "fail" or not concerned:

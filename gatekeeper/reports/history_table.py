@@ -57,7 +57,7 @@ def print_records(records: Sequence[Record], console: Console | None = None) -> 
 
     console = console or log_console()
     if not records:
-        console.print(Text("No such run is in the history."))
+        console.print(Text("The history has no such run."))
         return
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for heading in ("time", "contract", "trigger", "commit", "model"):

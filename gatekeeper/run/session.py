@@ -257,7 +257,7 @@ def _about_unfinished(
         if unfinished.damaged:
             said.append(
                 f"{log.path}: {count(unfinished.damaged, 'line')} could not be read; those "
-                "answers were asked for again."
+                "requests were sent again."
             )
     if log.fault:
         said.append(log.fault)
@@ -367,7 +367,7 @@ def _reader(revisions: tuple[Revision, ...]) -> Callable[[str], bytes]:
         try:
             recordings = [r.read(path) for r in revisions if path in r.entries]
         except FileTooLargeError as error:
-            what = f"the recording has {error.size // 1_000_000:,} MB, which is more than is read"
+            what = f"the recording has {error.size // 1_000_000:,} MB, more than gatekeeper reads"
             raise ContractError([Problem(path, what, "record fewer samples")]) from None
         if not recordings:
             raise FileNotFoundError(path)

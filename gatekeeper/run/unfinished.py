@@ -49,7 +49,7 @@ class UnfinishedRun:
         """
         if plan_digest(trials) != self.plan:
             raise UsageError(
-                f"{self.path}: the unfinished run asked something else: its commits, contracts or "
+                f"{self.path}: the unfinished run had other requests: its commits, contracts or "
                 "options were others; run without --resume"
             )
         keys = enumerate(map(request_key, trials))
@@ -75,7 +75,8 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
         raise UsageError(f"--resume: {path} cannot be read: {error.strerror}") from error
     if tracked(path):
         raise UsageError(
-            f"--resume: {path} is under version control, so its answers may be anybody's; remove "
+            f"--resume: {path} is under version control, so anybody may have written its answers; "
+            "remove "
             "it from the repository and run without --resume"
         )
     first, *rest = content.split(b"\n")

@@ -52,7 +52,7 @@ def test_a_waiver_lifts_the_verdict_of_the_commit_and_of_no_other(
     assert contract["waiver"]["sha"] == desk.change.head
     sticky = desk.own[0]
     assert "Waived by" in sticky
-    assert "no contract got measurably worse" not in sticky
+    assert "no contract got significantly worse" not in sticky
 
     # The same commit's record says nothing of the next one.
     record = next(c for c in github.comments[7] if "gatekeeper-waiver" in c.body)
@@ -140,7 +140,7 @@ def test_the_job_run_again_waives_nothing_more(opened: Open, github: FakeGithub)
 def test_a_waiver_needs_a_contract_that_the_change_affects(opened: Open) -> None:
     desk = opened({"README.md": "Another product.\n"})
     assert desk.say(WAIVE) == 0
-    assert "not affected" in desk.reply
+    assert "does not affect" in desk.reply
     assert desk.say("/gatekeeper accept") == 0
     assert "No contract is affected" in desk.reply
     assert desk.say("/gatekeeper waive sentimant: x") == 0
@@ -256,7 +256,12 @@ def test_a_contract_that_is_not_affected_runs_on_head_alone(
 def test_explain_gives_the_evidence_in_words(opened: Open) -> None:
     desk = opened()
     assert desk.say("/gatekeeper explain sentiment") == 0
-    for words in ("**What changed**", "**How sure**", "**What could have been seen**", "Base said"):
+    for words in (
+        "**What changed**",
+        "**How sure**",
+        "**What could have been detected**",
+        "Base said",
+    ):
         assert words in desk.reply
     assert "I could not say." in desk.reply
 
@@ -294,7 +299,7 @@ def test_a_reply_that_cannot_be_posted_is_in_the_log(
     assert desk.say("/gatekeeper explain sentiment") == 3
     log = capsys.readouterr().out
     assert "could not be posted" in log
-    assert "What could have been seen" in log
+    assert "What could have been detected" in log
 
 
 def test_a_fault_of_our_own_is_told(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,7 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
         ("{calls: null, cost_usd: null}", ()),
         (
             "{calls: 11}",
-            ("It may take 12 calls, and limits.calls is 11 in .github/gatekeeper.yml",),
+            ("The check may take 12 calls, and limits.calls is 11 in .github/gatekeeper.yml",),
         ),
     ],
 )
@@ -173,7 +173,7 @@ def test_affected_warns_where_the_limits_may_end_the_check(limits, said, reposit
     repository.switch("pr")
     repository.git("rebase", "--quiet", "main")
     foretold = json.loads(_foretold(repository, capsys, "--json"))["warnings"]
-    assert tuple(warning.split(":")[0] for warning in foretold) == said
+    assert tuple(warning.split(". ")[0] for warning in foretold) == said
     text = " ".join(_foretold(repository, capsys).split())
     assert all(f"⚠️ {warning}" in text for warning in foretold)
 
@@ -183,7 +183,9 @@ def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch
     monkeypatch.setattr("gatekeeper.providers.prices.worst_cost", lambda _: 0.5)
     found = json.loads(_foretold(repository, capsys, "--json"))
     (warning,) = found["warnings"]
-    assert warning.startswith("It may cost 6.00 USD at worst, and limits.cost_usd is 2.00 USD")
+    assert warning.startswith(
+        "The check may cost 6.00 USD at worst, and limits.cost_usd is 2.00 USD"
+    )
     assert (found["cost_usd"], found["worst_cost_usd"]) == (pytest.approx(0.12), 6.0)
     text = _foretold(repository, capsys)
     assert f"expected 12 calls, {found['tokens']:,} tokens, 0.12 USD" in text

@@ -85,7 +85,7 @@ def test_two_runs_are_compared_without_a_call(repository, model, tmp_path, capsy
     heads = [json.loads((side / "result.json").read_text())["head"] for side in (earlier, later)]
     assert [found["base"], found["head"]] == heads
     assert contract["fixtures"][0]["outputs"] == {"base": ["ok"], "head": ["no"]}
-    assert any("not drawn side by side" in notice for notice in found["notices"])
+    assert any("measured at different times" in notice for notice in found["notices"])
     assert "24 of 24 fixtures broke" in capsys.readouterr().out
 
 
@@ -127,7 +127,7 @@ def test_nothing_in_common_shows_nothing(repository, model, tmp_path):
     assert diff(repository, tmp_path / "out", str(saved), str(saved), "--contract=others") == 3
     found = result_of(tmp_path / "out")
     assert (found["verdict"], found["contracts"]) == ("error", [])
-    assert "others is measured on neither side" in found["notices"]
+    assert "others has no samples on either side" in found["notices"]
 
 
 @pytest.mark.parametrize(

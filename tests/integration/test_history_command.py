@@ -153,7 +153,7 @@ def test_a_history_that_does_not_exist_is_no_empty_one(
     """A nightly job with a misspelt name must not look healthy."""
     missing = tmp_path / name
     assert main([command, "--repo", str(made.path), "--history", str(missing)]) == 2
-    assert "there is no such file" in capsys.readouterr().err
+    assert "the file does not exist" in capsys.readouterr().err
     assert not missing.exists()
 
 

@@ -112,7 +112,7 @@ def test_what_broke_is_named_beside_no_regression(check_of) -> None:
     [broken] = [f for f in checked.contract["fixtures"] if f["change"] == "broke"]
     assert f"`{broken['id']}` ({broken['base']} → {broken['head']})" in reason["text"]
     assert MANY[0] in checked.comment.split("<details>")[0]
-    assert "no contract got measurably worse" not in checked.comment
+    assert "no contract got significantly worse" not in checked.comment
 
 
 def test_a_contract_that_asks_it_of_a_warning_is_refused(check_of) -> None:

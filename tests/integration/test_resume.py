@@ -191,7 +191,7 @@ def test_a_change_after_the_interruption_is_refused(
     leave_unfinished(3, proposed, tmp_path)
     proposed.commit("again", {PROMPT: BROKEN.replace("What", "So what")})
     assert main(arguments(proposed, tmp_path, "--resume")) == 2
-    assert "the unfinished run asked something else" in capsys.readouterr().err
+    assert "the unfinished run had other requests" in capsys.readouterr().err
     assert count_answers(tmp_path) == 3
 
 

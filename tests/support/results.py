@@ -261,7 +261,7 @@ def unmeasured_contract(name: str = "speech-tag") -> ContractResult:
 def removed_contract(name: str = "greeting") -> ContractResult:
     reason = Reason(
         "removed",
-        "The contract was removed while its prompt stays: nothing would watch it any more.",
+        "The contract was removed while its prompt stays: no contract would test it.",
         "fail",
     )
     by = AffectedBy(f"contracts/{name}.yaml", "deleted")

@@ -222,7 +222,7 @@ def _reason(
         less = 1 - price.amounts[chosen] / price.amounts[kept]
         why = f" and {price.verb} significantly less than {than} ({numbers.percent(less)} less)"
     elif cells[chosen].setting.current:
-        why = "; it is today's setting, and none takes clearly less"
+        why = "; it is the current setting, and none costs significantly less"
     if rates[chosen] == rates[best]:
         return f"{rate}, the highest rate{why}; {others} more do not differ from it significantly"
     named = cells[best].setting.name

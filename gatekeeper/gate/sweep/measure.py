@@ -73,7 +73,7 @@ def require_within(trials: Sequence[Trial], limits: Limits, price: Price | None 
     if limits.calls is not None and calls > limits.calls:
         raise UsageError(
             f"this sweep takes {calls:,} calls and the policy allows {limits.calls:,} "
-            "(limits.calls): vary fewer values or draw fewer samples (--samples)"
+            "(limits.calls): vary fewer values or take fewer samples (--samples)"
         )
     if limits.cost_usd is None or price is None:
         return

@@ -117,7 +117,9 @@ def _case(fixture: FixtureResult, contract: ContractResult, limit: int) -> _Case
     elif fixture.head_passed is None and errors:
         case.add_error_info(_line(fixture.errors[0]), errors, "call")
     elif fixture.head_passed is None:
-        case.add_skipped_info("not measured: sampling stopped before this fixture was determined")
+        case.add_skipped_info(
+            "not measured: sampling stopped before this fixture's result was known"
+        )
     else:
         case.stderr = errors or None
     return case

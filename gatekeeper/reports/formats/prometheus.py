@@ -36,7 +36,7 @@ HELP: Mapping[str, str] = {
     "gatekeeper_run_timestamp_seconds": "When the run started, in Unix time.",
     "gatekeeper_run_duration_seconds": "How long the run took.",
     "gatekeeper_run_verdict": "1 for the verdict of the run, 0 for the others.",
-    "gatekeeper_run_calls": "Calls of the run by what became of them.",
+    "gatekeeper_run_calls": "Calls of the run by outcome.",
     "gatekeeper_run_cost_usd": "What the run cost in US dollars.",
     "gatekeeper_run_contracts": "Contracts that ran.",
     "gatekeeper_run_uncovered_prompts": "Changed prompts that have no contract.",
@@ -53,9 +53,10 @@ HELP: Mapping[str, str] = {
     "gatekeeper_contract_cost_per_call_usd": "The mean cost of a call in US dollars.",
     "gatekeeper_contract_changed_fixtures": "Fixtures by what happened to them from base to head.",
     "gatekeeper_contract_difference_ratio": "Head's pass rate less base's, from -1 to 1.",
-    "gatekeeper_contract_p_value": "The chance of a harmless change looking this bad.",
-    "gatekeeper_contract_objective_met": "1 where the objective is met, 0 where it is missed.",
-    "gatekeeper_contract_error_budget_events": "Failed events the window's objective allows.",
+    "gatekeeper_contract_p_value": "The probability of such a result if head is as good as base.",
+    "gatekeeper_contract_objective_met": "1 if the objective is met, 0 if it is missed.",
+    "gatekeeper_contract_error_budget_events": "Failed events that the objective allows in its "
+    "window.",
     "gatekeeper_contract_error_budget_left_events": "How many of them are left; may be negative.",
     "gatekeeper_contract_burn_rate": "The error budget's burn rate by window; 1 spends it exactly.",
 }

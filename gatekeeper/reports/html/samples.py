@@ -302,7 +302,7 @@ def _facts(outcome: Outcome) -> str:
     if outcome.score is not None:
         facts.append(f"score {numbers.score(outcome.score)}")
     if outcome.sample.shared:
-        facts.append("the other arm asked the same, so its answer counts for both")
+        facts.append("the other arm sent the same request, so its answer counts for both")
     return " · ".join(facts)
 
 

@@ -39,7 +39,7 @@ def render_explanation(result: GateResult, name: str) -> str:
     """Render Markdown of at most some ten thousand characters."""
     contract = next((c for c in result.contracts if c.name == name), None)
     if contract is None:
-        return f"{code(name, 100)} is not affected by this change, so there is no evidence on it.\n"
+        return f"This change does not affect {code(name, 100)}, so there is no evidence about it.\n"
     parts = [
         f"## {ICONS[contract.verdict]} {code(name, 100)}: {contract.verdict}",
         "\n".join(
@@ -100,7 +100,7 @@ def _test(paired: PairedResult) -> str:
     if paired.p_value is None:
         return "**How sure**: no pair of answers could be compared."
     p = paired_p_value(paired)
-    chance = f"were head as good as base, a result at least this bad had probability {p}"
+    chance = f"if head were as good as base, a result at least this bad would have probability {p}"
     verdict = "below" if is_significant(paired) else "not below"
     meaning = "worse than chance explains" if is_significant(paired) else "it can be chance"
     if is_better(paired):
@@ -112,11 +112,12 @@ def _test(paired: PairedResult) -> str:
 def _seen(paired: PairedResult) -> str:
     effect = paired.minimum_detectable_effect
     if effect is None:
-        text = "with so few fixtures no drop could have been told from chance"
+        text = "with so few fixtures, no drop could be distinguished from chance"
     else:
-        text = f"a drop of {numbers.size_in_points(effect)} or more would probably have been found"
-    end = ", had sampling not ended early" if effect is not None and paired.incomplete else ""
-    return f"**What could have been seen**: {text}{end}."
+        drop = numbers.size_in_points(effect)
+        text = f"a drop of {drop} or more would probably have been detected"
+    end = " if sampling had not ended early" if effect is not None and paired.incomplete else ""
+    return f"**What could have been detected**: {text}{end}."
 
 
 def _objective(slo: SloResult, contract: ContractResult) -> str:

@@ -95,10 +95,10 @@ def visible_drop(result: SweepResult) -> str:
     """Write what this sweep could not have detected."""
     on = numbers.count(result.inputs, "cluster" if result.clustered else "distinct input")
     if result.visible is None:
-        return f"On {on} no difference between two settings could have been found."
+        return f"On {on} no difference between two settings could have been detected."
     return (
         f"On {on} a drop of {numbers.size_in_points(result.visible)} or more between two "
-        "settings is found 8 times in 10; smaller ones may be there unseen."
+        "settings is detected 8 times in 10; smaller ones may go undetected."
     )
 
 

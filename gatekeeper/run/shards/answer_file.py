@@ -137,7 +137,8 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
     content = read_own_file(path)
     if tracked(path):
         raise UsageError(
-            f"{path}: the file is under version control, so its answers may be anybody's; remove "
+            f"{path}: the file is under version control, so anybody may have written its answers; "
+            "remove "
             "it from the repository"
         )
     first, *lines = content.split(b"\n")

@@ -94,7 +94,8 @@ def read_plan(path: Path, tracked: IsTracked) -> ShardedPlan:
         return _plans().validate_json(content, strict=True)
     except ValidationError:
         raise UsageError(
-            f"--plan {path}: this is no plan of this version of gatekeeper; write a new one with "
+            f"--plan {path}: this is not a plan of this version of gatekeeper; write a new one "
+            "with "
             "`gatekeeper plan`"
         ) from None
 

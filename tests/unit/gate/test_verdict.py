@@ -113,7 +113,7 @@ def test_too_many_lost_samples_say_why_they_were_lost():
     lost = paired(broke=4, unmeasured=9, p_value=0.9)
 
     (reason,) = called_for(lost, could_be_worse=True, largest_drop=0.3, cause=": not recorded")
-    assert reason.text.endswith("to tell whether head is worse: not recorded.")
+    assert reason.text.endswith("to decide whether head is worse: not recorded.")
 
 
 def test_a_few_lost_samples_that_could_hide_no_more_than_the_margin_are_no_error():
@@ -263,7 +263,7 @@ def test_an_objective_in_doubt_says_what_could_still_meet_it(inputs, told):
 def test_an_objective_that_the_policy_sets_says_so():
     result = SloResult("success_rate", 0.5, 0.0, ConfidenceInterval(0, 0.05), False)
     (reason,) = slo_reasons([result], [Objective("success_rate", 0.5, by_policy=True)])
-    assert "which the policy asks of a new contract" in reason.text
+    assert "which the policy requires of a new contract" in reason.text
     assert "`new_contracts.success_rate`" in reason.text
     (reason,) = slo_reasons([result], [Objective("success_rate", 0.5)])
     assert "policy" not in reason.text

@@ -66,7 +66,7 @@ def test_what_cannot_be_a_name(made: GitRepository, ref: str) -> None:
 def test_what_is_no_commit(made: GitRepository, ref: str) -> None:
     with (
         Repository.open(made.path) as repository,
-        pytest.raises(UsageError, match="no commit is called"),
+        pytest.raises(UsageError, match="no commit has the name"),
     ):
         repository.resolve(ref)
 

@@ -203,7 +203,7 @@ def test_only_merge_commits_carry_their_base(
     pull_request: PullRequest, repository: Repository
 ) -> None:
     repository.fetch_commit(pull_request.head)
-    with pytest.raises(UsageError, match=r"is no merge commit.*--base"):
+    with pytest.raises(UsageError, match=r"is not a merge commit.*--base"):
         repository.pull_request_change(pull_request.head)
 
 

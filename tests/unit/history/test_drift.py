@@ -155,7 +155,7 @@ def test_the_issue_says_what_drifted_and_what_to_do():
 def test_the_issue_says_when_it_is_over():
     found = drifts(nights(20))
     assert issue_title(found) == "Model drift: over"
-    assert "No contract drifts any more" in issue_body(found, None)
+    assert "No contract drifts now" in issue_body(found, None)
 
 
 def test_many_are_counted_and_hostile_names_stay_text():
@@ -187,4 +187,4 @@ def test_the_terminal_shows_each_contract_and_what_is_sure(capsys):
     assert "words: openai/gpt-4o-mini answers worse" in shown
     assert "one line was left out" in shown
     print_drifts(())
-    assert "no run to look at" in capsys.readouterr().out
+    assert "no run to check for drift" in capsys.readouterr().out

@@ -92,7 +92,7 @@ BAD = [
     (b"{}", "schema"),
     (b"[" * 100_000, "JSON"),
     (b"1" * 5000, "JSON"),
-    (line(schema=2), "newer gatekeeper"),
+    (line(schema=2), "newer version of gatekeeper"),
     (line(schema=0), "schema"),
     (line(schema=True), "schema"),
     (line(schema="1"), "schema"),

@@ -82,7 +82,7 @@ def test_a_call_that_is_not_wanted_any_more_is_not_sent(server: AnsweringServer)
     exchange.refused = True
     outcome = ask(server.url, exchange)
     assert isinstance(outcome, RequestRefused)
-    assert "not wanted" in str(outcome)
+    assert "no longer needed" in str(outcome)
     assert exchange.sent
     assert server.requests == []
 

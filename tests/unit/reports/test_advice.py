@@ -31,7 +31,7 @@ def _advice(contract: ContractResult) -> str:
 @pytest.mark.parametrize(
     ("objective", "words"),
     [
-        ("success_rate", "If they are wrong, mend the new prompt"),
+        ("success_rate", "If they are wrong, correct the new prompt"),
         ("latency_p95_ms", "Make the new prompt meet its objectives"),
     ],
 )
@@ -100,7 +100,9 @@ def test_the_table_shows_what_a_limit_decides(
 def test_a_freeze_beside_another_failure_names_the_waiver(code: ReasonCode) -> None:
     said = _advice(_because(code, "budget"))
     assert said.startswith(advice(examples.result(_because(code)), _because(code)))
-    assert "a maintainer waives all of it with the comment `/gatekeeper waive poem: REASON`" in said
+    assert (
+        "a maintainer waives all of this with the comment `/gatekeeper waive poem: REASON`" in said
+    )
     assert "waive poem" not in _advice(_because(code))
 
 

@@ -88,7 +88,7 @@ def test_samples_that_were_cut_short_name_no_drop_that_only_all_of_them_could_sh
     assert "shows ≥" not in _read(found)
     assert "could only have shown" not in _lead(found)
     explained = render_explanation(found, "order-id").replace("\u00a0", " ")
-    assert "would probably have been found, had sampling not ended early." in explained
+    assert "would probably have been detected if sampling had not ended early." in explained
 
 
 def test_an_early_estimate_is_one_in_every_report() -> None:

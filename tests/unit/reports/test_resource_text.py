@@ -34,7 +34,7 @@ def _read(result: GateResult) -> str:
 def test_a_dearer_head_is_in_the_title_the_text_and_the_table() -> None:
     contract = _with(examples.passing_contract(), DEARER, LITTLE, SAME, SLOWER)
     comment = _read(examples.result(contract))
-    assert "no contract got measurably worse, but a call of `order-id` costs 330 % more" in comment
+    assert "significantly worse, but a call of `order-id` costs 330 % more" in comment
     assert (
         "**Cost and latency:** cost 0.0010 → 0.0043 USD (+330 %), "
         "latency p95 400 → 600 ms (+50 %)." in comment

@@ -30,7 +30,7 @@ def test_the_comment_says_who_waived_what_and_why() -> None:
     assert "@octocat" not in comment
     assert "ℹ️" in comment
     assert "broke" in comment
-    assert "no contract got measurably worse" not in comment
+    assert "no contract got significantly worse" not in comment
 
 
 def test_the_document_records_it_and_follows_the_schema() -> None:

@@ -184,7 +184,7 @@
 
   const CHANGES = { broke: ["fail", "broke"], fixed: ["pass", "fixed"], same: null };
 
-  function standing(fixture) {
+  function fixtureStatus(fixture) {
     if (fixture.change && CHANGES[fixture.change]) return CHANGES[fixture.change];
     if (fixture.headPassed === null) return STATES.lost(fixture) ? ["error", "not known"] : ["info", "not sampled"];
     return fixture.headPassed ? ["pass", "passes"] : ["fail", "fails"];
@@ -194,7 +194,7 @@
   const hasBase = (fixture) => fixture.basePassed !== null || fixture.base !== "–" || samplesOf(fixture).some((sample) => !sample.arm);
 
   function fixtureRow(fixture) {
-    const [name, label] = standing(fixture);
+    const [name, label] = fixtureStatus(fixture);
     const failing = fixture.headPassed === false ? [...failedChecks(fixture)] : [];
     const body = element("div", { class: "samples", hidden: true });
     const button = element("button", { type: "button", class: "fixture", "aria-expanded": "false" },

@@ -84,7 +84,7 @@ def test_the_cheapest_of_those_that_cannot_be_told_apart_is_taken():
 def test_a_price_that_hardly_differs_is_no_reason_to_change():
     found = weighed(passing(0.95), passing(0.93), costs=[1.0, 0.999])
     assert found.recommendation.setting == 0
-    assert "it is today's setting" in found.recommendation.reason
+    assert "it is the current setting" in found.recommendation.reason
 
 
 def test_a_price_that_differs_by_chance_is_no_reason_to_change():

@@ -142,7 +142,7 @@ def test_inconclusive_says_what_could_have_been_seen() -> None:
     assert "This run could only have shown a drop of 31 points or more." in comment
     assert (
         "**What to do:** Look at the 2 fixtures that broke, below. "
-        "Add fixtures to see smaller drops: 134 fixtures would show a drop of 5 points." in comment
+        "Add fixtures to detect smaller drops: 134 fixtures would" in comment
     )
     paired = examples.paired(20, 2, 0, 0.25, fixtures_needed=20)
     enough = replace(examples.undecided_contract(), paired=paired)

@@ -25,7 +25,7 @@ def test_a_regression_is_told_with_its_size_and_how_sure_it_is() -> None:
         "**By how much**: −",
         "likely within [",
         "worse than chance explains",
-        "**What could have been seen**",
+        "**What could have been detected**",
         "**The worst failures**",
         "Base said:",
         "Head said:",
@@ -60,7 +60,7 @@ def test_a_huge_contract_stays_short() -> None:
 
 
 def test_a_contract_without_evidence_says_so() -> None:
-    assert "not affected" in render_explanation(examples.FAIL, "another")
+    assert "does not affect" in render_explanation(examples.FAIL, "another")
 
 
 def test_the_base_contracts_findings_are_told_too() -> None:
@@ -88,7 +88,7 @@ def test_what_could_not_be_compared_or_seen_is_said() -> None:
     )
     text = explained(examples.result(replace(contract, paired=paired)))
     assert "no pair of answers could be compared" in text
-    assert "no drop could have been told from chance" in text
+    assert "no drop could be distinguished from chance" in text
     assert "By how much" not in text
     text = explained(examples.result(replace(contract, paired=replace(paired, difference=-0.1))))
     assert "in the pass rate." in text
