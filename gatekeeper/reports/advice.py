@@ -117,13 +117,13 @@ def _thaw(contract: ContractResult) -> str:
         for b in spent[:_MOST_AIMS]
     ]
     more = f" and {len(spent) - len(aims)} more" if len(spent) > len(aims) else ""
-    better = f"{', '.join(aims)}{more}" or "improve the objective whose budget is spent"
+    better = f"{', '.join(aims)}{more}" or "improve the objective with the spent budget"
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
         sooner = "earlier if good runs follow, later if more fails"
         wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
     return (
-        f"{better[0].upper()}{better[1:]} significantly: a change that does so may merge now. "
-        f"Or {wait}. Or a maintainer waives it with the comment {_waive(contract)}."
+        f"{better[0].upper()}{better[1:]} by more than chance explains: a change that does so "
+        f"may merge now. Or {wait}. Or a maintainer waives it with the comment {_waive(contract)}."
     )

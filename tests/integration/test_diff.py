@@ -119,7 +119,7 @@ def test_fixtures_and_contracts_of_one_side_are_named_and_left_out(repository, m
     assert found["contracts"][0]["paired"]["fixtures"] == 20
     said = " ".join(found["notices"])
     assert "words: 4 of its fixtures are on one side only" in said
-    assert f"others is measured in {later} only" in said
+    assert f"others has samples only in {later}" in said
 
 
 def test_nothing_in_common_shows_nothing(repository, model, tmp_path):

@@ -106,12 +106,12 @@ def test_what_is_no_time_is_named(
 
 
 def test_nothing_found_is_said(ask: Ask, past: str) -> None:
-    assert "No such run" in ask("--history", past, "--contract", "gone")[0]
+    assert "The history has no such run" in ask("--history", past, "--contract", "gone")[0]
 
 
 def test_a_contract_that_no_run_has_is_named_with_the_nearest(ask: Ask, past: str) -> None:
     out, err = ask("--history", past, "--contract", "ctie")
-    assert "No such run" in out
+    assert "The history has no such run" in out
     assert "did you mean `cite`?" in err
     assert "did you mean" not in ask("--history", past, "--contract", "cite")[1]
 
@@ -178,7 +178,7 @@ def test_a_branch_that_the_first_night_makes_may_be_missing(
 def test_the_policy_says_where_it_is(
     made: GitRepository, ask: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask()[0].startswith("No such run")
+    assert ask()[0].startswith("The history has no such run")
     with Repository.open(made.path) as repository:
         open_history("branch:elsewhere", repository).append(RECORDS)
     made.commit("policy", {".github/gatekeeper.yml": "history: branch:elsewhere\n"})

@@ -35,18 +35,18 @@ def test_a_freeze_names_its_remedies() -> None:
     comment = _read(_frozen("success_rate", "latency_p95_ms", until=until))
     (action,) = (line for line in comment.splitlines() if line.startswith("**What to do:**"))
     assert action == (
-        "**What to do:** Raise the success rate, lower the latency p95 significantly: a "
-        "change that does so may merge now. Or wait: the freeze lasts until 2026-03-09 12:30 UTC, "
-        "earlier if good runs follow, later if more fails. Or a maintainer waives it with the comment "
-        "``/gatekeeper waive a `b`: REASON``."
+        "**What to do:** Raise the success rate, lower the latency p95 by more than "
+        "chance explains: a change that does so may merge now. Or wait: the freeze lasts until "
+        "2026-03-09 12:30 UTC, earlier if good runs follow, later if more fails. Or a maintainer "
+        "waives it with the comment ``/gatekeeper waive a `b`: REASON``."
     )
 
 
 def test_a_freeze_says_no_more_than_is_known() -> None:
     comment = _read(_frozen(*(f"checks.c{n}" for n in range(5)), until=None))
-    assert "raise the c2 pass rate and 2 more significantly" in comment
+    assert "raise the c2 pass rate and 2 more by more than chance" in comment
     assert "Or wait until the budget recovers." in comment
-    assert "Make it better by the objective whose budget is spent" in _read(_frozen(until=None))
+    assert "Improve the objective with the spent budget" in _read(_frozen(until=None))
 
 
 def test_a_freeze_leads_also_where_other_reasons_follow() -> None:
