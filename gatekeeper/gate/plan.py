@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -127,7 +127,7 @@ class Evaluation:
         return tuple(members_of(self.same_input, fixtures).values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the trials are kept
 class Job:
     """A contract that runs. `base` is the contract at the base revision, None if it is new.
 
@@ -193,7 +193,7 @@ class Job:
         renaming = find_renaming(base.fixtures, head.fixtures)
         return not is_same_template(base.target.prompt, head.target.prompt, renaming)
 
-    @property
+    @cached_property
     def trials(self) -> tuple[Trial, ...]:
         """Those of all evaluations, pair by pair and side by side: one that waited for the other's
         last would have all calls made before it could say that the answer is sure."""

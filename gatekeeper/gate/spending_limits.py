@@ -41,8 +41,9 @@ def most_cost(work: Work, known: Mapping[int, Completion], worst: Price) -> floa
 
     `known` are the answers that take no call, by the trial's index. The cost limit bounds the rest.
     """
-    calls, _ = group_calls(work.trials, known)
-    prices = [worst(work.trials[call.trials[0]].request) for call in calls if not call.known]
+    trials = work.trials
+    calls, _ = group_calls(trials, known)
+    prices = [worst(trials[call.trials[0]].request) for call in calls if not call.known]
     total = math.fsum(math.nan if price is None else price for price in prices)
     if math.isnan(total):
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from gatekeeper.checks.registry import SHAPES
@@ -35,7 +36,7 @@ from gatekeeper.gate.streaming import stream_timed_answers
 from gatekeeper.sampling.trial_order import new_order_seed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the trials are kept
 class Work:
     """What a run will do, planned whole before the first model call.
 
@@ -71,7 +72,7 @@ class Work:
         """The models that the trials ask."""
         return frozenset(trial.request.model for trial in self.trials)
 
-    @property
+    @cached_property
     def trials(self) -> tuple[Trial, ...]:
         return tuple(trial for job in self.jobs for trial in job.trials)
 

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 from gatekeeper.contract.trial import Request
@@ -74,8 +75,8 @@ def worst_cost(request: Request) -> float | None:
         return None
     tokens = _most_input_tokens(request)
     tier = request.params.get("service_tier")
-    paid_input = max(_rates(entry, _INPUT, tokens, tier), default=None)
-    paid_output = max(_rates(entry, _OUTPUT, tokens, tier), default=None)
+    known = tier if tier is None or isinstance(tier, str) else repr(tier)
+    paid_input, paid_output = _highest_rates(request.model, tokens, known)
     if paid_input is None and paid_output is None:
         return None
     if _has_unbounded_fees(entry, request.params):
@@ -85,6 +86,15 @@ def worst_cost(request: Request) -> float | None:
         answer = paid_output * _longest_answer(entry, request.params)
     cost = _uplift(entry) * ((paid_input or 0.0) * tokens + answer)
     return cost + _fee_per_request(entry)
+
+
+@lru_cache(maxsize=4096)
+def _highest_rates(model: str, tokens: int, tier: str | None) -> tuple[float | None, float | None]:
+    """Return the highest prices of an input and of an output token that the request can come under;
+    None for one that is not known. Kept, because every request of a run asks twice."""
+    entry = price_entry(model) or {}
+    paid_input = max(_rates(entry, _INPUT, tokens, tier), default=None)
+    return paid_input, max(_rates(entry, _OUTPUT, tokens, tier), default=None)
 
 
 def count_tokens(request: Request) -> tuple[float, float]:
