@@ -25,7 +25,7 @@ test: setup
 	$(BIN)/python -m pytest -n auto -m "not long and not container" $(if $(COVERAGE),--cov --cov-report= --cov-fail-under=0) $(ARGS)
 
 # What `make test` leaves out: long tests, and new examples for the properties.
-test-rest: setup
+test-rest: setup $(VENV)/.ray-ready
 	$(BIN)/python -m pytest -n auto -m "(long or hypothesis) and not container" --hypothesis-profile=random \
 	  $(if $(COVERAGE),--cov --cov-append --cov-report=term) $(ARGS)
 
@@ -44,7 +44,7 @@ lint: setup
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lint_workflows.py
 
-bench: setup
+bench: setup $(VENV)/.ray-ready
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python -m benchmarks.engine
@@ -52,6 +52,7 @@ bench: setup
 	$(BIN)/python benchmarks/image.py
 	$(BIN)/python benchmarks/affected.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/ray_nodes.py
 
 # Simulates the decisions and writes the tables of docs/statistics.md.
 bench-stats: setup $(VENV)/.bench-ready
@@ -65,6 +66,11 @@ bench-stats: setup $(VENV)/.bench-ready
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/bench.lock
+	touch $@
+
+# 200 MB that only the tests of a cluster and its benchmark need. Without it they are left out.
+$(VENV)/.ray-ready: requirements/ray.lock | $(VENV)/.ready
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/ray.lock
 	touch $@
 
 # Shows that the benchmarks run; their figures mean something only on an idle machine.
@@ -82,6 +88,7 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.replicas --runs 2 --limit 1
 	$(BIN)/python -m benchmarks.clusters --runs 2 --limit 1
 	$(BIN)/python benchmarks/report.py --fixtures 30 --samples 1 --repeat 1 --smoke
+	$(BIN)/python benchmarks/ray_nodes.py --calls 6 --repeat 1 --ratio 0
 
 schema: setup
 	$(BIN)/python scripts/publish_schema.py
@@ -94,6 +101,8 @@ lock:
 	  -c requirements/runtime.lock pyproject.toml --extra local --extra notify --extra postgres --extra parquet --group dev --group model -o requirements/dev.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  -c requirements/dev.lock --group pyproject.toml:bench -o requirements/bench.lock
+	echo 'ray[client]>=2.40' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  -c requirements/dev.lock - -o requirements/ray.lock
 	echo 'uv' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	  - -o requirements/setup.lock
 	printf 'hatchling\nuv\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate \

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from gatekeeper.contract.change import FileTooLargeError, Revision
 from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
@@ -53,6 +53,7 @@ _FORKS = (
 )
 
 
+@runtime_checkable
 class AnswersOfShards(ModelClient, Protocol):
     """What several machines were answered, in place of models (run/shards/join.py)."""
 
@@ -75,7 +76,7 @@ def measure(
     cache: Path | None = None,
     answers: Path | None = None,
     unfinished: UnfinishedRun | None = None,
-    joined: AnswersOfShards | None = None,
+    elsewhere: ModelClient | None = None,
     waivers: tuple[Waiver, ...] = (),
     notices: tuple[str, ...] = (),
     trusted: bool = True,
@@ -87,10 +88,10 @@ def measure(
     always win, and head can only add to them. `replay` is a samples.jsonl that answers every model.
     `keep` says how to add the run to the history. `cache` holds samples of earlier checks.
     `answers` is the file that keeps each answer until the run has ended; `unfinished` holds those
-    of a run that stopped early, `joined` those of all shards. `waivers` are for the tested commit.
-    `trusted` is False for a fork's head: a plan that could spend more than the limits, or whose
-    price is unknown, is then a MeasurementError. One call that can is a UsageError. So is a
-    `full_suite` if the policy's limit of the month is reached.
+    of a run that stopped early. `elsewhere` answers in place of this process's models. `waivers`
+    are for the tested commit. `trusted` is False for a fork's head: a plan that could spend more
+    than the limits, or whose price is unknown, is then a MeasurementError. One call that can is a
+    UsageError. So is a `full_suite` if the policy's limit of the month is reached.
     """
     from gatekeeper.reports.redact import environment_redactor
 
@@ -109,15 +110,15 @@ def measure(
     remembered = SampleCache.open(None if replay else cache, work)
     work = remembered.in_order(work)
     around = RunContext(
-        client := model_client(work, revisions, replay, joined),
+        client := model_client(work, revisions, replay, elsewhere),
         notices=(*notices, *said, *_told_of(past, keep), *remembered.notices),
         waivers=waivers,
         remembered=remembered.entries,
         resumed=unfinished.known(work.trials) if unfinished else {},
     )
     log = None if answers is None else _answer_log(answers, work, unfinished, redact)
-    around = _with_past(joined.prepare(around) if joined else around, past)
-    found = _measure_now(work, client, around, log, joined, free=bool(replay), trusted=trusted)
+    around = _with_past(around, past)
+    found = _measure_now(work, client, around, log, elsewhere, free=bool(replay), trusted=trusted)
     more = [] if replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, found.outcomes)
     more += _about_unfinished(log, unfinished, found) if log else ()
@@ -184,13 +185,16 @@ def _measure_now(
     client: ModelRouter,
     around: RunContext,
     log: AnswerLog | None,
-    joined: AnswersOfShards | None,
+    elsewhere: ModelClient | None,
     *,
     free: bool,
     trusted: bool,
 ) -> Measurement:
     """Ask the models, with progress and signals. `free` says that no answer costs anything."""
     import asyncio
+
+    joined = elsewhere if isinstance(elsewhere, AnswersOfShards) else None
+    around = joined.prepare(around) if joined else around
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measurement:
         price: Price = _free

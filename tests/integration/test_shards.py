@@ -18,6 +18,7 @@ import pytest
 from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer, Reply, bad_request, hang, unauthorized
 from support.pull_request import CONTRACT, answer, files
+from support.same_result import without_time_and_calls
 
 from gatekeeper.cli.main import main
 
@@ -104,18 +105,6 @@ def sampled(machines: Machines, served: Callable[[OpenAIServer], None]) -> Machi
         assert machines.plan() == 0
         assert [machines.sample(shard) for shard in (1, 2, 3)] == [0, 0, 0]
     return machines
-
-
-def without_time_and_calls(value: Any) -> Any:
-    """What a result says, without what each run has of its own."""
-    if isinstance(value, dict):
-        own = ("started", "seconds", "calls", "cost_usd", "latency", "notices", "duration")
-        return {
-            key: without_time_and_calls(inner)
-            for key, inner in value.items()
-            if not key.startswith(own)
-        }
-    return [without_time_and_calls(inner) for inner in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("says", [answer, mostly])

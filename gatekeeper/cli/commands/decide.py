@@ -58,7 +58,7 @@ def decide(arguments: argparse.Namespace) -> int:
             (revision,),
             history=history,
             keep=None if joined.faults else Keep("manual"),
-            joined=joined,
+            elsewhere=joined,
             notices=left_out if history and joined.faults else (),
         )
     return report(result, arguments.out, arguments.format)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import (
     add_contract,
@@ -11,15 +14,26 @@ from gatekeeper.cli.arguments import (
     require_history_folder,
     unfinished_of,
 )
-from gatekeeper.cli.output import report, require_writable
+from gatekeeper.cli.output import print_error, report, require_writable
 from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
+from gatekeeper.numbers import count
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.run.ray_cluster import RayCluster
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ref", default="HEAD", help="the revision to run (default: HEAD)")
     add_contract(parser)
     add_run(parser)
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="ask models on the nodes of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, local",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,14 +56,31 @@ def run(arguments: argparse.Namespace) -> int:
         history = history_of(arguments, repository)
         answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)
-        result = measure(
-            work,
-            (revision,),
-            history=history,
-            keep=Keep("manual"),
-            replay=arguments.replay,
-            answers=answers,
-            unfinished=unfinished,
-            full_suite=True,
-        )
+        with _cluster(arguments, policy) as cluster:
+            result = measure(
+                work,
+                (revision,),
+                history=history,
+                keep=Keep("manual"),
+                replay=arguments.replay,
+                answers=answers,
+                unfinished=unfinished,
+                elsewhere=cluster,
+                full_suite=True,
+            )
     return report(result, arguments.out, arguments.format, answers)
+
+
+@contextlib.contextmanager
+def _cluster(arguments: argparse.Namespace, policy: Policy) -> Iterator[RayCluster | None]:
+    """Connect to the cluster of `--ray`; yield None without one."""
+    if arguments.ray is None:
+        yield None
+        return
+    if arguments.replay:
+        raise UsageError("--ray: a recording of --replay answers here; leave one of them out")
+    from gatekeeper.run.ray_cluster import connect
+
+    with connect(arguments.ray, policy.through_litellm) as cluster:
+        print_error(f"sampling on {count(cluster.size, 'node')} of the Ray cluster")
+        yield cluster

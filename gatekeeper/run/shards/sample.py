@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.streaming import require_streams
 from gatekeeper.run.session import model_client, prices_within_limits, require_sound_models
 from gatekeeper.run.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
 from gatekeeper.run.signals import with_signals
@@ -93,6 +94,7 @@ def _sample(
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Run:
         price, _ = await asyncio.to_thread(prices_within_limits, work, True)
         await client.require_keys(dict.fromkeys(trial.request.model for trial in trials))
+        require_streams(trials, client)
 
         def keep(trial: Trial, completion: Completion) -> None:
             log.add(trial, completion)

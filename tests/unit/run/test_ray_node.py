@@ -1,0 +1,86 @@
+"""A node of a cluster answers with its own keys, and sends none of them away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.event_loop import in_event_loop
+from support.openai_server import OpenAIServer, rate_limited, unauthorized
+
+from gatekeeper import __version__
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.run.ray_node import NodeFailure, NodeModels
+
+KEY = "sk-0123456789abcdef"
+REQUEST = Request("openai/gpt-4o-mini", (Message("user", "hello"),), {}, None, 0)
+
+
+@pytest.fixture(autouse=True)
+def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+async def answer(says: Any, monkeypatch: pytest.MonkeyPatch) -> Completion | NodeFailure:
+    with OpenAIServer(lambda _: says) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        node = NodeModels(())
+        try:
+            return await node.complete(REQUEST)
+        finally:
+            await node._models.aclose()
+
+
+@in_event_loop
+async def test_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = await answer("positive", monkeypatch)
+    assert isinstance(found, Completion)
+    assert (found.text, found.prompt_tokens) == ("positive", 10)
+    assert found.cost_usd
+
+
+@in_event_loop
+async def test_no_key_is_in_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = await answer(f"my key is {KEY}", monkeypatch)
+    assert isinstance(found, Completion)
+    assert KEY not in found.text
+
+
+@in_event_loop
+async def test_no_key_is_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = await answer(unauthorized(f"Incorrect API key provided: {KEY}"), monkeypatch)
+    assert isinstance(found, NodeFailure)
+    assert KEY not in found.message
+    assert found.as_error().fatal
+
+
+@in_event_loop
+async def test_a_pause_that_a_provider_asks_for_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = await answer(rate_limited("7"), monkeypatch)
+    assert isinstance(found, NodeFailure)
+    error = found.as_error()
+    assert (error.retryable, error.retry_after, error.throttled) == (True, 7.0, True)
+
+
+@in_event_loop
+async def test_an_error_that_nobody_foresaw_is_an_answer_too() -> None:
+    node = NodeModels(())
+    found = await node.complete(replace(REQUEST, model=None))  # type: ignore[arg-type]
+    assert isinstance(found, NodeFailure)
+    assert found.unexpected
+    assert "Traceback" in found.message
+
+
+@in_event_loop
+async def test_it_says_what_it_is_and_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = NodeModels(())
+    assert await node.version() == __version__
+    assert await node.slots("local/smollm2")
+    assert await node.slots("openai/gpt-4o-mini") is None
+    assert await node.can_stream(REQUEST)
+    assert await node.find_missing_key(["openai/gpt-4o-mini"]) is None
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "OPENAI_API_KEY" in (await node.find_missing_key(["openai/gpt-4o-mini"]) or "")
+    await node._models.aclose()
