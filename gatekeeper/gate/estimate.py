@@ -226,7 +226,7 @@ def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstima
     requests = distinct_requests(job.trials)
     contract = job.contract
     seen = shared.compute_power(job.evaluations[0])
-    calls = estimate_calls(job, shared.levels, shared.concurrency)
+    calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
     tokens = [amounts.tokens(request) for request in requests]
     cost = _sum([amounts.expected(request) for request in requests])

@@ -14,7 +14,7 @@ from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.sampling.calls import distinct_requests, group_calls
+from gatekeeper.sampling.calls import group_calls
 from gatekeeper.stats.sequential import looks
 from gatekeeper.stats.stopping_time import stopping_time
 
@@ -38,16 +38,16 @@ class _Pairs(NamedTuple):
 
 
 def estimate_calls(
-    job: Job, levels: Mapping[tuple[str, ContractFrom], float], concurrency: int
+    job: Job, levels: Mapping[tuple[str, ContractFrom], float], most: int, concurrency: int
 ) -> CallEstimate:
     """Estimate the calls of a contract.
 
     Args:
         job: The contract.
         levels: The level of each comparison of the run, as `gate.plan.levels` returns them.
+        most: How many distinct requests its trials have.
         concurrency: How many calls are under way when the result is certain. They are made too.
     """
-    most = len(distinct_requests(job.trials))
     each = [
         (e, _pairs(e, levels.get((job.contract.name, e.contract_from)))) for e in job.evaluations
     ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from support.answering_server import Answer, AnsweringServer
+from support.local_server import JsonHandler, LocalServer
 from support.native_clients import counted, messages, point_at
 
 from gatekeeper.contract.change import Change, MemoryRevision
@@ -39,15 +40,41 @@ def revision(system: str, sha: str) -> MemoryRevision:
     return MemoryRevision({**found, ".github/gatekeeper.yml": POLICY}, sha * 40)
 
 
+class CachingServer(LocalServer):
+    """Keeps the system message that is marked from its first answer on, as Anthropic does."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Any] = []
+        self._kept: set[str] = set()
+        server = self
+
+        class Handler(JsonHandler):
+            def do_POST(self) -> None:  # noqa: N802
+                body = self.read_json()
+                server.bodies.append(body)
+                self.send(200, json.dumps(server.answer(body)).encode(), JSON)
+
+        super().__init__(self.http(Handler))
+
+    def answer(self, body: Any) -> Any:
+        said = body["system"][0]
+        found = said["text"] in self._kept
+        counts = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+        if "cache_control" in said:
+            self._kept.add(said["text"])
+            counts["cache_read_input_tokens" if found else "cache_creation_input_tokens"] = 1_500
+        return messages(model="claude-sonnet-4-5", usage=counted(**counts))
+
+
+JSON = {"Content-Type": "application/json"}
+
+
 def check(base: str, head: str, monkeypatch: pytest.MonkeyPatch) -> tuple[GateResult, list[Any]]:
     change = Change(revision(base, "b"), revision(head, "c"))
     work = plan_check(change, policy_in_force(change)[0])
-    usage = counted(cache_creation_input_tokens=0, cache_read_input_tokens=1_500)
-    answer = Answer(200, messages(model="claude-sonnet-4-5", usage=usage))
-    with AnsweringServer(answer) as server:
+    with CachingServer() as server:
         point_at(server.url, monkeypatch)
-        result = measure(work, (change.base, change.head))
-        return result, [request.body for request in server.requests]
+        return measure(work, (change.base, change.head)), server.bodies
 
 
 def marks(bodies: list[Any]) -> list[bool]:
@@ -60,12 +87,12 @@ def test_both_arms_are_marked_and_the_report_has_what_was_read(
     long = "Answer in one word. " * 400
     result, bodies = check(long, f"{long} Please.", monkeypatch)
     assert marks(bodies) == [True] * 24
-    # The two that write go first: one of each arm.
-    assert len({body["system"][0]["text"] for body in bodies[:2]}) == 2
-    assert result.calls.cached_tokens == 24 * 1_500
-    assert result_document(result)["calls"]["cache_write_tokens"] == 0
+    # One call of each arm writes, however many are under way, and the others read.
+    assert result.calls.cache_write_tokens == 2 * 1_500
+    assert result_document(result)["calls"]["cached_tokens"] == 22 * 1_500
 
 
 def test_an_arm_is_not_marked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, bodies = check("Answer in one word. " * 400, "Answer in one word.", monkeypatch)
+    result, bodies = check("Answer in one word. " * 400, "Answer in one word.", monkeypatch)
     assert marks(bodies) == [False] * 24
+    assert (result.calls.cached_tokens, result.calls.cache_write_tokens) == (0, 0)
