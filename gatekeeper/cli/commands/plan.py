@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
-from gatekeeper.cli.arguments import add_contract
+from gatekeeper.cli.arguments import add_contract, add_history, history_of
 from gatekeeper.cli.output import print_error
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
@@ -20,6 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ref", default="HEAD", help="the revision to run (default: HEAD)")
     add_contract(parser)
+    add_history(parser)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="the file to write the plan to"
     )
@@ -33,6 +35,7 @@ def plan(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import write_files
+    from gatekeeper.run.month_limit import require_month_limit
     from gatekeeper.run.session import require_sound_models
     from gatekeeper.run.shards.bill import plan_shards
 
@@ -43,7 +46,10 @@ def plan(arguments: argparse.Namespace) -> int:
         revision = repository.revision(arguments.ref)
         names = tuple(arguments.contract)
         work = plan_run(revision, load_policy(revision), names)
-        notices = require_sound_models(work, (revision,))
+        history = history_of(arguments, repository)
+        past = history.read() if history else None
+        notices = require_month_limit(work, past, datetime.now(UTC))
+        notices = (*notices, *require_sound_models(work, (revision,)))
         sharded, more = plan_shards(work, names, arguments.shards, out)
     write_files({out.name: sharded.plan.to_json}, out.parent)
     for notice in (*notices, *more):
