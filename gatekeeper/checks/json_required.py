@@ -50,7 +50,7 @@ CHECK = Check(
         allow_null={
             "type": "boolean",
             "default": True,
-            "description": "True if a field may be null, or false.",
+            "description": "True or false: whether a field may be null.",
         },
     ),
     _prepare,

@@ -72,7 +72,7 @@ CHECK = Check(
         formats={
             "type": "boolean",
             "default": False,
-            "description": "True if `format` is verified too, or false.",
+            "description": "True or false: whether `format` is verified too.",
         },
     ),
     _prepare,

@@ -19,12 +19,12 @@ FIELD: Parameters = {
 IGNORE_CASE: Parameters = {
     "type": "boolean",
     "default": False,
-    "description": "True if upper and lower case are the same, or false.",
+    "description": "True or false: whether upper and lower case count as the same.",
 }
 STRIP: Parameters = {
     "type": "boolean",
     "default": True,
-    "description": "True if white space around the output is ignored, or false.",
+    "description": "True or false: whether white space around the output is ignored.",
 }
 
 _SHOWN = 80

@@ -123,7 +123,7 @@ def _registry(
     if sum(map(_count_parts, documents.values())) > MAX_PARTS:
         raise ParameterError(
             f"the schema and its files have more than {MAX_PARTS:,} parts",
-            "leave out what the output never has",
+            "remove the parts that an output never has",
         )
     resources = []
     for name, document in documents.items():

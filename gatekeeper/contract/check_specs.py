@@ -191,7 +191,7 @@ def _common_problems(document: Document, key: KeyPath, item: Mapping[str, Any]) 
     problems = []
     name = item.get("name", "x")
     if not isinstance(name, str) or not name.strip():
-        fix = "write a few words, or leave it out"
+        fix = "write a few words, or remove it"
         problems.append(document.problem((*key, "name"), "the name is not text", fix))
     elif len(name) > LONGEST_NAME:
         what = f"the name has {len(name):,} characters, more than {LONGEST_NAME}"
@@ -203,7 +203,7 @@ def _common_problems(document: Document, key: KeyPath, item: Mapping[str, Any]) 
         problems.append(document.problem((*key, "severity"), what, fix))
     must_pass = item.get("must_pass", False)
     if not isinstance(must_pass, bool):
-        what, fix = "`must_pass` is not true or false", "write true, or leave it out"
+        what, fix = "`must_pass` is not true or false", "write true, or remove it"
         problems.append(document.problem((*key, "must_pass"), what, fix))
     elif must_pass and severity == "warn":
         what = "a check of severity warn gates nothing, so it cannot have `must_pass`"

@@ -87,7 +87,7 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
         problems.append(document.problem((*key, "metadata"), what, fix))
     must_pass = data.get("must_pass")
     if not isinstance(must_pass, bool | None):
-        what, fix = "`must_pass` is not true or false", "write true, or leave it out"
+        what, fix = "`must_pass` is not true or false", "write true, or remove it"
         problems.append(document.problem((*key, "must_pass"), what, fix))
     checks = (
         read_checks(document, (*key, "checks"), data["checks"], problems)

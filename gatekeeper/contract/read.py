@@ -39,7 +39,7 @@ def locate(reference: str, from_file: str) -> str:
     folder = "" if reference.startswith("/") else posixpath.dirname(from_file)
     path = posixpath.normpath(posixpath.join(folder, reference.lstrip("/")))
     if path == ".." or path.startswith("../"):
-        fix = "keep to files of this repository; a leading / means its root"
+        fix = "use a path inside this repository; a leading / means its root"
         raise UnreadableError(f"`{reference}` leads out of the repository", fix)
     return path
 

@@ -61,7 +61,7 @@ class Tally:
         self.files += 1
         if self.files > MOST_FIXTURE_FILES:
             what = f"more than {MOST_FIXTURE_FILES:,} fixture files"
-            raise self._refused(what, "put the rows of several into one", key)
+            raise self._refused(what, "merge several fixture files into one", key)
         if self._text > MOST_FIXTURE_TEXT:
             what = f"the fixture files have more than {MOST_FIXTURE_TEXT // 1_000_000} MB together"
             raise self._refused(what, "split the contract, or keep fewer fixtures", key)

@@ -121,7 +121,7 @@ def not_held_up(reason: Reason) -> Reason:
     unchanged = "The prompt and its settings did not change, so this does not block the merge."
     text = f"{reason.text} {unchanged}"
     if reason.code == "unseen":
-        text = "The prompt and its settings did not change, and no objective is certainly missed."
+        text = "The prompt did not change, and no objective is significantly missed."
     return replace(reason, text=text, verdict="pass")
 
 

@@ -109,7 +109,9 @@ def _paired(
     )
     more = sum(len(d[f]) - rounds for d in drawn.values() for f in fixtures)
     if more:
-        notices.append(f"{more} samples beyond the rounds that both have are left out")
+        notices.append(
+            f"{more} samples are left out, because the other side did not take these rounds"
+        )
     return used, notices
 
 

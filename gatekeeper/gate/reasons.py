@@ -240,7 +240,7 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
             text += " Every request is the same as before, so there is nothing to compare."
         return [Reason("weakened", text, "pass")]
     if job.base_problem is not None:
-        text = "The contract was weakened, and the base contract is too broken to apply."
+        text = "The contract was weakened, and the base contract cannot be applied."
         return [Reason("weakened", text, "inconclusive")]
     ways = "; ".join(job.weakened)
     text = f"The contract was weakened in a way that no contract can evaluate: {ways}."
@@ -256,7 +256,7 @@ def broken_base_reasons(job: Job) -> list[Reason]:
         return []
     text = (
         f"The base contract cannot be applied to this change: {job.base_problem}. Repair the "
-        "contract first, in a pull request that leaves the prompt as it is."
+        "contract first, in a pull request that does not change the prompt."
     )
     return [Reason("error", text, "error", "base")]
 

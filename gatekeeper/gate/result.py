@@ -146,7 +146,7 @@ class PairedResult:
     fixtures_needed: int | None = None
     adjusted_p_value: float | None = None
     intervals: Mapping[str, ConfidenceInterval] = field(default_factory=dict)
-    beside: Mapping[str, float] = field(default_factory=dict)
+    alternative_methods: Mapping[str, float] = field(default_factory=dict)
     latency_difference_ms: Difference | None = None
     cost_difference_usd: Difference | None = None
     resources: tuple[ResourceChange, ...] = ()

@@ -12,8 +12,8 @@ from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.price_list import mistyped_model
 
 _OWN_SERVER = (
-    "a server of yours that speaks OpenAI's protocol is openai/NAME with OPENAI_BASE_URL, or "
-    "hosted_vllm/NAME with HOSTED_VLLM_API_BASE"
+    "for your own server that speaks OpenAI's protocol, write openai/NAME and set "
+    "OPENAI_BASE_URL, or write hosted_vllm/NAME and set HOSTED_VLLM_API_BASE"
 )
 
 

@@ -158,7 +158,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "removed": ReasonEntry(
         "The contract was removed",
         "The prompt remains, and no contract tests it.",
-        "Put the contract back, or remove the prompt with it.",
+        "Restore the contract, or remove the prompt too.",
         "error",
         ("was removed", "were removed"),
         noted=True,
@@ -194,7 +194,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "untested": ReasonEntry(
         "No fixture reaches what changed in a prompt",
         "Every message of the contract's fixtures is the same as before.",
-        "Add a fixture that shows what the change does.",
+        "Add a fixture whose request changes with the prompt.",
         "warning",
     ),
     "replaced": ReasonEntry(

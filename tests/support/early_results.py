@@ -67,7 +67,7 @@ def early_contract(name: str = "speech-tag") -> ContractResult:
                 "newcombe": ConfidenceInterval(-1.0, -0.55),
                 "bootstrap_fixtures": ConfidenceInterval(-1.0, float("nan")),
             },
-            beside={
+            alternative_methods={
                 "mcnemar_exact": 0.002,
                 "mcnemar_exact_two_sided": 0.0039,
                 "mcnemar_mid_p": 0.00098,
@@ -106,7 +106,7 @@ def not_worse_contract(name: str = "order-id") -> ContractResult:
             rounds=2,
             planned_rounds=10,
             interval=ConfidenceInterval(-0.012, 0.022),
-            beside={"sign_flip": 0.875, "cohen_d": 0.04, "probability_worse": 0.31},
+            alternative_methods={"sign_flip": 0.875, "cohen_d": 0.04, "probability_worse": 0.31},
         ),
     )
 

@@ -217,7 +217,7 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         "fixtures_needed": paired.fixtures_needed,
         "adjusted_p_value": paired.adjusted_p_value,
         "intervals": _intervals(paired.intervals),
-        "tests": dict(paired.beside),
+        "alternative_methods": dict(paired.alternative_methods),
         "latency_difference_ms": _difference(paired.latency_difference_ms),
         "cost_difference_usd": _difference(paired.cost_difference_usd),
         "resources": [

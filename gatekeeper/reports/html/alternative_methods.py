@@ -11,7 +11,7 @@ from gatekeeper.reports.escape import code_cell
 from gatekeeper.stats.interval import ConfidenceInterval
 
 _Unit = Callable[[float], str]
-TOO_SURE = (
+OVERSTATED = (
     " They ignore that sampling stopped early, so they overstate significance; the deciding test "
     "allows for it."
 )
@@ -47,7 +47,7 @@ _KNOWN = {
 }
 
 
-def opinion_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
+def alternative_method_rows(contract: ContractResult, *, adjusted: bool) -> list[str]:
     """Return rows of a Markdown table: a method, and its result for the samples."""
     found: list[tuple[str, str]] = []
     paired = contract.paired
@@ -73,19 +73,19 @@ def has_width(interval: ConfidenceInterval) -> bool:
 
 
 def _of_tests(paired: PairedResult, *, adjusted: bool) -> list[tuple[str, str]]:
-    beside = paired.beside
+    values = paired.alternative_methods
     found = []
     if adjusted and paired.adjusted_p_value is not None:
         shown = f"p {_p(paired.adjusted_p_value)}"
         found.append(("the deciding test, adjusted by Benjamini and Hochberg", shown))
     for label, names in _P_VALUES.items():
-        values = [f"{_p(beside[name])}{kind}" for name, kind in names if name in beside]
-        found.append((label, f"p {', '.join(values)}" if values else ""))
-    effects = [f"{label} {_effect(beside[name])}" for name, label in _EFFECTS if name in beside]
+        shown_values = [f"{_p(values[name])}{kind}" for name, kind in names if name in values]
+        found.append((label, f"p {', '.join(shown_values)}" if shown_values else ""))
+    effects = [f"{label} {_effect(values[name])}" for name, label in _EFFECTS if name in values]
     found.append(("effect size", ", ".join(effects)))
-    if _WORSE in beside:
-        found.append(("probability that head is worse (Bayes)", numbers.percent(beside[_WORSE])))
-    others = {name: value for name, value in beside.items() if name not in _KNOWN}
+    if _WORSE in values:
+        found.append(("probability that head is worse (Bayes)", numbers.percent(values[_WORSE])))
+    others = {name: value for name, value in values.items() if name not in _KNOWN}
     return found + [(code_cell(name, 60), f"{value:.3g}") for name, value in others.items()]
 
 

@@ -20,7 +20,7 @@ from gatekeeper.reports.comparison_text import base_contract_label, decided_by, 
 from gatekeeper.reports.escape import clip, plain, visible
 from gatekeeper.reports.headline import headline_text, lead, what_happened
 from gatekeeper.reports.html import charts, markup
-from gatekeeper.reports.html.alternative_methods import TOO_SURE, opinion_rows
+from gatekeeper.reports.html.alternative_methods import OVERSTATED, alternative_method_rows
 from gatekeeper.reports.html.heat import failure_clusters
 from gatekeeper.reports.html.samples import Packed, ReportedEvaluation
 from gatekeeper.reports.markdown.decision import decision_rows, rows_of, under_base_contract
@@ -43,7 +43,7 @@ _SECTIONS = 20
 _MOST_TRENDS = 3
 """Error budgets drawn of a contract."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
-_OPINIONS = (
+_FOR_INFORMATION = (
     "For information; these do not affect the verdict. p-values are one-sided unless they say "
     "otherwise, intervals 95 %."
 )
@@ -194,7 +194,7 @@ def _section(
         "budgets": told,
         "clusters": _clusters(own) if own else "",
         "decided": markup.blocks("\n".join(decided)),
-        "opinions": _opinions(contract),
+        "alternative_methods": _alternative_methods(contract),
         "evaluations": [
             (evaluated.index(j), clip(plain(j.label), 120), len(j.fixtures)) for j in mine
         ],
@@ -302,10 +302,10 @@ def _change(change: SectionChange) -> dict[str, Any]:
     }
 
 
-def _opinions(contract: ContractResult) -> str:
-    rows = opinion_rows(contract, adjusted=True)
+def _alternative_methods(contract: ContractResult) -> str:
+    rows = alternative_method_rows(contract, adjusted=True)
     if not rows:
         return ""
     table = "\n".join(["| By | Value |", "| --- | --- |", *rows])
     early = contract.paired is not None and ended_early(contract.paired)
-    return markup.blocks(f"{_OPINIONS}{TOO_SURE if early else ''}\n\n{table}")
+    return markup.blocks(f"{_FOR_INFORMATION}{OVERSTATED if early else ''}\n\n{table}")

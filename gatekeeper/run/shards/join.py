@@ -82,7 +82,7 @@ class JoinedAnswers:
             raise CallFailed(self.failures[key])
         of = self.sharded.plan.shards
         named = ", ".join(f"{number}/{of}" for number in [*self.faults][:_MOST_NAMED])
-        raise AnswerMissing(f"answers are missing of shard {named or shard}. {self.remedy}")
+        raise AnswerMissing(f"answers of shard {named or shard} are missing. {self.remedy}")
 
     async def aclose(self) -> None:
         """Do nothing: no connection is open."""

@@ -58,7 +58,7 @@ def test_nothing_known_has_no_p_value_and_no_difference():
 
     assert (result.p_value, result.difference, result.interval) == (None, None, None)
     assert (result.unknown, result.unmeasured) == (7, 7)
-    assert result.beside == {}
+    assert result.alternative_methods == {}
 
 
 def test_the_difference_is_head_minus_base():
@@ -68,7 +68,11 @@ def test_the_difference_is_head_minus_base():
     assert result.interval.low < -0.3 < result.interval.high
     assert result.fixtures == 10
     assert result.p_value == mcnemar_exact(4, 1)
-    assert result.beside["sign_flip"] == result.beside["mcnemar_exact"] == result.p_value
+    assert (
+        result.alternative_methods["sign_flip"]
+        == result.alternative_methods["mcnemar_exact"]
+        == result.p_value
+    )
 
 
 def test_unknown_fixtures_count_as_if_they_spoke_for_head():

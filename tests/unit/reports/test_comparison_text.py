@@ -13,7 +13,7 @@ from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
 from gatekeeper.gate.unit_words import paired_p_value
 from gatekeeper.reports.comparison_text import counts, decided_by, early_stop, ended_early
 from gatekeeper.reports.html import render_html
-from gatekeeper.reports.html.alternative_methods import opinion_rows
+from gatekeeper.reports.html.alternative_methods import alternative_method_rows
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.reports.markdown.summary import render_summary
@@ -164,7 +164,9 @@ def test_the_deciding_test_is_named_with_its_level() -> None:
 
 
 def _opinions(contract: ContractResult, *, adjusted: bool = False) -> list[str]:
-    return [row.replace("\u00a0", " ") for row in opinion_rows(contract, adjusted=adjusted)]
+    return [
+        row.replace("\u00a0", " ") for row in alternative_method_rows(contract, adjusted=adjusted)
+    ]
 
 
 def test_second_opinions_are_in_the_page_and_not_in_the_comment() -> None:
@@ -215,7 +217,9 @@ def test_methods_without_a_label_keep_their_name_and_tiny_p_values_their_sign() 
     assert contract.head
     found = replace(
         contract,
-        paired=replace(contract.paired, beside={"sign_flip": 1e-9, "a|b": 0.5, "new_test": 2.0}),
+        paired=replace(
+            contract.paired, alternative_methods={"sign_flip": 1e-9, "a|b": 0.5, "new_test": 2.0}
+        ),
         head=replace(contract.head, intervals={"new_way": contract.head.interval}),  # type: ignore[dict-item]
     )
     rows = _opinions(found)
@@ -232,7 +236,10 @@ def test_cheaper_and_quicker_have_their_sign() -> None:
     same = replace(contract.paired.latency_difference_ms, value=0.0, interval=None)
     less = replace(contract.paired.latency_difference_ms, value=-0.5)
     paired = replace(
-        contract.paired, latency_difference_ms=same, cost_difference_usd=less, beside={}
+        contract.paired,
+        latency_difference_ms=same,
+        cost_difference_usd=less,
+        alternative_methods={},
     )
     rows = _opinions(replace(contract, paired=paired))
     assert "| latency, head less base | 0 ms |" in rows

@@ -81,7 +81,7 @@ def test_the_statistics_beside_the_verdict() -> None:
     assert (paired["planned_rounds"], paired["margin"]) == (1, 0.05)
     assert (paired["fixtures_needed"], paired["adjusted_p_value"]) == (134, 0.004)
     assert paired["intervals"] == {"newcombe": [-1.0, -0.55], "bootstrap_fixtures": None}
-    assert paired["tests"]["mcnemar_exact"] == 0.002
+    assert paired["alternative_methods"]["mcnemar_exact"] == 0.002
     assert paired["latency_difference_ms"] == {"value": 310.4, "interval": [120.0, 505.0]}
     assert paired["cost_difference_usd"] == {"value": 0.000004, "interval": None}
     assert _problems(result_document(early_examples.EARLY)) == []

@@ -245,7 +245,7 @@ def test_an_early_stop_shows_no_effect_as_if_it_were_exact() -> None:
         assert contract.paired is not None
         assert contract.paired.difference is not None
         page = text_of(render_html(examples.result(contract)))
-        decided, _, opinions = page.partition("Second opinions")
+        decided, _, opinions = page.partition("Alternative methods on the same samples")
         exact = " ".join(numbers.points(contract.paired.difference).split())
         interval = " ".join(numbers.points_interval(contract.paired.interval).split())
         assert interval.startswith("[")

@@ -187,7 +187,7 @@ def test_an_untouched_prompt_gets_one_quiet_line() -> None:
 def test_a_removed_contract() -> None:
     comment = _read(examples.REMOVED)
     assert "## ❌ Do not merge: `greeting` was removed" in comment
-    assert "Put the contract back" in comment
+    assert "Restore the contract" in comment
     assert "`greeting` ran because of `contracts/greeting.yaml` deleted" in comment
 
 
