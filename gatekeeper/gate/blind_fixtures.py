@@ -27,7 +27,7 @@ _MOST_NAMES = 3
 
 def blind_fixtures(job: Job, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
     """Return the fixtures of both contracts whose answers on head pass under the base contract
-    only. `outcomes` are those of head's contract. Nothing is asked again."""
+    only. `outcomes` are those of head's contract. No model is called again."""
     base, head = job.base, job.contract
     if base is None or not evaluates_differently(base, head):
         return ()

@@ -147,7 +147,7 @@ class Comparison:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were drawn so far, of all rounds."""
+        """Return how many pairs were taken so far, in all rounds."""
         return sum(self._drawn)
 
     @property
@@ -158,8 +158,8 @@ class Comparison:
 
     @property
     def nearness(self) -> tuple[float, float] | None:
-        """How near "regressed" and "not_worse" are, from 0 to 1, while inputs are drawn for the
-        first time; later they are only looked at where rounds end, and it is None."""
+        """Return how near "regressed" and "not_worse" are, from 0 to 1, in the first round; None
+        later, because later rounds are only looked at when they end."""
         if not self.test.early or self.stopped is not None or self.rounds:
             return None
         kindest, harshest = self._first(self._kindest), self._first(self._harshest)
@@ -167,7 +167,8 @@ class Comparison:
 
     @property
     def unmeasured(self) -> int:
-        """How many pairs drawn could have been different, because an outcome is not known."""
+        """Return how many of the pairs taken could have been different, because an outcome is not
+        known."""
         return self._expected - int(self._measured.sum(dtype=int))
 
     def largest_drop(self) -> float:

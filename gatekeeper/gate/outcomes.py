@@ -90,10 +90,10 @@ def fixture_results(
 ) -> list[FixtureResult]:
     """Return one result per fixture of the contract, in its order, measured or not.
 
-    With several samples a fixture and arm, each has a p-value of its own: Fisher's exact
-    test that it got worse, adjusted over the fixtures by Benjamini-Hochberg. It names the
-    broken ones and decides nothing. If the samples are `copies`, drawn at temperature 0,
-    there is none. `planned` is how many samples complete data would have had.
+    With several samples a fixture and arm, each has its own p-value: Fisher's exact test that it
+    got worse, adjusted over the fixtures by Benjamini-Hochberg. It identifies the broken fixtures
+    and does not affect the verdict. If the samples are `copies`, taken at temperature 0, there is
+    none. `planned` is how many samples complete data would have had.
     """
     results = [
         fixture_result(

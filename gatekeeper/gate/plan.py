@@ -131,8 +131,8 @@ class Evaluation:
 class Job:
     """A contract that runs. `base` is the contract at the base revision, None if it is new.
 
-    The order of the trials was drawn from `order_seed`. `base_problem` says why the base contract,
-    which should also apply, cannot be applied.
+    `order_seed` gives the order of the trials. `base_problem` says why the base contract, which
+    should also apply, cannot be applied.
     """
 
     contract: Contract
@@ -195,8 +195,9 @@ class Job:
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
-        """Those of all evaluations, pair by pair and side by side: one that waited for the other's
-        last would have all calls made before it could say that the answer is sure."""
+        """Return the trials of all evaluations, side by side and pair by pair. If one evaluation
+        waited for another to finish, all calls would be made before its result could stop the
+        sampling."""
         return tuple(trial for _, trial in sorted(self._placed(), key=itemgetter(0)))
 
     def _placed(self) -> Iterator[tuple[tuple[int, int], Trial]]:

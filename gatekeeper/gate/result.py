@@ -108,23 +108,23 @@ class PairedResult:
 
     `clusters` is None unless related fixtures count as one: the test, its power and the intervals
     are then over clusters. `fixtures` is the number of distinct inputs, `broke` and `fixed` the
-    discordant ones, `unknown` those whose outcome was not determined on both arms. `difference` is
-    head minus base in the pass rate, the mean over fixtures; negative is worse. `stopped` is None
-    where the run ended before the answer was sure. `rounds` is how many samples of each fixture
-    and arm were compared, 0 if the first was not drawn to the end; `unmeasured` how many of
-    the pairs drawn have no outcome on an arm.
+    ones that changed, `unknown` those whose outcome was not determined on both arms. `difference`
+    is head minus base in the pass rate, the mean over fixtures; negative is worse. `stopped` is
+    None if the run ended before the result was certain. `rounds` is how many samples of each
+    fixture and arm were compared, 0 if the first round is incomplete; `unmeasured` is how many of
+    the pairs taken have no outcome on an arm.
 
-    `planned_rounds` is how many rounds there would have been; if the answer was sure before,
-    `difference` was seen at a moment that the samples chose: it tends to overstate what was
-    found, and `interval`, which is that of a fixed number of samples, is too sure.
+    `planned_rounds` is how many rounds were planned. If sampling ended earlier, the samples chose
+    the moment: `difference` tends to be too large, and `interval`, which assumes a fixed number of
+    samples, is too narrow.
 
-    `margin` is the drop that the contract is not to have. `family` is how many comparisons of
-    the run share alpha with this one, itself included; `fixtures_needed` is how many fixtures
-    would find a drop of `margin`.
-    `intervals` and `beside` hold what other methods make of the same samples, by name; they
-    decide nothing, and neither does `adjusted_p_value` (Benjamini-Hochberg over the run).
-    `sequential` says that the test looked at the samples more than once; then its looks depend on
-    what was seen, so that `p_value` is no strict bound if samples were not measured.
+    `margin` is the largest drop that the contract accepts. `family` is how many comparisons of the
+    run share alpha with this one, itself included; `fixtures_needed` is how many fixtures would
+    detect a drop of `margin`. `intervals` and `alternative_methods` hold the results of other
+    methods on the same samples, by name. They do not affect the verdict, and neither does
+    `adjusted_p_value` (Benjamini-Hochberg over the run). `sequential` says that the test looked at
+    the samples more than once. Its looks then depend on the data, so `p_value` is not a strict
+    bound if samples were not measured.
     """
 
     method: str
@@ -160,14 +160,14 @@ class PairedResult:
 
     @property
     def compared_rounds(self) -> int:
-        """How many rounds were compared. Fixtures that were not drawn are unknown and were never
+        """Return how many rounds were compared. Fixtures that were not sampled are unknown, not
         unmeasured."""
         return self.rounds or int(self.unknown <= self.unmeasured)
 
     @property
     def incomplete(self) -> bool:
-        """Whether sampling ended before every planned pair was drawn. The drop that the planned
-        samples could have shown is then no figure of those that were drawn."""
+        """Say whether sampling ended before every planned pair was taken. The drop that all planned
+        samples could have detected then does not apply."""
         return self.stopped != "exhausted" and self.compared_rounds < self.planned_rounds
 
 

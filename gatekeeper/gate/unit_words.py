@@ -40,8 +40,8 @@ def changed_clusters(counts: ClusterCounts) -> str:
 
 
 def paired_p_value(paired: PairedResult, *, equals: str = "= ") -> str:
-    """Write the p-value, as a bound if samples were not measured, which may have been anything.
-    What was not drawn because the answer was sure leaves the value exact."""
+    """Format the p-value, as a bound if samples were not measured, because they could have had any
+    outcome. Samples that were not taken because the result was certain leave it exact."""
     bound = paired.unmeasured > 0 and not paired.sequential
     return numbers.p_value(paired.p_value, paired.alpha, at_most=bound, equals=equals)
 

@@ -72,10 +72,10 @@ class Endpoint:
 
 
 def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
-    """Find where the model is asked and with which key.
+    """Return where the model is called and with which key.
 
-    Raises UsageError for a name that is none, a provider that is not in the catalogue, an address
-    that is missing or none.
+    Raises UsageError for an invalid name, a provider that is not in the catalogue, and a missing or
+    invalid address.
     """
     try:
         name = read_model_name(model)

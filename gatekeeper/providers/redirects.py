@@ -1,4 +1,5 @@
-"""A redirect is a failure: whoever follows it takes the key along, and believes whoever answers."""
+"""Refuses redirects: a client that follows one sends the key along, and trusts the server that
+answers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Renders news as a plain text for a chat or a mailbox, by the workflow's template or the built-in
+"""Renders news as plain text for a chat or a mailbox, by the workflow's template or the built-in
 one.
 
 The author of a pull request writes parts of it, so mentions are broken up and invisible characters
-are made visible. The services are told that it is text and not markup.
+are made visible. The services receive it as text, not as markup.
 """
 
 from __future__ import annotations

@@ -65,9 +65,9 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change that the nights show. `since` is the first night of it, as far as can be told,
-    `sure` the night at which it was sure. `size` is the pass rate from then on less the one
-    before, with its 95 % interval, up to the night when the evidence was strongest."""
+    """The change that the nights show. `since` is the first night of it, as well as it can be
+    estimated, `sure` the night at which it was certain. `size` is the pass rate from then on minus
+    the one before, with its 95 % interval, up to the night when the evidence was strongest."""
 
     since: int
     sure: int
@@ -77,9 +77,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One entry a night: `rates` are the pass rates as if every fixture had been measured,
-    `e_values` what the believers own. `new_models` are the nights with a fingerprint that no
-    night before had. `change` is None unless it is sure."""
+    """One entry for each night: `rates` are the pass rates as if every fixture had been measured,
+    `e_values` the evidence for a change. `new_models` are the nights with a fingerprint that no
+    night before had. `change` is None unless it is certain."""
 
     rates: tuple[float | None, ...]
     chart: tuple[ControlPoint | None, ...]

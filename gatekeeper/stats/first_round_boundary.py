@@ -1,9 +1,9 @@
-"""The boundary that the first draw of each fixture is watched with, pair by pair.
+"""Computes the boundary for the first round, in which each fixture is sampled once, pair by pair.
 
-While every fixture has been drawn once, only the changed ones matter: each broke or was fixed,
-and if the change is harmless that is the toss of a coin. Their running count is a walk, and the
-boundary says at every step how many must be broken to be sure. The chance ever to cross it is
-at most the level, so one may look after each pair. A betting e-process would be as valid; this
+In the first round only the changed fixtures matter: each broke or was fixed, and if the change is
+harmless, both are equally likely. The difference of their counts is a random walk, and the boundary
+says at every step how many must be broken for a decision. The probability of ever crossing it is at
+most the level, so the test may look after each pair. A betting e-process would be as valid; this
 boundary knows how long the walk can become at most, and needs fewer pairs.
 """
 
@@ -64,8 +64,8 @@ def first_crossing(
 ) -> int | None:
     """Return after how many pairs the boundary is crossed; None if it is not.
 
-    `differences` has one entry a fixture in the order drawn: above 0 it broke, below 0 it was
-    fixed, at 0 it stayed as it was.
+    `differences` has one entry for each fixture, in the order of sampling: above 0 it broke, below
+    0 it was fixed, at 0 it did not change.
     """
     import numpy as np
 

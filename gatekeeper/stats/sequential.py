@@ -1,24 +1,27 @@
-"""Did it get worse? Asked while the samples come in, without ever crying wolf more often than
-alpha, and answered as soon as it is sure.
+"""Tests while samples come in whether head is worse than base, with a bounded false-alarm rate.
 
-**The claim** is about inputs like the fixtures, so a fixture is one cluster: drawing it again
-sharpens its own estimate, and is never new evidence about the others. If the change is
-harmless, the two arms could be swapped in any fixture: all that was seen of it would change
-sign at once. Every probability here is over those signs, with the sizes as they were seen.
+The probability of a false alarm over all looks is at most alpha, and the test ends as soon as its
+result is certain.
 
-**When it looks.** While each fixture is drawn for the first time it looks after every pair
-(`stats.first_round_boundary`). After that at the ends of some rounds, a round being one more pair
-of samples of every fixture, with the sign-flip statistic. Each look may spend a part of alpha, most
-of it the first and the last; the looks overlap, and what they spend together is computed, not
-added up, so that the last has nearly all of alpha: Lan, K. K. G. and DeMets, D. L. (1983), Discrete
-sequential boundaries for clinical trials, Biometrika 70:659-663, with the exact conditional
-distribution in place of Brownian motion.
+**The claim** is about inputs like the fixtures, so a fixture is one cluster: another sample of it
+makes its own estimate more exact, but is no new evidence about other inputs. If the change is
+harmless, the two arms could be exchanged in any fixture, and the differences of its samples would
+all change their sign together. Every probability here is over those signs, given the observed
+sizes.
 
-**When it stops**: `regressed` when the boundary is crossed. `not_worse` when a betting
-e-process (while each fixture is drawn for the first time) or a look says that head is not
-worse by the margin; stopping for that never makes a false alarm likelier. `exhausted`
-when all is drawn, or when more rounds could not sharpen the answer: what fixtures do apart
-from each other is then all that is left to chance, as it is at temperature 0.
+**When it looks.** In the first round, in which each fixture is sampled once, it looks after every
+pair (`stats.first_round_boundary`). Later it looks at the end of some rounds, with the sign-flip
+statistic; a round is one more pair of samples of every fixture. Each look may spend a part of
+alpha, and the first and the last spend most of it. The looks overlap, and what they spend together
+is computed, not added up, so the last has nearly all of alpha: Lan, K. K. G. and DeMets, D. L.
+(1983), Discrete sequential boundaries for clinical trials, Biometrika 70:659-663, with the exact
+conditional distribution instead of Brownian motion.
+
+**When it stops**: `regressed` when the boundary is crossed. `not_worse` when a betting e-process
+(in the first round) or a look says that head is not worse by the margin; stopping for that never
+makes a false alarm more likely. `exhausted` when all samples are taken, or when more rounds could
+not make the result more exact, because the only remaining variation is between fixtures, as at
+temperature 0.
 """
 
 from __future__ import annotations
@@ -130,8 +133,9 @@ class SequentialTest:
     ) -> tuple[Stop, int] | None:
         """Return the first decision within the first round, and after how many pairs it is made.
 
-        Both hold the difference of each fixture drawn so far, and are the same unless samples
-        could not be measured: then as if those had spoken for head, and as if against it.
+        Both arguments hold the difference of each fixture sampled so far. They differ only if
+        samples could not be measured: one then takes these as favourable to head, the other as
+        unfavourable.
         """
         if not self.early or not len(kindest):
             return None
