@@ -106,6 +106,11 @@ def dollars(amount: float | None) -> str:
     return f"{amount:.{max(digits, 2)}f} USD"
 
 
+def plain_amount(amount: float) -> str:
+    """Write an amount for programs: `0.00087`, with at most twelve decimals and no exponent."""
+    return f"{amount:.12f}".rstrip("0").rstrip(".")
+
+
 def milliseconds(latency: float | None) -> str:
     """Write a latency: `4,211 ms`, and `0.3 ms` below ten."""
     if latency is None or not math.isfinite(latency):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
 from gatekeeper.action.github.client import PullRequestApi
 from gatekeeper.action.github.comments import CheckedCommit, comment_body, publish_comment
@@ -115,7 +116,7 @@ def answer_to(
             "exit-code": str(exit_code),
             **({} if unwritten else files),
             "calls": str(result.calls.made),
-            "cost-usd": "" if result.cost_usd is None else f"{result.cost_usd:.6f}",
+            "cost-usd": "" if result.cost_usd is None else numbers.plain_amount(result.cost_usd),
         },
         news=news_of(result),
         commit=result.head_sha,

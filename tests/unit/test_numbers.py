@@ -134,6 +134,22 @@ def test_dollars(amount: float | None, text: str) -> None:
     assert numbers.dollars(amount) == text
 
 
+@given(st.floats(1e-9, 1e6))
+def test_an_amount_is_never_shown_as_nothing(amount: float) -> None:
+    shown = numbers.dollars(amount).removesuffix(" USD").replace(",", "")
+    assert float(shown) == pytest.approx(amount, rel=0.06)
+    plain = numbers.plain_amount(amount)
+    assert float(plain) == pytest.approx(amount, rel=1e-2)
+    assert "e" not in plain
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0.0, "0"), (12.0, "12"), (0.00087, "0.00087"), (7.8e-7, "0.00000078")]
+)
+def test_an_amount_for_programs(amount: float, text: str) -> None:
+    assert numbers.plain_amount(amount) == text
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
