@@ -54,7 +54,8 @@ class RunContext:
     `gated` says which checks gated in earlier runs. `remembered` are the samples of earlier runs,
     by plan, which are not taken again. `resumed` holds the answers of an unfinished run by the
     trial's index, and `on_answer` gets each new one. `price` gives the most that a request can
-    cost; None if no prices are known. `limits` apply in place of the policy's.
+    cost; None if no prices are known. `limits` apply in place of the policy's. `together` says that
+    all calls are made before the first answer comes, so that sampling cannot stop early.
     """
 
     client: ModelClient
@@ -71,6 +72,7 @@ class RunContext:
     on_answer: OnAnswer | None = None
     price: Price | None = None
     limits: Limits | None = None
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         stop=around.stop,
         price=around.price,
         on_answer=around.on_answer,
+        together=around.together,
     )
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
@@ -204,14 +207,16 @@ def answer_without_calls(
 
 def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
     """Return the work with fixed sampling for contracts that must not end early: those with an
-    accepted regression, because objectives still need samples, and those of a frozen prompt, which
-    must show that it is better."""
+    accepted regression, because objectives still need samples, those of a frozen prompt, which
+    must show that it is better, and all whose calls are made together, because they are paid."""
     accepted = {w.contract for w in around.waivers if w.kind == "accept"}
     jobs = tuple(
         replace(
             job, evaluations=tuple(replace(j, contract=_fixed(j.contract)) for j in job.evaluations)
         )
-        if accepted & {job.contract.name, None} or frozen(job, around.history, work.policy, now)
+        if around.together
+        or accepted & {job.contract.name, None}
+        or frozen(job, around.history, work.policy, now)
         else job
         for job in work.jobs
     )

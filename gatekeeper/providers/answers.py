@@ -22,7 +22,7 @@ class TokenUsage:
     are kept for an hour. `completion` includes `reasoning`. `tier` is the service tier that
     answered, `surcharges` what makes every token dearer: a region, a speed. `other` says that some
     tokens are of a kind that has a price of its own: audio, images; `says_cached` that the provider
-    counts what it read from its cache.
+    counts what it read from its cache; `batched` that they are billed as those of a batch.
     """
 
     prompt: int
@@ -35,6 +35,7 @@ class TokenUsage:
     surcharges: tuple[str, ...] = ()
     other: bool = False
     says_cached: bool = False
+    batched: bool = False
 
     @property
     def is_sound(self) -> bool:

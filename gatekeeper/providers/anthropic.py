@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -78,6 +79,8 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     if ending is None:
         raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
     usage = _usage(said)
+    if usage and exchange.batched:
+        usage = replace(usage, batched=True)
     return Completion(
         text=ending.text,
         latency_ms=exchange.latency_ms,

@@ -28,6 +28,10 @@ _TIERS: Mapping[str, str] = MappingProxyType(
         "ultrafast": "_ultrafast",
     }
 )
+_BATCHES = "_batches"
+_SHARE_OF_A_BATCH = 0.5
+"""What OpenAI and Anthropic take for a token of a batch, where the list has no price for it."""
+
 _INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
 _CACHED, _WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"
 _WRITTEN_1H = "cache_creation_input_token_cost_above_1hr"
@@ -73,6 +77,10 @@ def call_cost(
     if entry is None or usage.other or not _by_tokens(model, entry) or not usage.is_sound:
         return None
     tier = _TIERS.get((usage.tier or "").lower(), "")
+    share = 1.0
+    if usage.batched:
+        is_listed = all(f"{kind}{_BATCHES}" in entry for kind in (_INPUT, _OUTPUT))
+        tier, share = (_BATCHES, 1.0) if is_listed else ("", _SHARE_OF_A_BATCH)
     price = _Prices(entry, usage.prompt, tier, moment or datetime.now(UTC))
     paid_input, paid_output = price.of(_INPUT), price.of(_OUTPUT)
     if paid_input is None and paid_output is None:
@@ -88,6 +96,7 @@ def call_cost(
         + max(usage.completion - usage.reasoning, 0) * paid_output
         + usage.reasoning * _reasoning_price(price, paid_output)
     )
+    cost *= share
     for name in usage.surcharges:
         cost *= _factor(entry, name)
     return cost if 0 <= cost < math.inf else None

@@ -78,17 +78,10 @@ class HostedClient:
         exchange = Exchange(endpoint, stream=api.open_stream() if request.streamed else None)
         try:
             await self._client().post(sent, exchange)
-            if exchange.status is not None and exchange.status >= 400:
-                raise ProviderError(_error_text(exchange.body))
-            completion = api.read_answer(request.model, exchange)
-            return replace(completion, pause=exchange.pause) if exchange.pause else completion
-        except CallFailed:
-            raise
         except Exception as error:
-            refused = refused_request(exchange)
-            if refused is not None:
-                return refused
             raise call_failed(request.model, error, exchange) from error
+        completion = read_completion(api, request.model, exchange)
+        return replace(completion, pause=exchange.pause) if exchange.pause else completion
 
     def can_stream(self, request: Request) -> bool:
         """Return whether the answer can come token by token: litellm is not asked for that."""
@@ -149,7 +142,22 @@ class HostedClient:
         return self._litellm
 
 
-def _error_text(body: bytes) -> str:
+def read_completion(api: ChatApi, model: str, exchange: Exchange) -> Completion:
+    """Return what the exchange answers. Raises CallFailed."""
+    try:
+        if exchange.status is not None and exchange.status >= 400:
+            raise ProviderError(error_text(exchange.body))
+        return api.read_answer(model, exchange)
+    except CallFailed:
+        raise
+    except Exception as error:
+        refused = refused_request(exchange)
+        if refused is not None:
+            return refused
+        raise call_failed(model, error, exchange) from error
+
+
+def error_text(body: bytes) -> str:
     """Return the provider's error message, with its code if the message alone is unclear."""
     document = read_document(body)
     whole = document if isinstance(document, Mapping) else {}

@@ -37,8 +37,10 @@ from gatekeeper.providers.request_latency import own_time_ms
 from gatekeeper.providers.response_body import (
     ACCEPTED_ENCODINGS,
     MAX_ERROR_BYTES,
+    MAX_RESULTS_BYTES,
     UnreadableBody,
     read_body,
+    unpack,
 )
 
 _TIMEOUT = aiohttp.ClientTimeout(total=600.0)  # the runner's own limit is far shorter
@@ -181,6 +183,12 @@ async def _read_content(response: _TimedResponse, exchange: Exchange) -> bytes:
     """Return the answer, joined if it is streamed. A server may answer a streaming request without
     a stream, above all with an error."""
     parts, encoding = response.content.iter_any(), response.headers.get("Content-Encoding", "")
+    if exchange.sink is not None and response.status < 300:
+        async for part in unpack(parts, encoding, MAX_RESULTS_BYTES):
+            if part:
+                exchange.sink(part)
+        exchange.sink(b"")
+        return b""
     is_streamed = response.status < 300 and response.content_type == "text/event-stream"
     if exchange.stream is None or not is_streamed:
         return await read_body(parts, encoding)

@@ -7,7 +7,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from gatekeeper.providers.answer_stream import AnswerStream
@@ -24,6 +24,8 @@ class Exchange:
     would be refused again. `body` is the answer, unpacked. `stream` joins an answer that comes
     token by token, and `ttft_ms` is then the time until its first one; `body` is the whole.
     `pause` is the number of seconds until used-up rate limits are reset; None if something remains.
+    `sink` takes a large answer instead of `body`: each part as it comes in, and no bytes at its
+    end. `batched` says that the answer came in a batch and costs less.
     """
 
     endpoint: Endpoint | None = None
@@ -38,6 +40,8 @@ class Exchange:
     body: bytes = b""
     stream: AnswerStream | None = None
     ttft_ms: float | None = None
+    sink: Callable[[bytes], None] | None = None
+    batched: bool = False
 
 
 def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> str | None:

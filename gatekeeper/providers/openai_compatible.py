@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -78,6 +79,8 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     if ending is None:
         raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
     usage = _usage(document)
+    if usage and exchange.batched:
+        usage = replace(usage, batched=True)
     answered_by = _full_name(model, document.get("model"))
     return Completion(
         text=ending.text,

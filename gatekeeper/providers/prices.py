@@ -33,6 +33,7 @@ _INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
 _OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
 _THRESHOLD = re.compile(r"_above_(\d+)(k?)_tokens")
 _UPLIFT = re.compile(r"regional_(?:processing|endpoint)_uplift_multiplier")
+_BATCHES = "_batches"
 _PLAIN_TIERS = frozenset({"default", "standard", "standard_only", "flex"})
 
 
@@ -70,13 +71,26 @@ def worst_cost(request: Request) -> float | None:
     """
     if request.model.startswith(FREE):
         return 0.0
+    tier = request.params.get("service_tier")
+    known = tier if tier is None or isinstance(tier, str) else repr(tier)
+    return _worst(request, _highest_rates(request.model, _most_input_tokens(request), known))
+
+
+def worst_batch_cost(request: Request) -> float | None:
+    """Return the most that the request can cost in a batch in US dollars, as `worst_cost` does for
+    a request alone. A token costs at most half as much, or what the list says if that is more."""
+    return _worst(request, _highest_batch_rates(request.model, _most_input_tokens(request)))
+
+
+_Rates = tuple[float | None, float | None]
+"""The highest prices of an input and of an output token; None for one that is not known."""
+
+
+def _worst(request: Request, rates: _Rates) -> float | None:
     entry = price_entry(request.model)
     if entry is None:
         return None
-    tokens = _most_input_tokens(request)
-    tier = request.params.get("service_tier")
-    known = tier if tier is None or isinstance(tier, str) else repr(tier)
-    paid_input, paid_output = _highest_rates(request.model, tokens, known)
+    paid_input, paid_output = rates
     if paid_input is None and paid_output is None:
         return None
     if _has_unbounded_fees(entry, request.params):
@@ -84,17 +98,31 @@ def worst_cost(request: Request) -> float | None:
     answer = 0.0
     if paid_output:
         answer = paid_output * _longest_answer(entry, request.params)
-    cost = _uplift(entry) * ((paid_input or 0.0) * tokens + answer)
+    cost = _uplift(entry) * ((paid_input or 0.0) * _most_input_tokens(request) + answer)
     return cost + _fee_per_request(entry)
 
 
 @lru_cache(maxsize=4096)
-def _highest_rates(model: str, tokens: int, tier: str | None) -> tuple[float | None, float | None]:
-    """Return the highest prices of an input and of an output token that the request can come under;
-    None for one that is not known. Kept, because every request of a run asks twice."""
+def _highest_rates(model: str, tokens: int, tier: str | None) -> _Rates:
+    """Return the highest prices that the request can come under. Kept, because every request of a
+    run asks twice."""
     entry = price_entry(model) or {}
     paid_input = max(_rates(entry, _INPUT, tokens, tier), default=None)
     return paid_input, max(_rates(entry, _OUTPUT, tokens, tier), default=None)
+
+
+@lru_cache(maxsize=4096)
+def _highest_batch_rates(model: str, tokens: int) -> _Rates:
+    """Return the highest prices that the request can come under in a batch."""
+    entry = price_entry(model) or {}
+
+    def highest(kinds: tuple[str, ...]) -> float | None:
+        plain = max(_rates(entry, kinds, tokens, "default"), default=None)
+        names = tuple(f"{kind}{_BATCHES}" for kind in kinds)
+        listed = [price for name, price in entry.items() if name in names and _is_number(price)]
+        return None if plain is None else max(plain / 2, *listed, 0.0)
+
+    return highest(_INPUT), highest(_OUTPUT)
 
 
 def count_tokens(request: Request) -> tuple[float, float]:

@@ -17,6 +17,9 @@ MAX_BYTES = 10_000_000
 MAX_STREAM_BYTES = 100_000_000
 """Of one streamed answer, which is not kept as sent: each token comes with 250 bytes around it."""
 
+MAX_RESULTS_BYTES = 2_000_000_000
+"""Of the results of one batch, which are read line by line."""
+
 MAX_CHOICES = 128
 """Answers to one request. The gate asks for one; litellm makes kilobytes of objects of each."""
 

@@ -193,7 +193,10 @@ def _measure_now(
     """Ask the models, with progress and signals. `free` says that no answer costs anything."""
     import asyncio
 
+    from gatekeeper.run.batch_run import BatchRun
+
     joined = elsewhere if isinstance(elsewhere, AnswersOfShards) else None
+    batches = elsewhere if isinstance(elsewhere, BatchRun) else None
     around = joined.prepare(around) if joined else around
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measurement:
@@ -201,7 +204,8 @@ def _measure_now(
         said: tuple[str, ...] = ()
         if not free:
             # In a thread: the price list is large, and progress is already shown.
-            price, said = await asyncio.to_thread(prices_within_limits, work, trusted)
+            worst = batches.price if batches else None
+            price, said = await asyncio.to_thread(prices_within_limits, work, trusted, worst)
         try:
             await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
         except UsageError as error:
@@ -209,6 +213,8 @@ def _measure_now(
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
         require_streams(work.trials, client)
+        if batches:
+            batches.require(work)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # Imports that the end of the run needs take no time while the models are thinking.
         imports = asyncio.create_task(asyncio.to_thread(_import_statistics_and_reports))
@@ -222,13 +228,14 @@ def _measure_now(
 
     from gatekeeper.run.signals import with_signals
 
-    if log is None:
-        return asyncio.run(with_signals(client, within))
-    around = replace(around, on_answer=log.add)
+    around = replace(around, on_answer=log.add) if log else around
     try:
-        return asyncio.run(with_signals(client, within))
+        around = batches.prepare(around, work, log) if batches else around
+        found = asyncio.run(with_signals(client, within))
     finally:
-        log.close()
+        if log:
+            log.close()
+    return replace(found, notices=(*found.notices, *batches.notices())) if batches else found
 
 
 def _import_statistics_and_reports() -> None:
@@ -328,15 +335,19 @@ def sweep(
     return environment_redactor().value(result)
 
 
-def prices_within_limits(work: Work, trusted: bool) -> tuple[Price, tuple[str, ...]]:
+def prices_within_limits(
+    work: Work, trusted: bool, worst: Price | None = None
+) -> tuple[Price, tuple[str, ...]]:
     """Return the most that each request can cost, and notices about models without a price.
 
+    `worst` is the price to use; None for that of a single call.
     Raises UsageError and MeasurementError if the limits cannot hold.
     """
     from gatekeeper.gate.spending_limits import require_within_limits
     from gatekeeper.providers.prices import worst_cost
 
-    return worst_cost, require_within_limits(work, worst_cost, trusted=trusted)
+    worst = worst or worst_cost
+    return worst, require_within_limits(work, worst, trusted=trusted)
 
 
 def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:

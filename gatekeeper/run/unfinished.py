@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from gatekeeper.contract.trial import Completion, Trial
 
 FILE = "unfinished.jsonl"
+BATCHES = "unfinished-batches.jsonl"
+"""The batches of a run that has not ended: see providers/batch/journal.py."""
+
 VERSION = 1
 MOST_BYTES = 1_000_000_000
 
@@ -122,6 +125,11 @@ class AnswerLog:
         with contextlib.suppress(OSError):  # if it stays, it is in the way of the first answer
             self.path.unlink(missing_ok=True)
 
+    def begin(self) -> None:
+        """Begin the file now, and not with its first record."""
+        with self._noting_faults():
+            self._begin()
+
     def resume(self) -> None:
         """Continue after the answers in the file."""
         with self._noting_faults():
@@ -173,9 +181,11 @@ class AnswerLog:
 
 
 def forget_unfinished(path: Path) -> None:
-    """Delete the file of a run that has ended. If it cannot be deleted, it is left."""
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
+    """Delete the file of a run that has ended, and that of its batches. What cannot be deleted is
+    left."""
+    for file in (path, path.with_name(BATCHES)):
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def header_of(trials: Sequence[Trial], order_seed: str) -> dict[str, Any]:

@@ -63,11 +63,17 @@ class Meter:
 
     The first call to a model goes alone. If it costs more than was set aside for it, that much is
     set aside from then on. So a price that is not in the list, or is wrong there, is found out by
-    one call and not by many.
+    one call and not by many. This does not apply to calls that are made `together`, in a batch.
     """
 
     def __init__(
-        self, limits: Limits, clock: Clock, sleep: Sleep, price: Price | None = None
+        self,
+        limits: Limits,
+        clock: Clock,
+        sleep: Sleep,
+        price: Price | None = None,
+        *,
+        together: bool = False,
     ) -> None:
         self.made = 0
         self.cost_usd: float | None = None
@@ -76,6 +82,7 @@ class Meter:
         self._clock = clock
         self._sleep = sleep
         self._price = price
+        self._together = together
         self._started = clock()
         self._requests = _spacing(limits.requests_per_minute, self._started)
         self._tokens = _spacing(limits.tokens_per_minute, self._started)
@@ -115,7 +122,7 @@ class Meter:
                 dearest = self._dearest.get(request.model)
                 amount = max(known or 0.0, dearest or 0.0)
                 reserve = Reserve(request.model, amount, self._expected_tokens(request))
-                alone = known != 0 and dearest is None
+                alone = known != 0 and dearest is None and not self._together
                 if self._has_room(reserve, alone=alone):
                     break
                 self._require_hope(reserve, request)

@@ -91,17 +91,17 @@ async def run_trials(
     sleep: Sleep = asyncio.sleep,
     price: Price | None = None,
     on_answer: OnAnswer | None = None,
+    together: bool = False,
 ) -> Run:
     """Run the trials, as many as are needed and allowed.
 
-    `known` are the answers of trials, by their index, for which no model is called. `stop` ends the
-    run with the samples so far. The caller closes the client. `price` gives the most that a request
-    can cost, so that the cost limit holds. Without it, and for requests without a known price, the
-    limit only counts the actual cost of calls. `on_answer` gets each answer as soon as a model has
-    given it, with a trial that requested it.
+    `known` are the answers of trials, by index, for which no model is called. `stop` ends the run
+    with the samples so far. The caller closes the client. `price` gives the most that a request can
+    cost; without a known price, the limit only counts the actual cost of calls. `on_answer` gets
+    each answer, with a trial that requested it. `together` starts all allowed calls at once.
     """
-    meter = Meter(limits, clock, sleep, price)
-    width = max(1, limits.concurrency)
+    meter = Meter(limits, clock, sleep, price, together=together)
+    width = max(1, len(trials) if together else limits.concurrency)
     retry = retry or RetryPolicy()
     prefixes = PrefixWriter(client)
     pace = defaultdict[str, ModelPace](lambda: ModelPace(width, retry, clock, sleep, prefixes))

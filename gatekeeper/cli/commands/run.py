@@ -21,7 +21,11 @@ from gatekeeper.git import Repository
 from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gatekeeper.contract.policy import Policy
+    from gatekeeper.gate.work import Work
+    from gatekeeper.run.batch_run import BatchRun
     from gatekeeper.run.ray_cluster import RayCluster
 
 
@@ -29,7 +33,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ref", default="HEAD", help="the revision to run (default: HEAD)")
     add_contract(parser)
     add_run(parser)
-    parser.add_argument(
+    elsewhere = parser.add_mutually_exclusive_group()
+    elsewhere.add_argument(
+        "--batch",
+        action="store_true",
+        help="ask OpenAI's and Anthropic's models in batches: half the price, within 24 hours",
+    )
+    elsewhere.add_argument(
         "--ray",
         metavar="ADDRESS",
         help="ask models on the nodes of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, local",
@@ -42,8 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.kept_run import Keep
     from gatekeeper.run.session import measure
-    from gatekeeper.run.unfinished import FILE
+    from gatekeeper.run.unfinished import BATCHES, FILE
 
+    if arguments.batch and arguments.replay:
+        raise UsageError("--batch asks models and --replay asks none; leave one of them out")
     require_formats(arguments.format)
     forget_reports(arguments.out)
     require_history_folder(arguments.history)
@@ -56,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         history = history_of(arguments, repository)
         answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)
+        batches = _batches(arguments, work, arguments.out / BATCHES) if answers else None
         with _cluster(arguments, policy) as cluster:
             result = measure(
                 work,
@@ -65,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
                 replay=arguments.replay,
                 answers=answers,
                 unfinished=unfinished,
-                elsewhere=cluster,
+                elsewhere=batches or cluster,
                 full_suite=True,
             )
     return report(result, arguments.out, arguments.format, answers)
@@ -84,3 +97,21 @@ def _cluster(arguments: argparse.Namespace, policy: Policy) -> Iterator[RayClust
     with connect(arguments.ray, policy.through_litellm) as cluster:
         print_error(f"sampling on {count(cluster.size, 'node')} of the Ray cluster")
         yield cluster
+
+
+def _batches(arguments: argparse.Namespace, work: Work, file: Path) -> BatchRun | None:
+    """Return what asks in batches; None without `--batch`.
+
+    Raises UsageError, also for a run that would ask again what the batches of an unfinished run
+    answer.
+    """
+    if file.exists() and not (arguments.batch and arguments.resume):
+        raise UsageError(
+            f"{file}: an earlier run in batches has not ended, and its batches are billed in any "
+            "case; add --batch --resume to collect their answers, or delete the file"
+        )
+    if not arguments.batch:
+        return None
+    from gatekeeper.run.batch_run import open_batches
+
+    return open_batches(work, file)

@@ -1,0 +1,85 @@
+"""What the batch interfaces of OpenAI and Anthropic have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from gatekeeper.errors import CallFailed
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItem:
+    """One request of a batch: its name in the batch, and the body of the same request alone."""
+
+    name: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How far a batch is. `places` are the addresses of its results once it has ended. `fault` says
+    why it was not begun at all."""
+
+    ended: bool
+    places: tuple[str, ...] = ()
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What came of one request: an HTTP status and a body as of the same request alone; or `fault`,
+    if it was never answered, and whether asking again may help."""
+
+    name: str
+    status: int = 0
+    body: Any = None
+    fault: str | None = None
+    retryable: bool = False
+
+
+class SubmissionLost(Exception):
+    """The provider got the batch and its answer was lost: it may have begun or not."""
+
+    def __init__(self, failure: CallFailed) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+class BatchApi(Protocol):
+    """The batch interface of one provider, for requests that go to one address with one key.
+
+    All raise CallFailed if the provider does not answer.
+    """
+
+    can_find: bool
+    """Whether a batch can be found by its key."""
+
+    async def submit(self, items: Sequence[BatchItem], key: str) -> str:
+        """Submit a batch and return its id. Raises SubmissionLost."""
+        ...
+
+    async def find(self, key: str) -> str | None:
+        """Return the id of the batch that was submitted with the key; None if there is none."""
+        ...
+
+    async def state(self, batch: str) -> BatchState:
+        """Return how far the batch is."""
+        ...
+
+    def read_result(self, row: Mapping[str, Any]) -> ItemResult | None:
+        """Read one line of the results; None if it is none."""
+        ...
+
+    def how_to_cancel(self, batch: str) -> str:
+        """Return the request that cancels the batch."""
+        ...
+
+
+def quote_id(found: object) -> str:
+    """Return an id for use in an address. Raises ValueError for what is none."""
+    if not isinstance(found, str) or not 0 < len(found) <= 200:
+        raise ValueError("an id that is none")
+    return quote(found, safe="")

@@ -1,0 +1,344 @@
+"""Answers requests from batches: gathers what arrives together, submits it, waits for the results.
+
+It is a model client like any other, so limits, retries, evidence and reports work as always. A
+request that failed and is asked again arrives again, and goes into the next batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.batch.anthropic import AnthropicBatches
+from gatekeeper.providers.batch.api import (
+    BatchApi,
+    BatchItem,
+    BatchState,
+    ItemResult,
+    SubmissionLost,
+)
+from gatekeeper.providers.batch.journal import BatchJournal, KnownBatch
+from gatekeeper.providers.batch.openai import OpenAIBatches
+from gatekeeper.providers.batch.transport import BatchTransport
+from gatekeeper.providers.call_requirements import (
+    missing_key,
+    require_endpoint,
+    require_known_params,
+)
+from gatekeeper.providers.catalogue import CATALOGUE
+from gatekeeper.providers.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.hosted import NATIVE_APIS, read_completion
+from gatekeeper.providers.http_client import HttpClient, HttpRequest
+from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.network_guard import NetworkGuard
+from gatekeeper.sampling.retries import Sleep
+
+BATCH_APIS: Mapping[str, Callable[[BatchTransport, str], BatchApi]] = MappingProxyType(
+    {"openai": OpenAIBatches, "anthropic": AnthropicBatches}
+)
+"""By provider. The addresses of others are not known to take batches."""
+
+MOST_ITEMS = 20_000
+MOST_BYTES = 50_000_000
+"""Of one batch: below what the providers take."""
+
+_QUIET_SECONDS = 1.0
+"""If so long no request arrives, those that have arrived are submitted together."""
+
+_FIRST_POLL_SECONDS, _LAST_POLL_SECONDS, _POLL_GROWTH = 5.0, 120.0, 1.5
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """A request that waits for its answer."""
+
+    name: str
+    request: Request
+    sent: HttpRequest
+    answer: asyncio.Future[Completion]
+
+
+class BatchClient:
+    """Asks OpenAI's and Anthropic's models in batches.
+
+    `name_of` returns a name of the request that is the same in every process, of at most 64 letters
+    and digits. `journal` knows the batches of an earlier process, whose answers are not asked for
+    again. `through_litellm` are the providers that only litellm calls, and so not in batches.
+    `submitted` counts the batches of this process.
+    """
+
+    def __init__(
+        self,
+        journal: BatchJournal,
+        name_of: Callable[[Request], str],
+        through_litellm: Collection[str] = (),
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.submitted = 0
+        self.possibly_paid_twice = 0
+        self._journal = journal
+        self._name_of = name_of
+        self._forced = frozenset(through_litellm)
+        self._sleep = sleep
+        self._earlier = {name: known for known in journal.known for name in known.names}
+        self._running: dict[str, str] = {}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._guard = NetworkGuard()
+        self._http: HttpClient | None = None
+        self._arrived: list[_Waiting] = []
+        self._gathering: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def complete(self, request: Request) -> Completion:
+        sent = self._native(request)
+        if sent is None:
+            raise CallFailed(self.refusal(request) or request.model, fatal=True, author=True)
+        answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        self._arrived.append(_Waiting(self._name_of(request), request, sent, answer))
+        if self._gathering is None:
+            self._gathering = asyncio.create_task(self._gather())
+        return await answer
+
+    async def require_key(self, model: str) -> None:
+        """Refuse a model without a key, before anything is sent. Raises UsageError."""
+        endpoint = endpoint_of(model, os.environ)
+        if endpoint.missing:
+            raise missing_key(model, endpoint)
+
+    def refusal(self, request: Request) -> str | None:
+        """Say why the request cannot go into a batch; None if it can. Raises UsageError for a model
+        that cannot be asked at all."""
+        provider = read_model_name(request.model).provider
+        if provider not in BATCH_APIS or provider in self._forced:
+            return (
+                f"{request.model} cannot be asked in a batch, only models of openai and anthropic "
+                "that gatekeeper calls without litellm; run without --batch, or name other "
+                "contracts with --contract"
+            )
+        if self._native(request) is None:
+            return (
+                f"{request.model} cannot be asked in a batch with these messages and parameters, "
+                "because only litellm can send them; run without --batch"
+            )
+        return None
+
+    @property
+    def running(self) -> Mapping[str, str]:
+        """How to cancel each batch whose answers were not collected, by its id."""
+        return MappingProxyType(self._running)
+
+    async def aclose(self) -> None:
+        """Stop to wait. Batches go on at the provider."""
+        tasks = [*self._tasks, *filter(None, [self._gathering])]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        if self._http is not None:
+            await self._http.aclose()
+            self._http = None
+        self._guard.stop()
+
+    def _native(self, request: Request) -> HttpRequest | None:
+        provider = read_model_name(request.model).provider
+        if provider not in BATCH_APIS or provider in self._forced:
+            return None
+        require_known_params(request)
+        endpoint = self._endpoint(request.model)
+        if endpoint.provider is not CATALOGUE[provider]:
+            return None  # litellm's proxy is asked
+        return NATIVE_APIS[provider].build_request(endpoint, request)
+
+    def _endpoint(self, model: str) -> Endpoint:
+        if model not in self._endpoints:
+            self._endpoints[model] = require_endpoint(model)
+        return self._endpoints[model]
+
+    async def _gather(self) -> None:
+        arrived = -1
+        while arrived != len(self._arrived):
+            arrived = len(self._arrived)
+            await self._sleep(_QUIET_SECONDS)
+        waiting, self._arrived, self._gathering = self._arrived, [], None
+        earlier: dict[str, list[_Waiting]] = defaultdict(list)
+        new: dict[str, list[_Waiting]] = defaultdict(list)
+        for one in waiting:
+            known = self._earlier.pop(one.name, None)
+            if known is not None:
+                earlier[known.key].append(one)
+            else:
+                new[one.request.model].append(one)
+        batches = {known.key: known for known in self._journal.known}
+        for key, group in earlier.items():
+            self._start(group, batches[key])
+        for group in new.values():
+            for part in _in_parts(group):
+                self._start(part, None)
+
+    def _start(self, waiting: Sequence[_Waiting], known: KnownBatch | None) -> None:
+        task = asyncio.create_task(self._answer(waiting, known))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, waiting: Sequence[_Waiting], known: KnownBatch | None) -> None:
+        """Answer the requests from one batch. Whatever goes wrong is the answer of them all."""
+        try:
+            await self._answer_from_batch(waiting, known)
+        except CallFailed as failure:
+            _fail(waiting, failure)
+        except Exception as error:
+            for one in waiting:
+                if not one.answer.done():
+                    one.answer.set_exception(error)
+
+    async def _answer_from_batch(
+        self, waiting: Sequence[_Waiting], known: KnownBatch | None
+    ) -> None:
+        endpoint = self._endpoint(waiting[0].request.model)
+        api = self._api(endpoint, waiting[0].sent)
+        batch = known.batch if known else None
+        if known is not None and batch is None:
+            batch = await self._find(api, known)
+        if batch is None:
+            batch = await self._submit(api, waiting)
+        self._running[batch] = api.how_to_cancel(batch)
+        state = await self._ended(api, batch)
+        if state.fault:
+            self._running.pop(batch)
+            said = f"{endpoint.model}: the batch {batch} was not done: {state.fault}"
+            raise CallFailed(said, fatal=True)
+        await self._read_results(api, endpoint, state, waiting, batch)
+        self._running.pop(batch)
+
+    async def _find(self, api: BatchApi, known: KnownBatch) -> str | None:
+        """Return the id of a batch that an earlier process meant to submit; None if it did not."""
+        batch = await api.find(known.key)
+        if batch is not None:
+            self._journal.submitted(known.key, batch)
+        elif not api.can_find:
+            self.possibly_paid_twice += len(known.names)
+        return batch
+
+    async def _submit(self, api: BatchApi, waiting: Sequence[_Waiting]) -> str:
+        key = secrets.token_hex(16)
+        names = [one.name for one in waiting]
+        self._journal.intend(key, waiting[0].request.model, names)
+        items = [BatchItem(one.name, one.sent.body) for one in waiting]
+        try:
+            batch = await api.submit(items, key)
+        except SubmissionLost as lost:
+            found = await api.find(key)
+            if found is None:
+                # The runner counts a billable call at its worst price, and asks again.
+                self.possibly_paid_twice += 0 if api.can_find else len(names)
+                lost.failure.billable = not api.can_find
+                raise lost.failure from lost
+            batch = found
+        self.submitted += 1
+        self._journal.submitted(key, batch)
+        return batch
+
+    async def _ended(self, api: BatchApi, batch: str) -> BatchState:
+        seconds = _FIRST_POLL_SECONDS
+        while not (state := await api.state(batch)).ended:
+            await self._sleep(seconds)
+            seconds = min(seconds * _POLL_GROWTH, _LAST_POLL_SECONDS)
+        return state
+
+    async def _read_results(
+        self,
+        api: BatchApi,
+        endpoint: Endpoint,
+        state: BatchState,
+        waiting: Sequence[_Waiting],
+        batch: str,
+    ) -> None:
+        """Answer from the results. The first one of a name counts, and unknown names do not."""
+        open_ones = {one.name: one for one in waiting}
+        failed: list[tuple[_Waiting, CallFailed]] = []
+        transport = self._transport(endpoint, waiting[0].sent)
+
+        def on_row(row: Mapping[str, Any]) -> None:
+            result = api.read_result(row)
+            one = open_ones.pop(result.name, None) if result else None
+            if one is None or result is None or one.answer.done():
+                return
+            try:
+                one.answer.set_result(_completion(endpoint, one.request.model, result))
+            except CallFailed as failure:
+                failed.append((one, failure))
+
+        try:
+            for place in state.places:
+                await transport.read_rows(place, on_row)
+        finally:
+            # Answers first: a failure may end the run, and these are paid for.
+            await asyncio.sleep(0)
+            for one, failure in failed:
+                _fail([one], failure)
+        said = f"{endpoint.model}: the batch {batch} has no result for the request"
+        _fail(open_ones.values(), CallFailed(said, retryable=True))
+
+    def _api(self, endpoint: Endpoint, sent: HttpRequest) -> BatchApi:
+        make = BATCH_APIS[read_model_name(endpoint.model).provider]
+        return make(self._transport(endpoint, sent), sent.url)
+
+    def _transport(self, endpoint: Endpoint, sent: HttpRequest) -> BatchTransport:
+        self._guard.allow(endpoint.host_patterns)
+        if self._http is None:
+            self._http = HttpClient()
+            self._guard.start()
+        return BatchTransport(self._http, endpoint, sent.headers, self._sleep)
+
+
+def _completion(endpoint: Endpoint, model: str, result: ItemResult) -> Completion:
+    """Return the answer. Raises CallFailed; what failed in a batch is not billed."""
+    if result.fault is not None:
+        said = f"{model}: in a batch: {result.fault[:300]}"
+        raise CallFailed(said, retryable=result.retryable)
+    body = json.dumps(result.body).encode()
+    exchange = Exchange(endpoint, sent=True, reached=True, status=result.status, body=body)
+    exchange.batched = True
+    api = NATIVE_APIS[read_model_name(endpoint.model).provider]
+    return read_completion(api, model, exchange)
+
+
+def _fail(waiting: Collection[_Waiting], failure: CallFailed) -> None:
+    """Fail each request with a failure of its own. The batch was slowed down by the provider, not
+    by how many requests were made at a time."""
+    for one in waiting:
+        if not one.answer.done():
+            one.answer.set_exception(
+                CallFailed(
+                    str(failure),
+                    retryable=failure.retryable,
+                    fatal=failure.fatal,
+                    author=failure.author,
+                    billable=failure.billable,
+                )
+            )
+
+
+def _in_parts(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
+    """Cut what is too large for one batch."""
+    part: list[_Waiting] = []
+    size = 0
+    for one in waiting:
+        length = len(one.sent.body) + 200
+        if part and (len(part) >= MOST_ITEMS or size + length > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += length
+    if part:
+        yield part

@@ -1,0 +1,154 @@
+"""A run that asks its models in batches, at the price that the providers take for these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.pipeline import RunContext
+from gatekeeper.gate.work import Work
+from gatekeeper.numbers import count
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.retries import RetryPolicy
+
+if TYPE_CHECKING:
+    from gatekeeper.providers.batch.client import BatchClient
+    from gatekeeper.run.unfinished import AnswerLog
+    from gatekeeper.sampling.limits import Price
+
+MOST_CALLS = 100_000
+"""Of one run in batches: all of them wait at the same time."""
+
+_ATTEMPTS = 3
+"""A request whose batch did not answer it is asked again in the next batch."""
+
+_RETRY = RetryPolicy(
+    attempts=_ATTEMPTS,
+    throttled_attempts=_ATTEMPTS,
+    timeout_seconds=30 * 24 * 3600.0,  # limits.minutes ends the wait
+    first_wait_seconds=0.0,
+    longest_wait_seconds=0.0,
+    give_up_after=MOST_CALLS,  # failures of one batch come in a row
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRun:
+    """Answers a run from batches, in place of single calls. `client` asks in batches."""
+
+    client: BatchClient
+
+    async def complete(self, request: Request) -> Completion:
+        return await self.client.complete(request)
+
+    async def require_key(self, model: str) -> None:
+        """Refuse a model without a key, before anything is sent. Raises UsageError."""
+        await self.client.require_key(model)
+
+    async def aclose(self) -> None:
+        await self.client.aclose()
+
+    def prepare(self, around: RunContext, work: Work, log: AnswerLog | None) -> RunContext:
+        """Return the context in which all calls are made at once.
+
+        Limits per minute are for single calls and do not apply. The log begins now, because a
+        batch is paid for before its first answer. Raises MeasurementError if it cannot be written.
+        """
+        if log is not None:
+            log.begin()
+            if log.fault:
+                raise MeasurementError(log.fault)
+        limits = replace(work.policy.limits, requests_per_minute=None, tokens_per_minute=None)
+        return replace(around, retry=_RETRY, limits=limits, together=True)
+
+    def require(self, work: Work) -> None:
+        """Refuse requests that cannot go into a batch. Raises UsageError."""
+        for request in distinct_requests(work.trials):
+            refused = self.client.refusal(request)
+            if refused and not request.model.startswith("recorded/"):
+                raise UsageError(refused)
+
+    @property
+    def price(self) -> Price:
+        """Return the most that a request costs in a batch."""
+        from gatekeeper.providers.prices import worst_batch_cost
+
+        return worst_batch_cost
+
+    def notices(self) -> Iterator[str]:
+        """Say what was asked in batches, and what was not collected."""
+        if self.client.submitted:
+            batches = count(self.client.submitted, "batch", "batches")
+            yield f"The models were asked in {batches}, so no latency was measured."
+        for batch, cancel in self.client.running.items():
+            yield (
+                f"The answers of the batch {batch} were not collected, and it is billed: run the "
+                f"same command with --resume to collect them, or cancel it with {cancel}."
+            )
+        if self.client.possibly_paid_twice:
+            yield (
+                f"{count(self.client.possibly_paid_twice, 'request')} may be billed twice: the "
+                "provider's answer to a submitted batch was lost, and its interface cannot say "
+                "whether that batch was begun."
+            )
+
+
+def open_batches(work: Work, file: Path) -> BatchRun:
+    """Return what a run in batches needs. `file` keeps their ids until the run has ended, and may
+    hold those of a run that is resumed. Raises UsageError for work that cannot be measured in
+    batches."""
+    from gatekeeper.providers.batch.client import BatchClient
+    from gatekeeper.providers.batch.journal import read_journal
+    from gatekeeper.run.unfinished import request_key
+
+    for job in work.jobs:
+        _require_no_times(job.contract)
+    calls = len(distinct_requests(work.trials))
+    if calls > MOST_CALLS:
+        raise UsageError(
+            f"--batch: the run takes {calls:,} calls, and a run in batches at most "
+            f"{MOST_CALLS:,}; name some contracts with --contract"
+        )
+    _require_prices(work)
+    # Two contracts may ask the same, and each gets an answer of its own: so a request is known by
+    # its trial, and not by what it says.
+    names = {id(trial.request): request_key(trial) for trial in work.trials}
+
+    def name_of(request: Request) -> str:
+        return names[id(request)]
+
+    return BatchRun(BatchClient(read_journal(file), name_of, work.policy.through_litellm))
+
+
+def _require_no_times(contract: Contract) -> None:
+    """Refuse a contract that needs to know how long a call took: a batch does not say. Raises
+    UsageError."""
+    timed = [f"the objective {o.name}" for o in contract.slo if o.measure.unit == "ms"]
+    checks = [*contract.checks, *(spec for f in contract.fixtures for spec in f.checks)]
+    timed += [f"the check {spec.name}" for spec in checks if spec.type == "latency"]
+    if timed:
+        raise UsageError(
+            f"--batch: {contract.name} has {timed[0]}, and no time is measured in a batch; run "
+            "this contract without --batch, and name the others with --contract"
+        )
+
+
+def _require_prices(work: Work) -> None:
+    """Refuse models without a known price under a limit on cost: of single calls the first one
+    tells the price, of a batch none does in time. Raises UsageError."""
+    from gatekeeper.providers.prices import worst_batch_cost
+
+    if work.policy.limits.cost_usd is None:
+        return
+    for request in distinct_requests(work.trials):
+        if worst_batch_cost(request) is None:
+            raise UsageError(
+                f"--batch: no price is known of {request.model}, so limits.cost_usd could not "
+                "limit a batch; set limits.cost_usd to null in the policy, so that limits.calls "
+                "alone counts"
+            )

@@ -1,0 +1,60 @@
+"""What the tests of the batch client share: requests, and answers to many at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.native_clients import OPENAI
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.providers.batch.client import BatchClient
+from gatekeeper.providers.batch.journal import read_journal
+
+Answered = list[Completion | BaseException]
+
+
+def requests(count: int, model: str = OPENAI) -> list[Request]:
+    """Requests that say their number."""
+    params = {"max_tokens": 100}
+    return [Request(model, (Message("user", f"say {n}"),), params, None, 0) for n in range(count)]
+
+
+def name_of(request: Request) -> str:
+    """The request's number and provider."""
+    provider = request.model.partition("/")[0]
+    return f"{provider}-{request.messages[0].content.removeprefix('say ')}"
+
+
+@dataclass
+class Asking:
+    """Asks in batches as one process would; `slept` are its pauses, which it does not wait for."""
+
+    journal: Path
+    slept: list[float] = field(default_factory=list)
+    submitted: int = 0
+    possibly_paid_twice: int = 0
+    running: tuple[str, ...] = ()
+
+    def answers(self, asked: Sequence[Request]) -> Answered:
+        """Ask all at the same time."""
+
+        async def sleep(seconds: float) -> None:
+            self.slept.append(seconds)
+            await asyncio.sleep(0)
+
+        async def main() -> Answered:
+            client = BatchClient(read_journal(self.journal), name_of, sleep=sleep)
+            try:
+                calls = (client.complete(request) for request in asked)
+                return list(await asyncio.gather(*calls, return_exceptions=True))
+            finally:
+                self.submitted = client.submitted
+                self.possibly_paid_twice = client.possibly_paid_twice
+                self.running = tuple(client.running)
+                await client.aclose()
+
+        return asyncio.run(main())
