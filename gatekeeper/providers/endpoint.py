@@ -95,6 +95,11 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
             "environment"
         )
     key = _first(environ, provider.keys)
+    if key and not (key.isascii() and key.isprintable()):
+        raise UsageError(
+            f"{model}: the API key holds a character that no HTTP header may have; copy the key "
+            f"again into {' or '.join(provider.keys)}"
+        )
     needed = not (key or provider.keyless or any(environ.get(n) for n in provider.private))
     return Endpoint(
         model=str(name),
@@ -134,7 +139,8 @@ def _foreign(environ: Mapping[str, str], provider: Provider) -> dict[str, str]:
 
 
 def _first(environ: Mapping[str, str], names: Iterable[str]) -> str | None:
-    return next((environ[name] for name in names if environ.get(name)), None)
+    # A secret that was pasted with a line end is meant without it.
+    return next((environ[name].strip() for name in names if environ.get(name, "").strip()), None)
 
 
 def _split(model: str, address: str) -> SplitResult:
@@ -145,6 +151,11 @@ def _split(model: str, address: str) -> SplitResult:
         parts = urlsplit("")
     if parts.scheme not in _PORTS or not parts.hostname:
         raise UsageError(f"{model}: the address in the environment is no URL; write https://HOST/…")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            f"{model}: the address in the environment holds a user name or a password; write it "
+            "without them, and set the provider's key in its own variable"
+        )
     return parts
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -61,11 +62,17 @@ def call_failed(model: str, error: Exception, exchange: Exchange) -> CallFailed:
 
 def _refused_connection(error: BaseException | None) -> str | None:
     """Return the connection that the guard refused, if that caused the error."""
-    while error is not None:
-        if isinstance(error, HostRefused):
-            return f"a connection to another host: {error}"
-        error = error.__cause__ or error.__context__
+    for cause in _causes(error):
+        if isinstance(cause, HostRefused):
+            return f"a connection to another host: {cause}"
     return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the error, what caused it, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
@@ -77,6 +84,9 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
             fatal=True,
             author=True,
         )
+    if any(isinstance(cause, ImportError) for cause in _causes(error)):
+        said = f"{model}: litellm needs a package for this model that Gatekeeper does not install"
+        return CallFailed(f"{said}: {text}", fatal=True, author=True)
     if "UnsupportedParamsError" in names:
         return CallFailed(f"{model}: {text}", fatal=True, author=True)
     if names & {"AuthenticationError", "PermissionDeniedError"}:

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import certifi
@@ -31,6 +29,7 @@ from gatekeeper.providers.http_exchange import (
     Exchange,
     request_refused,
 )
+from gatekeeper.providers.proxies import environment_proxies, proxy_for
 from gatekeeper.providers.rate_limits import pause_until_reset
 from gatekeeper.providers.redirects import is_redirect, redirect_refused
 from gatekeeper.providers.request_latency import own_time_ms
@@ -75,9 +74,13 @@ class RequestRefused(Exception):
 
 
 class HttpClient:
-    """Sends requests. Belongs to the event loop that makes it."""
+    """Sends requests. Belongs to the event loop that makes it.
+
+    Raises UsageError if the environment names a proxy that cannot be used.
+    """
 
     def __init__(self) -> None:
+        self._proxies = environment_proxies()
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
         self._session = aiohttp.ClientSession(
@@ -97,7 +100,6 @@ class HttpClient:
             max_line_size=_MAX_HEADER,
             max_field_size=_MAX_HEADER,
         )
-        self._proxies = getproxies()
         self._tls: ssl.SSLContext | bool | None = None
 
     async def post(self, request: HttpRequest, exchange: Exchange) -> None:
@@ -166,8 +168,10 @@ async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
     try:
         body = await _read_content(response, exchange)
     except UnreadableBody as error:
-        exchange.fault = str(error)
         response.close()
+        if response.status >= 400:
+            return  # the status says enough: the call may be tried again
+        exchange.fault = str(error)
         raise RequestRefused(exchange.fault) from error
     except UnreadableAnswer:
         response.close()
@@ -249,14 +253,3 @@ def tls_settings(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
     if environ.get("SSL_ECDH_CURVE"):
         context.set_ecdh_curve(environ["SSL_ECDH_CURVE"])
     return context
-
-
-def proxy_for(url: str, proxies: Mapping[str, str]) -> str | None:
-    """Return the proxy of the environment through which an address is reached; None for none."""
-    if not proxies:
-        return None
-    parts = urlsplit(url)
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(parts.netloc):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"

@@ -20,9 +20,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from gatekeeper.providers.endpoint import is_expected_host
+from gatekeeper.providers.proxies import environment_proxies
 
 _LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _CONNECTIONS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
@@ -40,7 +40,7 @@ class NetworkGuard:
 
     def __init__(self) -> None:
         self.refused: list[str] = []
-        self._patterns = {urlsplit(url).hostname or "" for url in getproxies().values()}
+        self._patterns = {urlsplit(url).hostname or "" for url in environment_proxies().values()}
         self._addresses: set[str] = set()
         self._own_lookup: Callable[..., Any] = socket.getaddrinfo
 

@@ -166,3 +166,27 @@ def test_the_catalogue_holds_addresses_that_can_be_asked() -> None:
             parts = urlsplit(provider.address)
             assert parts.hostname
             assert parts.scheme == "https" or provider.keyless, name
+
+
+def test_white_space_around_a_key_or_an_address_is_none_of_it() -> None:
+    environ = {"OPENAI_API_KEY": f" {KEY}\r\n", "OPENAI_BASE_URL": "https://own.example/v1\n"}
+    found = endpoint_of("openai/x", environ)
+    assert (found.api_key, found.api_base) == (KEY, "https://own.example/v1")
+    assert endpoint_of("openai/x", {"OPENAI_API_KEY": " \n"}).missing
+
+
+@pytest.mark.parametrize("inside", ["\n", "\x00", "\u2028", "é"])
+def test_a_key_that_no_header_may_have_is_refused(inside: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        endpoint_of("openai/x", {"OPENAI_API_KEY": f"{KEY}{inside}{KEY}"})
+    assert "OPENAI_API_KEY" in str(refused.value)
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://me:hunter2@own.example", "https://hunter2@own.example"]
+)
+def test_an_address_with_credentials_is_refused(address: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        endpoint_of("openai/x", {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": address})
+    assert "hunter2" not in str(refused.value)

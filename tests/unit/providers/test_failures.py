@@ -153,3 +153,11 @@ def test_secrets_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHORT_KEY", "a")
     text = "key correct-horse-battery, sk-abcdefghijklmnop1234, Bearer abc.def, ?key=zzz&a=1"
     assert plain(text) == "key ***, ***, Bearer ***, ?key=***&a=1"
+
+
+def test_a_package_that_is_not_there_is_asked_for_once() -> None:
+    error = ConnectionError("APIConnectionError: No module named 'mcp'")
+    error.__cause__ = ModuleNotFoundError("No module named 'mcp'")
+    failure = call_failed("openai/o1-pro", error, Exchange())
+    assert (failure.fatal, failure.author, failure.retryable) == (True, True, False)
+    assert "mcp" in str(failure)

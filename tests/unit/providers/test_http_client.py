@@ -25,7 +25,6 @@ from gatekeeper.providers.http_client import (
     HttpClient,
     HttpRequest,
     RequestRefused,
-    proxy_for,
     tls_settings,
 )
 from gatekeeper.providers.http_exchange import Exchange
@@ -234,14 +233,19 @@ def test_a_proxy_of_the_environment_is_used(
     assert exchange.status == 200
 
 
-def test_which_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("no_proxy", "own.example")
-    proxies = {"https": "http://proxy:1", "http": "proxy:2"}
-    assert proxy_for("https://a.example/v1", proxies) == "http://proxy:1"
-    assert proxy_for("http://a.example/v1", proxies) == "http://proxy:2"
-    assert proxy_for("https://own.example/v1", proxies) is None
-    assert proxy_for("https://a.example/v1", {"all": "http://proxy:3"}) == "http://proxy:3"
-    assert proxy_for("https://a.example/v1", {}) is None
+def test_an_error_that_cannot_be_unpacked_keeps_its_status(server: AnsweringServer) -> None:
+    server.answer = Answer(503, b"later", {"Retry-After": "9", "Content-Encoding": "br"})
+    error, exchange = post(server)
+    assert error is None
+    assert (exchange.status, exchange.retry_after, exchange.body) == (503, "9", b"")
+    assert exchange.fault is None
+
+
+def test_an_answer_that_cannot_be_unpacked_is_refused(server: AnsweringServer) -> None:
+    server.answer = Answer(200, b"{}", {"Content-Encoding": "br"})
+    error, exchange = post(server)
+    assert isinstance(error, RequestRefused)
+    assert exchange.fault is not None
 
 
 def test_certificates_are_verified_as_the_environment_says() -> None:
