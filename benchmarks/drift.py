@@ -132,7 +132,7 @@ def delays(setting: Setting, drop: float, seed: np.random.SeedSequence) -> tuple
     they are not within AFTER nights. Alarms from before the drop are not counted."""
     rng = np.random.default_rng(seed)
     found = find_drift(drawn(setting, rng, BEFORE + AFTER, BEFORE, drop))
-    sure = found.change.sure - BEFORE + 1 if found.change else np.inf
+    sure = found.change.detected - BEFORE + 1 if found.change else np.inf
     return (sure if sure > 0 else np.inf), _first_signal(found.chart[BEFORE:])
 
 

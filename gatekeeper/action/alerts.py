@@ -70,7 +70,7 @@ def look_back(
 
     # Of those that are still there: the past of a removed one stays as it ended.
     drifting = drifts(records, [contract.name for contract in contracts])
-    new = [d for d in drifting if d.change and d.change.sure >= result.started]
+    new = [d for d in drifting if d.change and d.change.detected >= result.started]
     old = [d for d in drifting if d not in new]
     return Aftermath((*news, *drift_news(new)), drift_news(old), drifting)
 

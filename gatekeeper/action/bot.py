@@ -58,22 +58,22 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CommandContext:
     """Everything that a command needs: the present pull request, the check of its change, and
     the source of its commits."""
 
     settings: ActionInputs
     api: RepositoryApi
-    asked: Respond
+    request: Respond
     state: PullRequestState
     check: CheckPullRequest
     checkout: Checkout
 
 
-def respond(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
+def respond(settings: ActionInputs, request: Respond, api: RepositoryApi) -> int:
     """Carry out the comment's command and reply. Returns the exit code, 0 for success."""
     try:
-        reply = _reply(settings, asked, api)
+        reply = _reply(settings, request, api)
     except GatekeeperError as error:
         # A person's mistake is explained in the reply and does not fail the job.
         exit_code = 0 if isinstance(error, AuthorError) else error.exit_code
@@ -84,25 +84,27 @@ def respond(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
         reply = Reply(prose(fault), "confused", 3)
     if reply is None:
         return 0
-    return _send(reply, settings, asked, api)
+    return _send(reply, settings, request, api)
 
 
-def _reply(settings: ActionInputs, asked: Respond, api: RepositoryApi) -> Reply | None:
+def _reply(settings: ActionInputs, request: Respond, api: RepositoryApi) -> Reply | None:
     """Return the reply, or None if the command was carried out before."""
-    state = api.pull_request(asked.number)
+    state = api.pull_request(request.number)
     tip = api.commit_sha(f"heads/{state.base_ref}")
     with Checkout(settings) as checkout:
         wanted = _policy(checkout, tip).waiver_permission
-        role = api.role(asked.author)
+        role = api.role(request.author)
         if not enough(role, wanted):
-            return _refusal(asked, role, wanted)
-        _react(api, asked, "eyes")
+            return _refusal(request, role, wanted)
+        _react(api, request, "eyes")
         if not state.is_open:
             return Reply("This pull request is closed, so no command can run.", "confused")
-        if isinstance(asked.asked, NotUnderstood):
-            return _help(asked.asked)
+        if isinstance(request.command, NotUnderstood):
+            return _help(request.command)
         check = to_check(state, tip)
-        return _carry_out(asked.asked, Desk(settings, api, asked, state, check, checkout))
+        return _carry_out(
+            request.command, CommandContext(settings, api, request, state, check, checkout)
+        )
 
 
 def _policy(checkout: Checkout, tip: str) -> Policy:
@@ -113,34 +115,36 @@ def _policy(checkout: Checkout, tip: str) -> Policy:
         return Policy()
 
 
-def _refusal(asked: Respond, role: str, wanted: str) -> Reply:
+def _refusal(request: Respond, role: str, wanted: str) -> Reply:
     return Reply(
-        f"{prose('@' + asked.author)} has the role {code(role)} in this repository. Its policy "
+        f"{prose('@' + request.author)} has the role {code(role)} in this repository. Its policy "
         f"accepts commands only from the role {code(wanted)} or higher (`waivers.permission`). "
         "Nothing was done.",
         "-1",
     )
 
 
-def _help(asked: NotUnderstood) -> Reply:
-    return Reply(f"Invalid command: {asked.why}.\n\n{block(USAGE)}", "confused")
+def _help(request: NotUnderstood) -> Reply:
+    return Reply(f"Invalid command: {request.why}.\n\n{block(USAGE)}", "confused")
 
 
-def _carry_out(command: Command, desk: Desk) -> Reply | None:
+def _carry_out(command: Command, context: CommandContext) -> Reply | None:
     match command.name:
         case "rerun":
-            return Reply("Running again.", then=lambda: _run_again(desk))
+            return Reply("Running again.", then=lambda: _run_again(context))
         case "run":
-            return Reply(_deliver(desk, _one(desk, command.contract or "")))
+            return Reply(_deliver(context, _one(context, command.contract or "")))
         case "full":
-            return Reply(_deliver(desk, suite_of_head(desk.settings, desk.check, desk.checkout)))
+            return Reply(
+                _deliver(context, suite_of_head(context.settings, context.check, context.checkout))
+            )
         case "explain":
             name = command.contract or ""
-            result = check(desk.settings, desk.check, desk.checkout, desk.api, (name,))
-            _deliver(desk, result)
-            return Reply(clean(render_explanation(result, name), desk.settings))
+            result = check(context.settings, context.check, context.checkout, context.api, (name,))
+            _deliver(context, result)
+            return Reply(clean(render_explanation(result, name), context.settings))
         case "waive" | "accept":
-            return _waive(desk, command.name, command.contract, command.reason)
+            return _waive(context, command.name, command.contract, command.reason)
         case never:
             assert_never(never)
 
@@ -148,39 +152,45 @@ def _carry_out(command: Command, desk: Desk) -> Reply | None:
 # Commands that run the gate
 
 
-def _one(desk: Desk, name: str) -> GateResult:
+def _one(context: CommandContext, name: str) -> GateResult:
     """Run one contract: base against head if the change affects it, else on head alone."""
-    _, work = plan(desk.settings, desk.check, desk.checkout, (name,))
+    _, work = plan(context.settings, context.check, context.checkout, (name,))
     if work.jobs or work.removed:
-        return check(desk.settings, desk.check, desk.checkout, desk.api, (name,))
-    return suite_of_head(desk.settings, desk.check, desk.checkout, (name,))
+        return check(context.settings, context.check, context.checkout, context.api, (name,))
+    return suite_of_head(context.settings, context.check, context.checkout, (name,))
 
 
-def _deliver(desk: Desk, result: GateResult) -> str:
+def _deliver(context: CommandContext, result: GateResult) -> str:
     """Write reports, outputs and summary as for any run, and return the comment's text."""
-    out = out_folder(desk.settings.workspace, desk.settings.out)
-    answer = answer_to(result, out, desk.settings)
-    deliver(answer, desk.settings, desk.asked, desk.api)
+    out = out_folder(context.settings.workspace, context.settings.out)
+    answer = answer_to(result, out, context.settings)
+    deliver(answer, context.settings, context.request, context.api)
     return answer.comment
 
 
 # Waivers
 
 
-def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> Reply | None:
-    asked, state = desk.asked, desk.state
-    if desk.api.find_comment(asked.number, reply_marker(desk.settings.id, asked.comment_id)):
+def _waive(
+    context: CommandContext, kind: WaiverKind, contract: str | None, reason: str
+) -> Reply | None:
+    request, state = context.request, context.state
+    if context.api.find_comment(
+        request.number, reply_marker(context.settings.id, request.comment_id)
+    ):
         # The job was run again: the command was for the head at that time, not for this one.
         return None
-    _, work = plan(desk.settings, desk.check, desk.checkout, (contract,) if contract else ())
+    _, work = plan(
+        context.settings, context.check, context.checkout, (contract,) if contract else ()
+    )
     names = [name for name in work.waivable if kind == "waive" or name != POLICY_NAME]
     if not names or (contract and contract not in names):
         what = f"{code(contract)} is not" if contract else "No contract is"
         return Reply(f"{what} affected by this change, so nothing to {kind}.", "confused")
-    if (problem := _not_seen(desk)) is not None:
+    if (problem := _not_seen(context)) is not None:
         return Reply(problem, "confused")
-    place = waiver_place(desk.settings, asked.number)
-    waiver = Waiver(contract, kind, asked.author, state.head_sha, reason, asked.time)
+    place = waiver_place(context.settings, request.number)
+    waiver = Waiver(contract, kind, request.author, state.head_sha, reason, request.time)
     of = code(contract) if contract else "every contract that this change affects"
     text = (
         f"Waived for {code(state.head_sha[:10])}: {of} no longer blocks this commit. "
@@ -194,21 +204,21 @@ def _waive(desk: Desk, kind: WaiverKind, contract: str | None, reason: str) -> R
         text += f" {_UNSIGNED}"
     return Reply(
         text,
-        record=waiver_line(waiver, asked.comment_id, place),
-        then=lambda: _run_again(desk),
+        record=waiver_line(waiver, request.comment_id, place),
+        then=lambda: _run_again(context),
     )
 
 
-def _not_seen(desk: Desk) -> str | None:
+def _not_seen(context: CommandContext) -> str | None:
     """Return why the command may not be for the present head, or None if nothing indicates this.
 
     Otherwise a push after the comment would be waived although nobody saw it. GitHub starts
     a run for every push, and both times are GitHub's own.
     """
-    said = _time(desk.asked.time)
-    sha = code(desk.state.head_sha[:10])
+    said = _time(context.request.time)
+    sha = code(context.state.head_sha[:10])
     again = "Repeat the command after the gate has finished on this commit."
-    checked = checked_before(desk.api.workflow_runs(desk.state.head_sha), said)
+    checked = checked_before(context.api.workflow_runs(context.state.head_sha), said)
     if checked is None:
         return f"No workflow has run for {sha} yet. {again}"
     if not checked:
@@ -226,22 +236,22 @@ def _time(text: str) -> datetime:
 # The required check is the exit code of the gate's job, so only that job can lift it
 
 
-def _run_again(desk: Desk) -> str:
+def _run_again(context: CommandContext) -> str:
     """Repeat the gate's latest run for the head, or return what to click."""
     click = "Open the pull request's checks, choose the gate's run and click **Re-run failed jobs**"
     try:
-        run = _gate_run(desk)
+        run = _gate_run(context)
     except PublishError as error:
         return f"{click}: {prose(str(error))}."
     if run is None:
-        return f"{click}: gatekeeper found no run for {code(desk.state.head_sha[:10])}."
-    address = f"{desk.settings.server_url}/{desk.settings.repository}/actions/runs/{run.id}"
+        return f"{click}: gatekeeper found no run for {code(context.state.head_sha[:10])}."
+    address = f"{context.settings.server_url}/{context.settings.repository}/actions/runs/{run.id}"
     if run.conclusion is None:
         return (
             f"[The gate's run]({address}) is in progress; if it fails, write `/gatekeeper rerun`."
         )
     try:
-        desk.api.rerun(run)
+        context.api.rerun(run)
     except PublishError as error:
         return (
             f"Open [the gate's run]({address}), click **Re-run failed jobs**: {prose(str(error))}."
@@ -249,47 +259,47 @@ def _run_again(desk: Desk) -> str:
     return f"[The gate's run]({address}) has been started again."
 
 
-def _gate_run(desk: Desk) -> WorkflowRun | None:
+def _gate_run(context: CommandContext) -> WorkflowRun | None:
     """Return the run that the gate's status links to. Without a status, return the latest run if
     only one workflow runs on this pull request."""
-    sha, context = desk.state.head_sha, desk.settings.status_context
-    if context:
+    sha, status_context = context.state.head_sha, context.settings.status_context
+    if status_context:
         with suppress(PublishError):
-            found = desk.api.run_of_status(sha, context)
+            found = context.api.run_of_status(sha, status_context)
             if found is not None:
-                return desk.api.workflow_run(found)
-    runs = [run for run in desk.api.workflow_runs(sha) if is_of_a_pull_request(run)]
+                return context.api.workflow_run(found)
+    runs = [run for run in context.api.workflow_runs(sha) if is_of_a_pull_request(run)]
     return runs[0] if len({run.path for run in runs}) == 1 else None
 
 
 # Telling
 
 
-def _send(reply: Reply, settings: ActionInputs, asked: Respond, api: RepositoryApi) -> int:
+def _send(reply: Reply, settings: ActionInputs, request: Respond, api: RepositoryApi) -> int:
     """Post one comment for the command. `then` runs only after the waiver's record is posted."""
-    first = reply_marker(settings.id, asked.comment_id)
+    first = reply_marker(settings.id, request.comment_id)
     lines = [reply.record, first] if reply.record else [first]
     text = clean(reply.text, settings)
-    if isinstance(asked.asked, Command) and asked.asked.more:
+    if isinstance(request.command, Command) and request.command.more:
         text += "\n\nOnly the first command of your comment was carried out."
     try:
-        comment = post_or_update(api, asked.number, first, marked_body(lines, text, _CUT))
+        comment = post_or_update(api, request.number, first, marked_body(lines, text, _CUT))
         if reply.then:
             done = clean(reply.then(), settings)
             api.update_comment(comment, marked_body(lines, f"{text}\n\n{done}", _CUT))
     except PublishError as error:
         say(f"The reply could not be posted: {clean(str(error), settings)}")
         say(text)
-        _react(api, asked, "confused")
+        _react(api, request, "confused")
         return error.exit_code
-    _react(api, asked, reply.reaction)
+    _react(api, request, reply.reaction)
     say(f"Replied: {comment.url}")
     return reply.exit_code
 
 
-def _react(api: RepositoryApi, asked: Respond, reaction: Reaction) -> None:
+def _react(api: RepositoryApi, request: Respond, reaction: Reaction) -> None:
     """Add a reaction to the comment; a failure is ignored."""
     try:
-        api.react(asked.number, asked.comment_id, reaction)
+        api.react(request.number, request.comment_id, reaction)
     except PublishError as error:
         say(str(error))

@@ -113,7 +113,7 @@ class Respond:
     comment_id: int
     author: str
     time: str
-    asked: Command | NotUnderstood
+    command: Command | NotUnderstood
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,20 +294,20 @@ def _comment(payload: Mapping[str, Any]) -> Activity:
         return quiet
     body = _at(payload, "comment.body", needed=False)
     author = _at(payload, "comment.user.login", needed=False)
-    asked = read_command(body) if isinstance(body, str) else None
+    command = read_command(body) if isinstance(body, str) else None
     # Bots and apps repeat what others wrote. The user of a deleted account is null.
     by_person = (
         _at(payload, "comment.user.type", needed=False) == "User"
         and _at(payload, "comment.performed_via_github_app", needed=False) is None
     )
-    if asked is None or not by_person or not isinstance(author, str):
+    if command is None or not by_person or not isinstance(author, str):
         return quiet
     return Respond(
         number=_whole(payload, "issue.number"),
         comment_id=_whole(payload, "comment.id"),
         author=author,
         time=str(_at(payload, "comment.created_at")),
-        asked=asked,
+        command=command,
     )
 
 

@@ -34,13 +34,13 @@ _FIRST_NIGHTS_WATCHED = 4 * NIGHTS_NEEDED
 
 
 @dataclass(frozen=True, slots=True)
-class SureChange:
+class CertainChange:
     """A change that is certain: its first night, the night on which it became certain, and the pass
     rate since then minus the one before."""
 
     id: str
     since: datetime
-    sure: datetime
+    detected: datetime
     direction: Literal["worse", "better"]
     size: Estimate
 
@@ -65,7 +65,7 @@ class ContractDrift:
     status: DriftStatus
     rate: float | None
     e_value: float
-    change: SureChange | None
+    change: CertainChange | None
     new_models: tuple[datetime, ...]
     series: Drift
     measured: int
@@ -164,15 +164,15 @@ def _watch_reason(found: Drift, nights: Sequence[Record], measured: int) -> Watc
     return "first_nights" if homogeneity_p(rates, samples) < _FIRST_NIGHTS_LEVEL else None
 
 
-def _change(found: Drift, nights: Sequence[Record]) -> SureChange | None:
+def _change(found: Drift, nights: Sequence[Record]) -> CertainChange | None:
     change = found.change
     if change is None:
         return None
-    since, sure = nights[change.since].time, nights[change.sure].time
-    # The first sure night of a stretch never changes, while its estimates do night by night.
-    known = f"{nights[0].contract}|{sure.isoformat()}|{change.direction}"
+    since, detected = nights[change.since].time, nights[change.detected].time
+    # The first certain night of a stretch never changes, while its estimates do night by night.
+    known = f"{nights[0].contract}|{detected.isoformat()}|{change.direction}"
     name = hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return SureChange(name, since, sure, change.direction, change.size)
+    return CertainChange(name, since, detected, change.direction, change.size)
 
 
 FALSE_ALARMS = (

@@ -10,8 +10,8 @@ from gatekeeper import numbers
 from gatekeeper.history.drift import (
     FALSE_ALARMS,
     NIGHTS_NEEDED,
+    CertainChange,
     ContractDrift,
-    SureChange,
     WatchReason,
 )
 from gatekeeper.reports.alert import News
@@ -98,14 +98,14 @@ def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
     )
 
 
-def drifted(contract: ContractDrift, change: SureChange) -> str:
+def drifted(contract: ContractDrift, change: CertainChange) -> str:
     """Describe a certain change in a sentence or two."""
     text = (
         f"{contract.model} answers {change.direction} since {_day(change.since)}: "
         f"{numbers.points(change.size.value)} in pass rate "
         f"{numbers.points_interval(change.size.interval)}".rstrip()
     )
-    near = [time for time in contract.new_models if time <= change.sure]
+    near = [time for time in contract.new_models if time <= change.detected]
     model = f" Another model answered from {_day(near[-1])} on." if near else ""
     return f"{text}, although the prompt did not change.{model}"
 
@@ -128,7 +128,7 @@ def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
     lines = [
         "A model changed its answers, although the prompt did not change.",
         "",
-        "| contract | model | since | change in pass rate | sure on | another model from |",
+        "| contract | model | since | change in pass rate | detected on | another model from |",
         "| --- | --- | --- | --- | --- | --- |",
         *(_row(contract, contract.change) for contract in sure if contract.change),
         "",
@@ -142,7 +142,7 @@ def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
     return "\n".join(lines) + link + "\n"
 
 
-def _row(contract: ContractDrift, change: SureChange) -> str:
+def _row(contract: ContractDrift, change: CertainChange) -> str:
     size = f"{numbers.points(change.size.value)} {numbers.points_interval(change.size.interval)}"
     new = ", ".join(_day(time) for time in contract.new_models[-3:]) or numbers.NONE
     cells = (
@@ -150,7 +150,7 @@ def _row(contract: ContractDrift, change: SureChange) -> str:
         code_cell(contract.model, 80),
         _day(change.since),
         size.rstrip(),
-        _day(change.sure),
+        _day(change.detected),
         new,
     )
     return f"| {' | '.join(cells)} |"
@@ -176,7 +176,7 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
         and {
             "id": change.id,
             "since": _moment(change.since),
-            "sure": _moment(change.sure),
+            "detected": _moment(change.detected),
             "direction": change.direction,
             "difference": change.size.value,
             "interval": change.size.interval

@@ -66,11 +66,11 @@ class Night:
 @dataclass(frozen=True, slots=True)
 class Change:
     """The change that the nights show. `since` is the first night of it, as well as it can be
-    estimated, `sure` the night at which it was certain. `size` is the pass rate from then on minus
-    the one before, with its 95 % interval, up to the night when the evidence was strongest."""
+    estimated, `detected` the night at which it was certain. `size` is the pass rate from then on
+    minus the one before, with its 95 % interval, up to the night with the strongest evidence."""
 
     since: int
-    sure: int
+    detected: int
     direction: Literal["worse", "better"]
     size: Estimate
 
@@ -92,7 +92,7 @@ def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
     """Return what the nights of one stretch, in order, show. If nothing changed, the probability
     that `change` is *ever* reported is at most `alpha`, however many nights follow.
 
-    A change once sure stays sure, also when the model recovers: a new stretch forgets it.
+    A change once certain stays certain, also when the model recovers: a new stretch forgets it.
     ValueError if nights do not have the same fixtures, or more passed than were sampled.
     """
     require_inside("alpha", alpha)
@@ -220,7 +220,7 @@ def _change(
     first = richest % (len(rates) - 1) + 1
     return Change(
         since=int(known[first]),
-        sure=int(known[sure[0]]),
+        detected=int(known[sure[0]]),
         direction="worse" if richest < len(rates) - 1 else "better",
         size=_difference(rates[first : strongest + 1], rates[:first]),
     )

@@ -137,10 +137,10 @@ def test_a_jump_is_sure_within_days(before, delay, after, direction):
     found = find_drift(nights([18] * before + [after] * 20))
     change = found.change
     assert (change.since, change.direction) == (before, direction)
-    assert change.sure == before + delay - 1
+    assert change.detected == before + delay - 1
     assert change.size.value == pytest.approx((after - 18) / 20)
     assert change.size.interval is None
-    assert found.e_values[change.sure] >= 100 > found.e_values[change.sure - 1]
+    assert found.e_values[change.detected] >= 100 > found.e_values[change.detected - 1]
 
 
 @pytest.mark.parametrize(("before", "after", "direction"), [(2, 20, "better"), (20, 2, "worse")])
@@ -180,12 +180,12 @@ def test_a_slow_slide_is_found():
     counts = [90] * 40 + [90 - i // 3 for i in range(40)]
     change = find_drift(nights(counts, fixtures=100)).change
     assert change.direction == "worse"
-    assert 40 <= change.since < change.sure <= 52
+    assert 40 <= change.since < change.detected <= 52
 
 
 def test_a_smaller_alpha_asks_for_more():
     stretch = nights([18] * 30 + [12] * 20)
-    assert find_drift(stretch, alpha=1e-6).change.sure > find_drift(stretch).change.sure
+    assert find_drift(stretch, alpha=1e-6).change.detected > find_drift(stretch).change.detected
     assert find_drift(stretch, alpha=1e-30).change is None
 
 
@@ -205,7 +205,7 @@ def test_a_night_without_a_measurement_is_not_known():
     assert found.e_values[0] == 1
     assert found.e_values[34] == found.e_values[33]
     assert found.e_values[-1] == pytest.approx(plain.e_values[-1])
-    assert (found.change.since, found.change.sure) == (31, plain.change.sure + 2)
+    assert (found.change.since, found.change.detected) == (31, plain.change.detected + 2)
 
 
 @pytest.mark.parametrize("stretch", [[], [Night((0,), (0,))], [Night((), ())] * 2])
