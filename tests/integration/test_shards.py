@@ -192,9 +192,19 @@ def test_a_missing_shard_could_not_be_measured(
     assert sampled.result["verdict"] == "error"
     said = "\n".join(sampled.result["notices"])
     assert "Shard 2/3" in said
-    assert f"--plan {sampled.plan_file} --shard" in said
+    assert f"--plan {sampled.plan_file} --shard 2/3" in said
     assert "2/3" in capsys.readouterr().out
     assert not history.exists()
+
+
+def test_every_missing_shard_is_named(sampled: Machines) -> None:
+    sampled.file(1).unlink()
+    sampled.file(3).unlink()
+    assert sampled.decide() == 3
+    said = "\n".join(sampled.result["notices"])
+    assert "Shard 1/3" in said
+    assert "Shard 3/3" in said
+    assert "--shard I/3" in said
 
 
 def test_a_damaged_shard_is_sampled_again(

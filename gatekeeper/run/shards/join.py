@@ -61,9 +61,12 @@ class JoinedAnswers:
     @property
     def remedy(self) -> str:
         """How to get the answers that are missing."""
+        of = self.sharded.plan.shards
+        alone = len(self.faults) == 1
+        each, shard = ("it", next(iter(self.faults))) if alone else ("each of them", "I")
         return (
-            f"Run each of them again with `gatekeeper sample --plan {self.sharded.path} "
-            "--shard I/N --out DIR --resume`, then run `gatekeeper decide` again"
+            f"Run {each} again with `gatekeeper sample --plan {self.sharded.path} "
+            f"--shard {shard}/{of} --out DIR --resume`, then run `gatekeeper decide` again"
         )
 
     def prepare(self, around: RunContext) -> RunContext:
@@ -82,7 +85,10 @@ class JoinedAnswers:
             raise CallFailed(self.failures[key])
         of = self.sharded.plan.shards
         named = ", ".join(f"{number}/{of}" for number in [*self.faults][:_MOST_NAMED])
-        raise AnswerMissing(f"answers of shard {named or shard} are missing. {self.remedy}")
+        more = " and others" if len(self.faults) > _MOST_NAMED else ""
+        raise AnswerMissing(
+            f"answers of shard {named or f'{shard}/{of}'}{more} are missing. {self.remedy}"
+        )
 
     async def aclose(self) -> None:
         """Do nothing: no connection is open."""
