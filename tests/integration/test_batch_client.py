@@ -275,6 +275,14 @@ def test_results_elsewhere_are_not_fetched(anthropic: AnthropicBatchServer, aski
     assert asking.running == ("msgbatch_0",)
 
 
+@pytest.mark.parametrize("place", ["POST files", "POST batches", "GET batch_0", "GET content"])
+def test_a_redirect_is_not_followed(place: str, openai: OpenAIBatchServer, asking: Asking) -> None:
+    with AnsweringServer(Answer()) as other:
+        openai.faults = {place: [Fault(307, {"Location": f"{other.url}/v1/batches"})]}
+        assert failures(asking.answers(requests(1))) == [NEVER]
+    assert other.requests == []
+
+
 def test_results_are_read_line_by_line_however_many(
     openai: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +355,17 @@ class TestAnotherProcess:
         assert texts(again.answers(requests(3, CLAUDE))) == ["0", "1", "2"]
         assert len(anthropic.batches) == 2
         assert again.possibly_paid_twice == 3
+
+    def test_submits_again_what_was_refused(
+        self, openai: OpenAIBatchServer, asking: Asking
+    ) -> None:
+        openai.status = "failed"
+        asking.answers(requests(2))
+        openai.polled = lambda batch: setattr(
+            openai, "status", "failed" if batch.id == "batch_0" else "completed"
+        )
+        assert texts(Asking(asking.journal).answers(requests(2))) == ["0", "1"]
+        assert len(openai.batches) == 2
 
     def test_asks_again_what_failed(self, openai: OpenAIBatchServer, asking: Asking) -> None:
         rows = openai.rows

@@ -211,10 +211,12 @@ class BatchClient:
             batch = await self._find(api, known)
         if batch is None:
             batch = await self._submit(api, waiting)
-        self._running[batch] = api.how_to_cancel(batch)
         state = await self._ended(api, batch)
+        if state.fault and known is not None:
+            # What stopped it may be over, and nothing of it was billed.
+            batch = await self._submit(api, waiting)
+            state = await self._ended(api, batch)
         if state.fault:
-            self._running.pop(batch)
             said = f"{endpoint.model}: the batch {batch} was not done: {state.fault}"
             raise CallFailed(said, fatal=True)
         await self._read_results(api, endpoint, state, waiting, batch)
@@ -249,10 +251,13 @@ class BatchClient:
         return batch
 
     async def _ended(self, api: BatchApi, batch: str) -> BatchState:
+        self._running[batch] = api.how_to_cancel(batch)
         seconds = _FIRST_POLL_SECONDS
         while not (state := await api.state(batch)).ended:
             await self._sleep(seconds)
             seconds = min(seconds * _POLL_GROWTH, _LAST_POLL_SECONDS)
+        if state.fault:
+            self._running.pop(batch)
         return state
 
     async def _read_results(
