@@ -184,7 +184,8 @@ def test_the_real_model_classifies_and_repeats_itself(
     assert (lovely.text, awful.text, again.text) == ("positive", "negative", "positive")
     assert lovely.cost_usd == 0.0
     assert lovely.latency_ms is not None
-    assert lovely.latency_ms > 0
+    assert lovely.ttft_ms is not None
+    assert 0 < lovely.ttft_ms <= lovely.latency_ms
     assert (lovely.prompt_tokens or 0) > 20
     assert lovely.completion_tokens == 1
 
