@@ -36,11 +36,19 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
             case "unlikely":
                 text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
                 reasons.append(Reason("slo", text, "inconclusive"))
-            case "unknown" if measure_of(result.objective).first_token:
-                text = f"Objective not measured: {name}. No answer has this time: the server "
-                text += "did not stream it, or a recording has none."
+            case "unknown":
+                text = f"Objective not measured: {name}. {_why_unknown(result)}"
                 reasons.append(Reason("slo", text, "inconclusive"))
     return reasons
+
+
+def _why_unknown(result: SloResult) -> str:
+    if measure_of(result.objective).first_token:
+        return (
+            "No answer has this time: the server did not stream it, or the recording does not "
+            "contain it."
+        )
+    return "No sample has a value: the model or the recording does not give one."
 
 
 def _more(result: SloResult) -> str:

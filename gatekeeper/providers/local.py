@@ -39,7 +39,7 @@ class LocalClient:
     """Runs the embedded model, which is loaded with the first request."""
 
     def __init__(self, threads: int | None = None, slots: int = _SLOTS) -> None:
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or _cores()
         self._slots = slots
         self._workers = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
         self._loading = threading.Lock()
@@ -82,6 +82,14 @@ class LocalClient:
                 self._fingerprint = _fingerprint(file)
                 self._server = _server(file, self._threads, self._slots)
         return self._server
+
+
+def _cores() -> int:
+    """Return how many cores this process may use: a container's or a pinned process's may be
+    fewer than the machine's."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def model_file() -> Path:

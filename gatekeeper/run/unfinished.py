@@ -180,6 +180,18 @@ class AnswerLog:
             self.close()
 
 
+def refuse_unfinished_batches(folder: Path) -> None:
+    """Raise UsageError if a run in batches has not ended in the folder: another run would remove
+    the answers that it has collected, and ask again what its batches answer."""
+    file = folder / BATCHES
+    if file.exists():
+        raise UsageError(
+            f"{file}: an earlier run in batches has not ended, and its batches are billed in any "
+            "case; collect their answers with `gatekeeper run --batch --resume`, use another "
+            "--out, or delete the file"
+        )
+
+
 def forget_unfinished(path: Path) -> None:
     """Delete the file of a run that has ended, and that of its batches. What cannot be deleted is
     left."""

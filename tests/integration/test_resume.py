@@ -19,7 +19,7 @@ from support.openai_server import Fault, OpenAIServer, hang
 from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answer
 
 from gatekeeper.cli.main import main
-from gatekeeper.run.unfinished import FILE, AnswerLog, read_unfinished
+from gatekeeper.run.unfinished import BATCHES, FILE, AnswerLog, read_unfinished
 
 KEY = "sk-0123456789abcdef"
 
@@ -305,3 +305,15 @@ def test_an_answer_with_a_secret_is_not_kept(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         main(arguments(proposed, tmp_path))
     assert written[-1] == 0
+
+
+def test_the_folder_of_a_run_in_batches_is_left_alone(
+    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / BATCHES).write_text("{}\n", "utf-8")
+    (tmp_path / FILE).write_text("paid for\n", "utf-8")
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, tmp_path)) == 2
+        assert server.requests == []
+    assert (tmp_path / FILE).read_text("utf-8") == "paid for\n"

@@ -29,7 +29,7 @@ def check(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.work import plan_check
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.session import measure
-    from gatekeeper.run.unfinished import FILE
+    from gatekeeper.run.unfinished import FILE, refuse_unfinished_batches
 
     require_formats(arguments.format)
     forget_reports(arguments.out)
@@ -46,6 +46,8 @@ def check(arguments: argparse.Namespace) -> int:
         history = history_of(arguments, repository)
         answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)
+        if answers:
+            refuse_unfinished_batches(arguments.out)
         revisions = (change.base, change.head)
         result = measure(
             work,

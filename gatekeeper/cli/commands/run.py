@@ -105,11 +105,10 @@ def _batches(arguments: argparse.Namespace, work: Work, file: Path) -> BatchRun 
     Raises UsageError, also for a run that would ask again what the batches of an unfinished run
     answer.
     """
-    if file.exists() and not (arguments.batch and arguments.resume):
-        raise UsageError(
-            f"{file}: an earlier run in batches has not ended, and its batches are billed in any "
-            "case; add --batch --resume to collect their answers, or delete the file"
-        )
+    from gatekeeper.run.unfinished import refuse_unfinished_batches
+
+    if not (arguments.batch and arguments.resume):
+        refuse_unfinished_batches(file.parent)
     if not arguments.batch:
         return None
     from gatekeeper.run.batch_run import open_batches

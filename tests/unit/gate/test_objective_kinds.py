@@ -14,6 +14,7 @@ from gatekeeper.contract.definition import CheckShape, CheckSpec, Fixture
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.trial import CheckResult, Outcome
 from gatekeeper.gate.monitor import OBJECTIVE_ERROR
+from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.objectives import objective_status, slo_results
 from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.intervals import quantile_bounds
@@ -136,6 +137,12 @@ def test_an_answer_whose_latency_is_not_known_is_not_lost():
     assert (found.met, found.unmeasured) == (True, False)
     alone = only({"latency_p95_ms": 1000}, [made(f"g{i}") for i in range(100)])
     assert (objective_status(alone), alone.unmeasured) == ("unknown", False)
+
+
+@pytest.mark.parametrize("objective", ["latency_p95_ms", "cost_per_call_usd", "tokens_per_call"])
+def test_an_objective_without_a_single_value_is_inconclusive(objective):
+    found = only({objective: 1000}, [made(f"f{i}") for i in range(100)])
+    assert [(r.code, r.verdict) for r in slo_reasons([found], [])] == [("slo", "inconclusive")]
 
 
 def test_total_tokens_are_those_of_prompt_and_completion():
