@@ -34,8 +34,8 @@ from gatekeeper.providers.http_client import HttpClient
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.litellm import LitellmClient
 
-OPTIONAL = ("pyarrow", "xllamacpp")
-"""Parquet and the embedded model, which the image leaves out."""
+OPTIONAL = ("pyarrow", "ray", "xllamacpp")
+"""Parquet, Ray and the embedded model, which the image leaves out."""
 
 ENVIRONMENT = {
     "ANTHROPIC_API_KEY": "x",
