@@ -75,7 +75,7 @@ class CallFailed(MeasurementError):
     """One model call failed.
 
     `retryable` says whether another try may succeed; `retry_after` is the number of
-    seconds the server asked for, None where it did not; `fatal` says that every other
+    seconds that the server requested, None if it did not; `fatal` says that every other
     call to this model will fail in the same way (unknown model, refused key), so that
     the run can stop at once; `author` says that the fix is in the author's hands
     (an unknown model name), so that the run ends with exit 2 and not 3; `billable` says that the

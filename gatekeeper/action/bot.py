@@ -187,7 +187,7 @@ def _waive(
     if not names or (contract and contract not in names):
         what = f"{code(contract)} is not" if contract else "No contract is"
         return Reply(f"{what} affected by this change, so nothing to {kind}.", "confused")
-    if (problem := _not_seen(context)) is not None:
+    if (problem := _refuse_unseen(context)) is not None:
         return Reply(problem, "confused")
     place = waiver_place(context.settings, request.number)
     waiver = Waiver(contract, kind, request.author, state.head_sha, reason, request.time)
@@ -209,7 +209,7 @@ def _waive(
     )
 
 
-def _not_seen(context: CommandContext) -> str | None:
+def _refuse_unseen(context: CommandContext) -> str | None:
     """Return why the command may not be for the present head, or None if nothing indicates this.
 
     Otherwise a push after the comment would be waived although nobody saw it. GitHub starts

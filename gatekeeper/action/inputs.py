@@ -20,7 +20,7 @@ from gatekeeper.reports.secrets import secrets_in
 
 CommentMode = Literal["always", "changes", "failures", "off"]
 NEWS = ("regression", "freeze", "drift", "spending")
-"""What can be told to a chat or a mailbox."""
+"""The kinds of news that a chat or a mailbox can receive."""
 
 DEFAULT_OUT = ".gatekeeper/out"
 DEFAULT_STATUS_CONTEXT = "gatekeeper/verdict"

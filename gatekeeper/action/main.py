@@ -87,14 +87,16 @@ def act(settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
         # An unexpected error is neither a pass nor a fail of the prompt.
         machine = fault_of_the_machine(error)
         if machine:
-            return _told(answer_to_error(machine, str(machine), settings), settings, activity, api)
+            return _publish(
+                answer_to_error(machine, str(machine), settings), settings, activity, api
+            )
         say(clean("".join(traceback.format_exception(error)), settings))
         fault = f"{type(error).__name__}: this is a bug in gatekeeper, please report it"
         answer = answer_to_error(error, fault, settings)
-    return _told(answer, settings, activity, api)
+    return _publish(answer, settings, activity, api)
 
 
-def _told(answer: Answer, settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
+def _publish(answer: Answer, settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
     """Publish the result, drift and notifications. Returns the exit code."""
     exit_code = deliver(answer, settings, activity, api)
     if answer.drifts is not None:

@@ -152,7 +152,7 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
     heading = _ERROR_TITLES.get(exit_code, "Could not measure")
     answer = f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n"
     comment = f"{comment_marker(settings.id)}\n{answer}"
-    # A failure to write the file must not hide the error that is told here.
+    # A failure to write the file must not hide the error that is reported here.
     with suppress(WriteError, UsageError):
         redact = redactor(settings.secrets)
         write_files(

@@ -157,11 +157,11 @@ def _unsigned(record: dict[str, Any]) -> str:
 
 
 def _is_the_command(remark: Remark, waiver: Waiver) -> bool:
-    asked = read_command(remark.body)
+    command = read_command(remark.body)
     return (
-        isinstance(asked, Command)
+        isinstance(command, Command)
         and remark.by_person
         and remark.author == waiver.author
-        and (asked.name, asked.contract, asked.reason)
+        and (command.name, command.contract, command.reason)
         == (waiver.kind, waiver.contract, waiver.reason)
     )

@@ -41,8 +41,8 @@ def digest(value: Any) -> str:
 def request_digest(messages: Sequence[Message], params: Mapping[str, Any]) -> str:
     """Return the digest of a request, which is the same for equal messages and parameters of any
     model."""
-    asked = [{"role": message.role, "content": message.content} for message in messages]
-    return digest({"messages": asked, "params": params_meaning(params)})
+    sent = [{"role": message.role, "content": message.content} for message in messages]
+    return digest({"messages": sent, "params": params_meaning(params)})
 
 
 def params_meaning(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,14 +43,14 @@ def hold_new_contracts(affected: Affected, change: Change, policy: Policy) -> Af
     return replace(affected, contracts=tuple(found), notices=tuple(notices))
 
 
-def held_to(asked: NewContracts, contract: Contract) -> Contract:
+def held_to(required: NewContracts, contract: Contract) -> Contract:
     """Return the contract with the success rate that the policy requires of new contracts: the
     policy's own rate as a minimum, or the default if the contract has no success rate of its own.
     An objective on a category or a check, or a tolerance, is not a success rate of all fixtures."""
-    rate = asked.success_rate
+    rate = required.success_rate
     if rate is None:
         return contract
-    if not asked.floor:
+    if not required.floor:
         return _with_default(contract, rate)
     own = _own_rate(contract)
     if own is not None and own.target >= rate:
@@ -96,14 +96,14 @@ def _own_rate(contract: Contract) -> Objective | None:
     return next((o for o in contract.slo if o.name == SUCCESS_RATE), None)
 
 
-def _low_promise(asked: NewContracts, contract: Contract) -> list[str]:
+def _low_promise(required: NewContracts, contract: Contract) -> list[str]:
     """Return a notice about a new contract whose own success rate is lower than the policy
     requires."""
-    own, rate = _own_rate(contract), asked.success_rate
+    own, rate = _own_rate(contract), required.success_rate
     if own is None or rate is None or own.target >= rate:
         return []
     wanted = numbers.percent(rate)
-    held = f", so {wanted} applies" if asked.floor else ""
+    held = f", so {wanted} applies" if required.floor else ""
     return [
         f"The success rate {numbers.percent(own.target)} of the new contract {contract.name} is "
         f"lower than {wanted}, the policy's `new_contracts.success_rate`{held}."

@@ -122,7 +122,7 @@ def _lost(before: Iterable[str], now: Iterable[str]) -> str:
 
 
 def _switches(before: Policy, now: Policy) -> Iterator[Weakening]:
-    asked: tuple[tuple[str, Any, Any, Any], ...] = (
+    requirements: tuple[tuple[str, Any, Any, Any], ...] = (
         ("require_contract", before.require_contract, now.require_contract, True),
         ("on_inconclusive", before.on_inconclusive, now.on_inconclusive, "fail"),
         ("on_weakening", before.on_weakening, now.on_weakening, "require_waiver"),
@@ -135,7 +135,7 @@ def _switches(before: Policy, now: Policy) -> Iterator[Weakening]:
         ("allow.weakening", before.allow.weakening, now.allow.weakening, False),
         ("error_budget.freeze", before.freeze, now.freeze, True),
     )
-    for key, was, is_now, strict in asked:
+    for key, was, is_now, strict in requirements:
         if was == strict and is_now != strict:
             yield _changed(key, was, is_now)
 

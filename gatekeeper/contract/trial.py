@@ -90,7 +90,7 @@ class Completion:
     completion_tokens: int | None = None
     cost_usd: float | None = None
     replayed: bool = False
-    """True if the answer comes from a recording and no model was asked."""
+    """True if the answer comes from a recording and no model was called."""
     fingerprint: str | None = None
     """What the provider said answered: the model's full name, its build, its file's digest."""
     finish_reason: str | None = None

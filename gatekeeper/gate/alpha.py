@@ -12,7 +12,7 @@ MUST_PASS = 0.2
 fixtures of five that break still fail it at 5 %, also beside limits."""
 
 LIMITS = 0.1
-"""What the limits have together. A rise of cost is seen on nearly every fixture, so that a stricter
+"""What the limits have together. A rise of cost shows on nearly every fixture, so that a stricter
 level costs them few fixtures."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gatekeeper.contract.trial import Outcome
 
 LONGER = 10
-"""An input that was not seen could have a prompt so many times as long as the longest that was."""
+"""An input outside the suite may have a prompt so many times as long as the longest observed."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 """The parameters that limit an answer."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 _SEED = 42
-"""Bootstraps are drawn alike in every run, so that a report can be made again."""
+"""Bootstraps use the same seed in every run, so that a report can be reproduced."""
 
 
 def rate_intervals(

@@ -56,14 +56,14 @@ class Comparison:
         self._members = evaluation.units()
         self._unit_of = {f: u for u, fixtures in self._members.items() for f in fixtures}
         self._inputs_of = {u: evaluation.inputs_of(f) for u, f in self._members.items()}
-        # What head cannot be asked is unknown from the start: it may speak for head or against it.
+        # Fixtures that cannot be sent to head are unknown: they may speak for head or against it.
         units = evaluation.counts_with
         self._unknown = Counter(units.get(f, f) for f in evaluation.unknown_on_head)
         self.clustered = evaluation.clustered
         """Whether units may be clusters of several inputs."""
         lone = [unit for unit in self._unknown if unit not in self._members]
         rows = list(
-            dict.fromkeys([*lone, *_drawn_order(evaluation, self._unit_of), *self._members])
+            dict.fromkeys([*lone, *_sampling_order(evaluation, self._unit_of), *self._members])
         )
         self._rows = {unit: row for row, unit in enumerate(rows)}
         whole = sampling.aggregate in ("all", "any")
@@ -83,17 +83,17 @@ class Comparison:
         self._sizes = np.array([size_of[unit] for unit in rows], dtype=np.int64)
         shape = len(rows), self.test.rounds
         kind: type[np.signedinteger[Any]] = np.int64 if self.clustered else np.int8
-        # What was not drawn is not measured: it may speak for head as well as against it.
+        # What was not sampled is not measured: it may speak for head or against it.
         self._harshest: Differences = np.repeat(self._sizes[:, None], shape[1], 1).astype(kind)
         self._kindest: Differences = np.negative(self._harshest)
         self._broke, self._fixed, self._measured = (np.zeros(shape, dtype=kind) for _ in range(3))
-        self._drawn = [len(lone)] * self.test.rounds
+        self._sampled = [len(lone)] * self.test.rounds
         self._expected = int(self._sizes[: len(lone)].sum()) * self.test.rounds
         self.stopped: Stop | None = None
         self.rounds = 0
         """How many complete rounds the decision rests on."""
         self._pairs = 0
-        # Holm, the report and the reasons ask the same, and each answer draws thousands of signs.
+        # Holm, the report and the reasons need the same results, and each takes thousands of signs.
         self._evaluations: dict[tuple[object, ...], SequentialResult] = {}
 
     def add(self, outcome: Outcome) -> None:
@@ -113,7 +113,7 @@ class Comparison:
         self._kindest[row, number], self._harshest[row, number] = reading[:2]
         self._broke[row, number], self._fixed[row, number] = reading.broke, reading.fixed
         self._measured[row, number] = reading.measured
-        self._drawn[number] += 1
+        self._sampled[number] += 1
         self._expected += int(self._sizes[row])
         if self.stopped is None:
             self._look(number)
@@ -123,22 +123,22 @@ class Comparison:
     ) -> SequentialResult:
         """Return the test's decision at a level no stricter than its own: whether head is worse, or
         with `better` whether it is better, by the favourable or the unfavourable reading."""
-        asked = (level, harshly, better, tuple(self._drawn))
-        if asked not in self._evaluations:
+        key = (level, harshly, better, tuple(self._sampled))
+        if key not in self._evaluations:
             readings = self._harshest if harshly else self._kindest
             sign = -1 if better else 1
-            self._evaluations[asked] = self.test.evaluate(
+            self._evaluations[key] = self.test.evaluate(
                 sign * self._looked_at(readings), sign * self._first(readings), level
             )
-        return self._evaluations[asked]
+        return self._evaluations[key]
 
     def counts(self) -> list[Counts]:
         """Return the counts of each unit that has a measured pair."""
         return [counts for counts, _ in self._counts_and_sizes()]
 
     def _counts_and_sizes(self) -> list[tuple[Counts, int]]:
-        # What was drawn after the decision, for an objective, is told as well.
-        complete = sum(drawn == len(self._sizes) for drawn in self._drawn)
+        # Samples taken after the decision, for an objective, are reported as well.
+        complete = sum(sampled == len(self._sizes) for sampled in self._sampled)
         columns = slice(max(1, complete))
         each = (self._broke, self._fixed, self._measured)
         totals = (array[:, columns].sum(axis=1, dtype=int).tolist() for array in each)
@@ -148,7 +148,7 @@ class Comparison:
     @property
     def pairs(self) -> int:
         """Return how many pairs were taken so far, in all rounds."""
-        return sum(self._drawn)
+        return sum(self._sampled)
 
     @property
     def changed(self) -> tuple[int, int]:
@@ -173,11 +173,11 @@ class Comparison:
 
     def largest_drop(self) -> float:
         """Return the mean drop over all inputs if every unknown sample counts against head."""
-        seen = self._looked_at(self._harshest)
-        # A single round of what was drawn so far; `_first` has no second dimension.
-        seen = seen if seen.shape[1] else self._first(self._harshest)[:, None]
-        inputs = int(self._sizes[: len(seen)].sum()) * seen.shape[1]
-        return float(seen.sum(dtype=int) / inputs) if inputs else 0.0
+        observed = self._looked_at(self._harshest)
+        # A single round of the samples so far; `_first` has no second dimension.
+        observed = observed if observed.shape[1] else self._first(self._harshest)[:, None]
+        inputs = int(self._sizes[: len(observed)].sum()) * observed.shape[1]
+        return float(observed.sum(dtype=int) / inputs) if inputs else 0.0
 
     def drops(self) -> list[float]:
         """Return base's pass rate minus head's, of each unit that has a measured pair: -1 to 1.
@@ -190,12 +190,12 @@ class Comparison:
 
     def _look(self, number: int) -> None:
         if number == 0:
-            self._pairs = self._drawn[0]
+            self._pairs = self._sampled[0]
             kindest, harshest = self._first(self._kindest), self._first(self._harshest)
             if found := self.test.after_pairs(kindest, harshest, self._sizes_of(self._pairs)):
                 self.stopped = found[0]
                 return
-        if self._drawn[number] < len(self._sizes):
+        if self._sampled[number] < len(self._sizes):
             return
         self.rounds = number + 1
         if self.test.early or self.rounds == self.test.rounds:
@@ -246,7 +246,7 @@ class Comparison:
         return aggregate(self._sampling.aggregate, outcomes, self._samples)
 
 
-def _drawn_order(evaluation: Evaluation, units: Mapping[str, str]) -> list[str]:
+def _sampling_order(evaluation: Evaluation, units: Mapping[str, str]) -> list[str]:
     """Return the units in the order in which they are completely sampled: by the last of their
     fixtures."""
     order: dict[str, None] = {}

@@ -55,15 +55,15 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
     prompt replaced one that could not be compared with it."""
     reasons = []
     distinct = len(job.contract.fixtures) - len(job.evaluations[0].counts_with)
-    asked = policy.new_contracts.fixtures
-    if job.is_new and distinct < asked:
+    required = policy.new_contracts.fixtures
+    if job.is_new and distinct < required:
         found = f"{numbers.count(distinct, 'fixture')} with distinct inputs"
         if job.evaluations[0].clustered:
             clusters = numbers.count(distinct, "cluster")
             found = f"{numbers.count(len(job.contract.fixtures), 'fixture')} in {clusters}"
         text = (
             f"The contract is new and has {found}; the base policy requires "
-            f"{asked:,} (`new_contracts.fixtures`)."
+            f"{required:,} (`new_contracts.fixtures`)."
         )
         reasons.append(Reason("new_contract", text, "fail"))
     if job.lost_prompt and not policy.allow.contract_removal:

@@ -94,20 +94,20 @@ def _paired(
 ) -> tuple[tuple[Outcome, ...], list[str]]:
     """Return the samples of fixtures that both have, in whole rounds, base and head in turn, and a
     notice about what was left out."""
-    drawn = {"base": _placed(before), "head": _placed(after)}
-    fixtures = [f for f in drawn["base"] if f in drawn["head"]]
+    samples = {"base": _placed(before), "head": _placed(after)}
+    fixtures = [f for f in samples["base"] if f in samples["head"]]
     notices = []
-    lone = len({*drawn["base"], *drawn["head"]}) - len(fixtures)
+    lone = len({*samples["base"], *samples["head"]}) - len(fixtures)
     if lone:
         notices.append(f"{lone} of its fixtures are on one side only, and are left out")
-    rounds = min((len(drawn[arm][f]) for arm in drawn for f in fixtures), default=0)
+    rounds = min((len(samples[arm][f]) for arm in samples for f in fixtures), default=0)
     used = tuple(
-        _as_arm(drawn[arm][fixture][number], arm, number)
+        _as_arm(samples[arm][fixture][number], arm, number)
         for number in range(rounds)
         for fixture in fixtures
-        for arm in drawn
+        for arm in samples
     )
-    more = sum(len(d[f]) - rounds for d in drawn.values() for f in fixtures)
+    more = sum(len(d[f]) - rounds for d in samples.values() for f in fixtures)
     if more:
         notices.append(
             f"{more} samples are left out, because the other side did not take these rounds"

@@ -225,7 +225,7 @@ class _Shared:
 def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstimate:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    seen = shared.compute_power(job.evaluations[0])
+    power = shared.compute_power(job.evaluations[0])
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
     tokens = [amounts.tokens(request) for request in requests]
@@ -243,12 +243,12 @@ def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstima
         most_tokens=_whole(_sum([most for _, most in tokens])),
         cost_usd=None if cost is None else cost * made,
         worst_cost_usd=_sum([amounts.worst(request) for request in requests]),
-        minimum_detectable_effect=seen.minimum_detectable_effect if seen else None,
+        minimum_detectable_effect=power.minimum_detectable_effect if power else None,
         may_stop_early=calls.fewest < calls.most,
-        margin=seen.margin if seen else None,
-        level=seen.level if seen else None,
-        fixtures_needed=seen.fixtures_needed if seen else None,
-        warning=seen.warning if seen else None,
+        margin=power.margin if power else None,
+        level=power.level if power else None,
+        fixtures_needed=power.fixtures_needed if power else None,
+        warning=power.warning if power else None,
     )
 
 

@@ -42,18 +42,18 @@ def tolerance_reasons(
         return []
     best = head.fixtures_passed + len(fixtures) - head.fixtures
     counts = f"{head.fixtures_passed:,} of {numbers.count(len(fixtures), 'fixture')} pass"
-    asked = f"the contract asks for {numbers.percent(tolerance)}"
+    required = f"the contract asks for {numbers.percent(tolerance)}"
     if best / len(fixtures) < tolerance:
         return [
             Reason(
                 "tolerance",
-                f"{counts}, {asked}.",
+                f"{counts}, {required}.",
                 "fail",
             )
         ]
     if head.fixtures_passed / len(fixtures) < tolerance:
         text = f"{counts}, {len(fixtures) - head.fixtures} could not be measured"
-        return [Reason("error", f"{text}; {asked}.", "error")]
+        return [Reason("error", f"{text}; {required}.", "error")]
     return []
 
 
@@ -88,7 +88,7 @@ _MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
 )
 
 
-def broken_for_sure(fixtures: Sequence[FixtureResult]) -> str:
+def significantly_broken(fixtures: Sequence[FixtureResult]) -> str:
     """Return the fixtures that passed every sample on base and none on head; empty if there are
     none."""
     broken = [
@@ -110,8 +110,8 @@ def has_broken(fixture: FixtureResult) -> bool:
 
 def _unit(result: MustPassResult) -> str:
     check = f", check `{result.check}`" if result.check else ""
-    asked = result.p_value is not None and result.found == "open" and not _failed_before(result)
-    p = "" if not asked else f", p {numbers.p_value(result.p_value)}"
+    tested = result.p_value is not None and result.found == "open" and not _failed_before(result)
+    p = "" if not tested else f", p {numbers.p_value(result.p_value)}"
     return f"{_change(result.fixture, result.base, result.head)}{check}{p}"
 
 

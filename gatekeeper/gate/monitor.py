@@ -59,7 +59,7 @@ class EvaluationMonitor:
         self._left = Counter(trial.repetition for trial in evaluation.trials)
         sampling = evaluation.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
-        # What is tested once, when everything is drawn.
+        # What is tested once, when everything is sampled.
         self._whole = bool(must_pass_units(evaluation.contract)) or (
             bool(evaluation.contract.gate.limits) and level is not None
         )
@@ -162,7 +162,7 @@ class Watches:
         self._progress = progress
         self._watches: Mapping[str, Mapping[ContractFrom, EvaluationMonitor]] = {
             job.contract.name: {
-                # Holm's first step is the strictest: who is rejected there is rejected for sure.
+                # Holm's first step is the strictest: what it rejects is rejected in the end.
                 evaluation.contract_from: EvaluationMonitor(
                     evaluation, strictest.get((job.contract.name, evaluation.contract_from))
                 )

@@ -51,7 +51,7 @@ def must_pass_results(
     Args:
         level: That of the suite's comparison; None if nothing is compared.
         complete: Whether every sample that is planned should be there. What is missing then counts
-            as unknown; otherwise sampling ended before, and only what was drawn counts.
+            as unknown; otherwise sampling ended before, and only the samples taken count.
     """
     planned = contract.sampling.samples if complete else None
     counts = [_count(unit, outcomes, planned) for unit in _units(contract)]

@@ -55,14 +55,14 @@ def slo_results(
     results = []
     for objective in contract.slo:
         about = _fixtures(contract, objective)
-        drawn = _Drawn(
+        data = _ObjectiveData(
             [o for o in head if o.sample.trial.fixture in about],
             {fixture: count for fixture, count in planned.items() if fixture in about},
             counts_with or {},
             each,
             clustered,
         )
-        found = replace(_result(objective, drawn), default=objective.default, clustered=clustered)
+        found = replace(_result(objective, data), default=objective.default, clustered=clustered)
         results.append(found)
     return tuple(results)
 
@@ -108,7 +108,7 @@ def count_units(contract: Contract, objective: Objective, counts_with: Mapping[s
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _ObjectiveData:
     """The samples of the fixtures that an objective is about, and the confidence that its decision
     needs. `planned` is by fixture."""
 
@@ -143,51 +143,51 @@ def _fixtures(contract: Contract, objective: Objective) -> set[str]:
         fixture.id
         for fixture in contract.fixtures
         if objective.category in (None, fixture.category)
-        and _is_asked(objective, (*contract.checks, *fixture.checks))
+        and _has_check_for(objective, (*contract.checks, *fixture.checks))
     }
 
 
-def _is_asked(objective: Objective, checks: Sequence[CheckSpec]) -> bool:
+def _has_check_for(objective: Objective, checks: Sequence[CheckSpec]) -> bool:
     """Say whether a fixture's checks can say anything about the objective."""
     if objective.measure.unit == "score":
         return any(spec.shape.scores for spec in checks)
     return objective.check is None or any(spec.name == objective.check for spec in checks)
 
 
-def _result(objective: Objective, drawn: _Drawn) -> SloResult:
+def _result(objective: Objective, data: _ObjectiveData) -> SloResult:
     match objective.measure.unit:
         case "share":
-            return _rate(objective, drawn)
+            return _rate(objective, data)
         case "ms":
-            return _latency(objective, drawn)
+            return _latency(objective, data)
         case "score":
-            return _score(objective, drawn)
+            return _score(objective, data)
         case "usd":
-            return _mean(objective, drawn, cost_of, most_cost(drawn.outcomes))
+            return _mean(objective, data, cost_of, most_cost(data.outcomes))
         case "tokens":
-            return _mean(objective, drawn, tokens_of, most_tokens(drawn.outcomes))
+            return _mean(objective, data, tokens_of, most_tokens(data.outcomes))
 
 
-def _rate(objective: Objective, drawn: _Drawn) -> SloResult:
+def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
     """Return the rate with Wilson's interval over the samples, or over clusters if there are some.
     Gaffke's interval over units decides."""
-    inputs = drawn.inputs(flag_of(objective))
+    inputs = data.inputs(flag_of(objective))
     hits, samples, wanted, most = _counts(inputs)
     shown = rate_interval(sum(hits), sum(samples))
-    if drawn.clustered:
+    if data.clustered:
         shown = clustered_rate_interval(hits, samples)
 
     def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
         n = sum(samples)
         observed = sum(hits) / n if n else None
-        met = _side(objective.target, objective.measure.better, hits, samples, drawn)
+        met = _side(objective.target, objective.measure.better, hits, samples, data)
         met = _agreeing(met, observed, objective)
         return SloResult(objective.name, objective.target, observed, shown, met)
 
     measured = result(hits, samples)
     if list(samples) != list(wanted):
         measured = _agreed(measured, result(hits, wanted), result(most, wanted))
-    return _with_inputs(measured, sum(n > 0 for n in samples), objective, drawn)
+    return _with_inputs(measured, sum(n > 0 for n in samples), objective, data)
 
 
 def _side(
@@ -195,17 +195,19 @@ def _side(
     better: Literal["higher", "lower"],
     hits: Sequence[int],
     samples: Sequence[int],
-    drawn: _Drawn,
+    data: _ObjectiveData,
 ) -> bool | None:
     """Say whether the share of hits is on the right side of the target, by Gaffke's interval over
     inputs. Each input counts alike, however many samples it has."""
     shares = [k / n for k, n in zip(hits, samples, strict=True) if n]
-    side = proven_side(shares, target, drawn.confidence)
+    side = proven_side(shares, target, data.confidence)
     return None if side is None else (side == "above") == (better == "higher")
 
 
-def _with_inputs(found: SloResult, inputs: int, objective: Objective, drawn: _Drawn) -> SloResult:
-    needed = inputs_to_prove(objective, drawn.confidence)
+def _with_inputs(
+    found: SloResult, inputs: int, objective: Objective, data: _ObjectiveData
+) -> SloResult:
+    needed = inputs_to_prove(objective, data.confidence)
     return replace(found, inputs=inputs, inputs_needed=needed)
 
 
@@ -229,24 +231,24 @@ def _counts(
     return hits, samples, wanted, most
 
 
-def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
+def _latency(objective: Objective, data: _ObjectiveData) -> SloResult:
     """Return the latency with the order statistics of the calls. The share of fast calls over
     inputs decides: an input with a long answer is slow in every sample."""
-    answered = [(o, o.sample.completion) for o in drawn.outcomes]
+    answered = [(o, o.sample.completion) for o in data.outcomes]
     times = [(o, time_of(objective, completion)) for o, completion in answered if completion]
     known = [time for _, time in times if time is not None]
     target, q = objective.target, objective.measure.quantile or 0.95
     # Nothing was lost with an answer whose latency is not known.
     untimed = Counter(o.sample.trial.fixture for o, time in times if time is None)
-    planned = {fixture: count - untimed[fixture] for fixture, count in drawn.planned.items()}
-    inputs = replace(drawn, planned=planned).inputs(lambda o: is_good(objective, o))
+    planned = {fixture: count - untimed[fixture] for fixture, count in data.planned.items()}
+    inputs = replace(data, planned=planned).inputs(lambda o: is_good(objective, o))
     hits, samples, wanted, most = _counts(inputs)
 
     def result(values: list[float], hits: Sequence[int], samples: Sequence[int]) -> SloResult:
-        low, high = quantile_bounds(values, q, drawn.confidence)
+        low, high = quantile_bounds(values, q, data.confidence)
         interval = None if low is None or high is None else ConfidenceInterval(low, high)
         observed = quantile(values, q)
-        met = _side(q, "higher", hits, samples, drawn)
+        met = _side(q, "higher", hits, samples, data)
         return SloResult(objective.name, target, observed, interval, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.
@@ -258,12 +260,12 @@ def _latency(objective: Objective, drawn: _Drawn) -> SloResult:
             result([*known, *[slowest] * lost], hits, wanted),
             result([*known, *[0.0] * lost], most, wanted),
         )
-    return _with_inputs(measured, sum(n > 0 for n in samples), objective, drawn)
+    return _with_inputs(measured, sum(n > 0 for n in samples), objective, data)
 
 
-def _score(objective: Objective, drawn: _Drawn) -> SloResult:
+def _score(objective: Objective, data: _ObjectiveData) -> SloResult:
     """Return the mean score over inputs. Scores lie from 0 to 1, those that are unknown too."""
-    inputs = drawn.inputs(lambda outcome: outcome.score)
+    inputs = data.inputs(lambda outcome: outcome.score)
 
     def result(filled: float | None) -> SloResult:
         rows = inputs
@@ -271,33 +273,33 @@ def _score(objective: Objective, drawn: _Drawn) -> SloResult:
             rows = [(t + filled * (wanted - known), wanted, wanted) for t, known, wanted in inputs]
         means = [min(1.0, total / known) for total, known, _ in rows if known]
         observed = math.fsum(means) / len(means) if means else None
-        interval = bounded_mean_interval(means, drawn.confidence)
+        interval = bounded_mean_interval(means, data.confidence)
         met = _decide(objective, observed, interval)
         return SloResult(objective.name, objective.target, observed, interval, met)
 
     found = _agreed(result(None), result(0.0), result(1.0))
-    return _with_inputs(found, sum(known > 0 for _, known, _ in inputs), objective, drawn)
+    return _with_inputs(found, sum(known > 0 for _, known, _ in inputs), objective, data)
 
 
 def _mean(
     objective: Objective,
-    drawn: _Drawn,
+    data: _ObjectiveData,
     amount: Callable[[Outcome], float | None],
     most: float | None,
 ) -> SloResult:
     """Return the mean over calls, decided by that over inputs; `most` is what a call could take."""
-    answered = sum(o.sample.completion is not None for o in drawn.outcomes)
-    rows = [(total, known) for total, known, _ in drawn.inputs(amount) if known]
+    answered = sum(o.sample.completion is not None for o in data.outcomes)
+    rows = [(total, known) for total, known, _ in data.inputs(amount) if known]
     # A mean over the calls whose price happens to be known would be a mean of something else.
     if sum(known for _, known in rows) < answered:
         rows = []
     totals, samples = [total for total, _ in rows], [known for _, known in rows]
     n = sum(samples)
     observed = math.fsum(totals) / n if n else None
-    interval = clustered_mean_interval(totals, samples, drawn.confidence, most)
+    interval = clustered_mean_interval(totals, samples, data.confidence, most)
     met = _decide(objective, observed, interval)
     found = SloResult(objective.name, objective.target, observed, interval, met)
-    return _with_inputs(found, len(rows), objective, drawn)
+    return _with_inputs(found, len(rows), objective, data)
 
 
 def _decide(

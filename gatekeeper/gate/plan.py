@@ -77,7 +77,7 @@ class Evaluation:
 
     @property
     def unknown_on_head(self) -> tuple[str, ...]:
-        """The fixtures that base can answer and head cannot be asked."""
+        """The fixtures that base can answer and that cannot be sent to head."""
         return tuple(f for f in self.unanswerable if f not in self.unpaired)
 
     @property
@@ -217,7 +217,7 @@ class Job:
 
 
 def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -> Job:
-    """Plan an affected contract that exists at head. The order of its trials is drawn from
+    """Plan an affected contract that exists at head. The order of its trials comes from
     `order_seed`, see sampling/trial_order.py.
 
     Raises ContractError if head's prompt does not render or a check cannot be prepared:

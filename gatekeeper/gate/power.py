@@ -46,11 +46,11 @@ class ComparisonPower:
     @property
     def warning(self) -> str | None:
         """What to do about a contract that cannot see the drop it says is worth blocking."""
-        seen = self.minimum_detectable_effect
-        if seen is not None and seen <= self.margin:
+        effect = self.minimum_detectable_effect
+        if effect is not None and effect <= self.margin:
             return None
         # Rounded up: what is advised must be enough.
-        percent = None if seen is None else math.ceil(round(seen * 100, 6))
+        percent = None if effect is None else math.ceil(round(effect * 100, 6))
         shown = "no drop"
         if percent is not None:
             shown = f"a drop of {numbers.size_in_points(percent / 100)} at best"

@@ -13,9 +13,9 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.error_budgets import is_exempt
 from gatekeeper.gate.fixture_reasons import (
-    broken_for_sure,
     must_pass_reasons,
     nothing_passes_reasons,
+    significantly_broken,
     tolerance_reasons,
 )
 from gatekeeper.gate.objective_reasons import slo_reasons
@@ -63,8 +63,8 @@ def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[
         return []
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
     own = summaries[0]
-    drawn = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
-    done = f"{drawn} of {len(own.evaluation.trials)} samples were taken"
+    taken = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
+    done = f"{taken} of {len(own.evaluation.trials)} samples were taken"
     cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
     text = f"Not measured to the end: {cause}; {done}."
     return [Reason(codes.get(sampled.ended, "error"), text, "error")]
@@ -92,19 +92,19 @@ def paired_reasons(
     `broken` names the fixtures that passed every sample on base and none on head, if there are any.
     """
     if paired.p_value is None and paired.stopped == "regressed":
-        return []  # the contract's other comparison was sure before a first cluster was complete
+        return []  # the contract's other comparison was certain before a first cluster was complete
     if paired.p_value is None:
         return [Reason("error", f"No fixture could be measured on both arms{cause}.", "error")]
     counts = changed_units(paired)
     if paired.rounds > 1 and paired.difference and round(paired.difference * 100, 1):
-        # Fixtures are told apart by most of their samples, the arms by all of them.
+        # Fixtures are classified by most of their samples, the arms by all of them.
         way = "down" if paired.difference < 0 else "up"
         counts = f"pass rate {way} {numbers.size_in_points(abs(paired.difference))}, {counts}"
     if paired.unknown:
         counts += f", {paired.unknown} {_unknown_because(paired)}"
     if paired.p_value <= paired.alpha:
-        sure = f"p {paired_p_value(paired)}, {paired.method}"
-        return [Reason("regression", f"Worse than base: {counts} ({sure}).", "fail")]
+        chance = f"p {paired_p_value(paired)}, {paired.method}"
+        return [Reason("regression", f"Worse than base: {counts} ({chance}).", "fail")]
     if could_be_worse and largest_drop > margin:
         pairs = numbers.count(paired.unmeasured, "pair")
         text = f"{pairs} of samples could not be measured on both arms, too many to decide"
@@ -116,19 +116,19 @@ def paired_reasons(
         text = f"Not worse by {numbers.size_in_points(margin)} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
     at_best = numbers.size_in_points(paired.minimum_detectable_effect)
-    seen = f"this run could only have shown a drop of {at_best} or more"
+    detectable = f"this run could only have shown a drop of {at_best} or more"
     if paired.incomplete:
-        seen = f"the full run could have shown a drop of {at_best} or more"
+        detectable = f"the full run could have shown a drop of {at_best} or more"
     if largest_drop > margin:
         drop = numbers.size_in_points(largest_drop)
         text = f"It may be {drop} worse ({counts}), but that can be chance"
         needed = _needed(paired, margin)
-        found = f"{text} (p {paired_p_value(paired)}); {seen}{needed}.{_but(broken)}"
+        found = f"{text} (p {paired_p_value(paired)}); {detectable}{needed}.{_but(broken)}"
         found += flips_note(paired)
         return [Reason("undecided", found, "inconclusive")]
     # A fixture that broke is something found, whatever it says of the suite.
     none = "No significant regression over the suite" if paired.broke else "No regression found"
-    text = f"{none}: {counts}; {seen}.{_but(broken)}{flips_note(paired)}"
+    text = f"{none}: {counts}; {detectable}.{_but(broken)}{flips_note(paired)}"
     return [Reason("no_regression", text, "pass")]
 
 
@@ -159,7 +159,7 @@ def budget_reasons(
     spent = [budget for budget in budgets if budget.overspent] if policy.freeze else []
     return [
         _lifted(budget)
-        if _surely_better(budget.objective, summaries)
+        if _significantly_better(budget.objective, summaries)
         else _frozen(budget, exempt=exempt)
         for budget in spent
     ]
@@ -202,7 +202,7 @@ def _lifted(budget: ErrorBudget) -> Reason:
     return Reason("budget", text, "pass")
 
 
-def _surely_better(objective: str, summaries: Sequence[EvaluationSummary]) -> bool:
+def _significantly_better(objective: str, summaries: Sequence[EvaluationSummary]) -> bool:
     compared = [w for w in summaries if w.comparison]
     if objective != "success_rate":
         burns = [w.evidence.burns.get(objective) for w in compared]
@@ -315,13 +315,13 @@ def evidence_reasons(
             largest_drop=summary.comparison.largest_drop(),
             margin=gate.margin,
             cause=cause,
-            broken=broken_for_sure(evidence.fixtures),
+            broken=significantly_broken(evidence.fixtures),
         )
         if not summary.settled:
-            # Why it was not measured to the end is told already; nothing was found until then.
+            # Another reason says why it was not measured to the end; nothing was found until then.
             reasons = [reason for reason in reasons if reason.verdict == "fail"]
         if cut_short:
-            # Cut short because the answer is sure: what more samples could have shown is moot.
+            # Cut short because the result is certain: what more samples could have shown is moot.
             missed = slo_reasons(evidence.slo, evidence.contract.slo)
             return reasons + [r for r in missed if r.verdict == "fail"]
     elif has_nothing_to_evaluate(summary) and not repeats:

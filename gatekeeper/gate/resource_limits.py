@@ -127,7 +127,7 @@ def _why_open(result: LimitResult) -> str:
 class _Units:
     """The amounts of each unit, a distinct input or a cluster, on both arms.
 
-    `inputs` are those that were asked of both arms, `lost` says that calls had no answer, `whole`
+    `inputs` are those that were sent to both arms, `lost` says that calls had no answer, `whole`
     that the amount is known of every answered call.
     """
 
@@ -216,7 +216,7 @@ def _units(
     answered call without a latency, from a recording without latencies, is not lost.
     """
     values: dict[str, dict[Arm, list[float]]] = defaultdict(lambda: {"base": [], "head": []})
-    asked: dict[str, set[Arm]] = defaultdict(set)
+    arms_of: dict[str, set[Arm]] = defaultdict(set)
     missing = unknown = False
     for outcome in outcomes:
         trial = outcome.sample.trial
@@ -224,7 +224,7 @@ def _units(
         value = _amount(outcome, measure.amount)
         is_lost = outcome.sample.completion is None
         if value is not None or (is_lost and measure.quantile is not None):
-            asked[key].add(trial.arm)
+            arms_of[key].add(trial.arm)
         if value is None and is_lost and measure.quantile is not None:
             missing = True
             value = lost[trial.arm] if lost else None
@@ -232,7 +232,7 @@ def _units(
         if value is not None:
             values[key][trial.arm].append(value)
     both = [arms for arms in values.values() if arms["base"] and arms["head"]]
-    inputs = sum(len(arms) == 2 for arms in asked.values())
+    inputs = sum(len(arms) == 2 for arms in arms_of.values())
     return _Units(
         [a["base"] for a in both], [a["head"] for a in both], inputs, missing, not unknown
     )

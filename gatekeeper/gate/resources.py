@@ -29,8 +29,8 @@ class Measure:
 
 
 def _tokens(completion: Completion) -> float | None:
-    asked, said = completion.prompt_tokens, completion.completion_tokens
-    return None if asked is None or said is None else float(asked + said)
+    prompt, answer = completion.prompt_tokens, completion.completion_tokens
+    return None if prompt is None or answer is None else float(prompt + answer)
 
 
 MEASURES: Mapping[Resource, Measure] = {

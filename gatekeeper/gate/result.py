@@ -332,8 +332,8 @@ class ContractResult:
 @dataclass(frozen=True, slots=True)
 class Calls:
     """`made` reached a model, retries included; `cached` were answered from a recording or from
-    the cache; `saved` were planned and not needed, because the answer was sure before; `failed` had
-    no answer; `surplus` were under way when the answer was sure: paid for, but not evidence.
+    the cache; `saved` were planned and not needed, because the result was certain before; `failed`
+    had no answer; `surplus` were under way when the result was certain: paid for, but no evidence.
     `unrecorded` are requests that a recording should have answered and has no answer for.
     `throttled` are requests that a provider refused because of load; they are in `made`. The
     providers' caches gave `cached_tokens` and took `cache_write_tokens`; None if none says so."""

@@ -17,7 +17,7 @@ def stream_timed_answers(job: Job) -> Job:
     """Return the job with all its trials streamed if base's or head's contract has an objective on
     the time to first token; else the job itself.
 
-    All trials, so that both arms are asked in the same way: a streamed answer can take longer.
+    All trials, so that both arms are called in the same way: a streamed answer can take longer.
     """
     contracts = [evaluation.contract for evaluation in job.evaluations]
     if not any(map(_times_first_token, [*contracts, job.contract, *filter(None, [job.base])])):

@@ -90,8 +90,8 @@ def validate_contracts(
         related = near_duplicate_warning(contract.fixtures, evaluation.counts_with)
         found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
         unpriced = unpriced_warnings(evaluation, price) if price else ()
-        seen = compute_power(evaluation).warning
-        warnings = [*filter(None, (seen, related)), *map(str, found), *unpriced]
+        weak = compute_power(evaluation).warning
+        warnings = [*filter(None, (weak, related)), *map(str, found), *unpriced]
         notes = (*objective_notes(evaluation), *limit_notes(evaluation))
         lines.append(
             "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])

@@ -41,7 +41,7 @@ class Work:
     """What a run will do, planned whole before the first model call.
 
     `affected` holds every affected contract; `jobs` those that run, `removed` those that
-    head no longer has, both narrowed to the contracts that were asked for. `model_problems` are
+    head no longer has, both narrowed to the contracts that were requested. `model_problems` are
     the models that may not be called, for which the work must be refused. `untested` are the jobs
     whose template changed while every request of their fixtures stayed as it was.
     """
@@ -54,7 +54,7 @@ class Work:
     jobs: tuple[Job, ...]
     removed: tuple[AffectedContract, ...]
     order_seed: str
-    """What the order of the trials is drawn from; a job may have an earlier run's instead."""
+    """The seed of the order of the trials; a job may have an earlier run's instead."""
     model_problems: tuple[Problem, ...] = ()
     untested: tuple[Job, ...] = ()
     policy_weakened: tuple[Weakening, ...] = ()
@@ -118,7 +118,7 @@ def plan_run(
 ) -> Work:
     """Plan the full suite on one revision: every contract against its own objectives.
 
-    `samples` is drawn of every fixture instead of what each contract asks for. `order_seed` is as
+    `samples` replaces the number of samples per fixture that each contract sets. `order_seed` is as
     in `plan_check`. `trusted` are the revisions whose models may be called; None: this one.
     """
     suite = every_contract(revision, policy, SHAPES)
@@ -172,7 +172,7 @@ def _plan(
 ) -> Work:
     wanted = named(affected, names)
     require_few_trials(_with_arms(wanted))
-    # Drawn now and not made of the commits: whoever makes a commit can make many of them.
+    # Chosen now and not derived from the commits: an author could try many commits.
     seed = new_order_seed() if order_seed is None else order_seed
     planned = [
         stream_timed_answers(plan_job(contract, policy, seed))

@@ -22,7 +22,7 @@ def fetch_left_out(git: GitCommand, names: Sequence[str]) -> None:
     found = _PROMISOR.match(output)
     if found is None:
         return
-    # Without --missing git would fetch what it is asked about.
+    # Without --missing git would fetch the objects in question.
     options = ("--objects", "--no-object-names", "--no-walk", "--ignore-missing")
     _, here, _ = git.attempt("rev-list", *options, "--missing=allow-any", "--stdin", lines=names)
     missing = sorted(set(names) - set(here.decode().split()))

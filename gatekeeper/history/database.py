@@ -44,7 +44,7 @@ _RECORDS = Table(
     Column("contract", Text, nullable=False),
     Column("line", Text, nullable=False),
 )
-# pg_advisory_xact_lock's number, drawn once: CREATE TABLE IF NOT EXISTS by two at once fails.
+# pg_advisory_xact_lock's number, a random one: CREATE TABLE IF NOT EXISTS by two at once fails.
 _LOCK = 7_246_015_377
 
 

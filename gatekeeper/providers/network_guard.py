@@ -1,15 +1,14 @@
-"""Keeps this process from connecting to other hosts than the models' while hosted models are
-called.
+"""Blocks connections to other hosts than the models' while hosted models are called.
 
-Most traffic uses the HTTP clients here, which check each request. Some does not: code that looks
-for AWS or Google credentials, and clients that a provider's code makes for itself. All of it has to
-look up a name or connect, and Python reports both to audit hooks, whatever code does it (PEP 578).
-A hook cannot be removed, so there is one for the process, and it allows everything unless a guard
-is on.
+Most traffic uses the HTTP clients of this package, which check each request. Some traffic does not:
+code that looks for AWS or Google credentials, and HTTP clients that a provider's library creates.
+All of it must look up a name or open a connection, and Python reports both to audit hooks
+(PEP 578). A hook cannot be removed, so there is one for the process. It allows everything unless a
+guard is active.
 
-Connections to this machine itself, to sockets that are files and to the proxies of the environment
-are always allowed. Libraries in C that open connections of their own are not seen (psycopg), nor
-are other programs (git); none of them runs while models are called.
+Connections to this machine, to Unix sockets and to the proxies of the environment are always
+allowed. The hook does not see libraries in C that open connections themselves (psycopg), nor other
+programs (git); none of them runs while models are called.
 """
 
 from __future__ import annotations

@@ -26,11 +26,11 @@ def advice(result: GateResult, contract: ContractResult) -> str:
     found = next((code for code in codes if REASONS[code].advice), None)
     if found == "budget":
         return _thaw(contract)
-    told = _told(result, contract, found) if found else ""
-    return f"{told} {_also_frozen(contract)}" if "budget" in codes else told
+    advice = _advice_on(result, contract, found) if found else ""
+    return f"{advice} {_also_frozen(contract)}" if "budget" in codes else advice
 
 
-def _told(result: GateResult, contract: ContractResult, found: ReasonCode) -> str:
+def _advice_on(result: GateResult, contract: ContractResult, found: ReasonCode) -> str:
     """Say what to do about one reason."""
     if found == "undecided":
         return _to_be_sure(contract)

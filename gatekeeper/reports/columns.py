@@ -204,8 +204,8 @@ def _chance(paired: PairedResult | None) -> Cell:
         return Cell(_UNKNOWN, sort_key=paired.p_value)
     p = paired_p_value(paired, equals="")
     effect = seeable_effect(paired)
-    seen = [] if effect is None else [f"shows ≥\u00a0{numbers.size_in_points(effect)}"]
-    return Cell((p, *seen), sort_key=paired.p_value)
+    detectable = [] if effect is None else [f"shows ≥\u00a0{numbers.size_in_points(effect)}"]
+    return Cell((p, *detectable), sort_key=paired.p_value)
 
 
 def _objectives(contract: ContractResult) -> Cell:

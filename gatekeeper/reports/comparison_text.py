@@ -9,7 +9,7 @@ from gatekeeper.gate.result import ArmResult, PairedResult, UnderBase
 from gatekeeper.gate.unit_words import changed_clusters, compared_units, paired_p_value, unit_noun
 
 _ROUGH = 0.1
-"""An estimate as large as this is told in whole points."""
+"""An estimate as large as this is written in whole points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def counts(paired: PairedResult) -> str:
         text += f" ({changed_clusters(paired.clusters)})"
     early = early_stop(paired)
     if early and not paired.rounds:
-        # The fixtures that were not drawn are unknown as well, but for want of need.
+        # Fixtures that were not sampled are unknown as well, but were not needed.
         text += f", {paired.unmeasured:,} not measured" if paired.unmeasured else ""
     elif paired.unknown and (paired.unmeasured or not early):
         text += f", {paired.unknown:,} unknown"
@@ -121,12 +121,12 @@ def early_stop(paired: PairedResult) -> str:
     if not ended_early(paired):
         return ""
     if paired.stopped == "regressed" and not is_significant(paired):
-        return "sampling ended because the contract's other comparison was sure"
+        return "sampling ended because the contract's other comparison was certain"
     if paired.compared_rounds:
         planned = numbers.count(paired.planned_rounds, "sample")
-        return f"sure after {paired.compared_rounds:,} of {planned} of each fixture"
+        return f"certain after {paired.compared_rounds:,} of {planned} of each fixture"
     drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
-    return f"sure after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
+    return f"certain after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
 
 
 def deciding_test(paired: PairedResult) -> str:

@@ -121,16 +121,16 @@ def issue_title(found: Sequence[ContractDrift]) -> str:
 
 def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
     """Return the issue's text in Markdown: what drifted, the evidence, and what to do."""
-    sure = [contract for contract in found if contract.change is not None]
+    drifted = [contract for contract in found if contract.change is not None]
     link = f"\n\nLast checked by [this run]({run_url})." if run_url else ""
-    if not sure:
+    if not drifted:
         return f"No contract drifts now: the ones that did have changed since.{link}\n"
     lines = [
         "A model changed its answers, although the prompt did not change.",
         "",
         "| contract | model | since | change in pass rate | detected on | another model from |",
         "| --- | --- | --- | --- | --- | --- |",
-        *(_row(contract, contract.change) for contract in sure if contract.change),
+        *(_row(contract, contract.change) for contract in drifted if contract.change),
         "",
         "**What to do:** look at the failing samples of the last nightly run; then pin the model's "
         "version, or adapt the prompt to the model as it is now. A change of prompt, contract or "

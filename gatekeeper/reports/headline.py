@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gatekeeper import numbers
-from gatekeeper.gate.fixture_reasons import broken_for_sure, has_broken
+from gatekeeper.gate.fixture_reasons import has_broken, significantly_broken
 from gatekeeper.gate.result import (
     ArmResult,
     ContractResult,
@@ -104,7 +104,7 @@ def said_in_lead(result: GateResult) -> Reason | None:
     if chosen is None:
         return None
     worst = next(iter(worst_reasons(chosen)), None)
-    return worst if worst and _is_told(worst, chosen) else _quoted(chosen)
+    return worst if worst and _is_reported(worst, chosen) else _quoted(chosen)
 
 
 def what_happened(contract: ContractResult) -> str:
@@ -131,13 +131,13 @@ def _quoted(contract: ContractResult) -> Reason | None:
     """Return the worst reason, unless the comparison itself says more."""
     worst = next(iter(worst_reasons(contract)), None)
     if (_is_compared(contract.paired) and contract.verdict == "pass") or (
-        worst and _is_told(worst, contract)
+        worst and _is_reported(worst, contract)
     ):
         return None
     return worst
 
 
-def _is_told(reason: Reason, contract: ContractResult) -> bool:
+def _is_reported(reason: Reason, contract: ContractResult) -> bool:
     """Say whether the numbers of the comparison already express the reason."""
     if not REASONS[reason.code].by_comparison:
         return False
@@ -157,12 +157,12 @@ def _as_decided(contract: ContractResult) -> tuple[ContractResult, str]:
     """Return the contract with the numbers of the evaluation that found the worst reason, and a
     label if that is the base contract's."""
     worst, found = next(iter(worst_reasons(contract)), None), contract.under_base
-    if not (worst and found) or worst.contract_from == "head" or not _is_told(worst, contract):
+    if not (worst and found) or worst.contract_from == "head" or not _is_reported(worst, contract):
         return contract, ""
-    seen = replace(
+    shown = replace(
         contract, base=found.base, head=found.head, paired=found.paired, fixtures=found.fixtures
     )
-    return seen, f" ({base_contract_label(found)})"
+    return shown, f" ({base_contract_label(found)})"
 
 
 def _seeable(paired: PairedResult) -> str:
@@ -178,20 +178,20 @@ def _comparison(contract: ContractResult, paired: PairedResult, label: str) -> s
         early = early_stop(paired)
         on = f"any of {compared_units(paired)}"
         return f"did **not change**{label} on {on}{f'; {early}' if early else ''}."
-    found = "shows **no sure change**"
+    found = "shows **no significant change**"
     if is_significant(paired):
         found = "got **worse**"
     elif is_better(paired):
         found = "got **better**"
     elif paired.stopped == "not_worse":
         found = f"is **not worse**{_by_margin(paired)}"
-    sure = "" if paired.p_value is None else _chance(paired)
-    return f"{found}{label}:{_shares(contract, paired)} {_size(paired)}{sure}. {counts(paired)}."
+    chance = "" if paired.p_value is None else _chance(paired)
+    return f"{found}{label}:{_shares(contract, paired)} {_size(paired)}{chance}. {counts(paired)}."
 
 
 def _broken(contract: ContractResult) -> str:
     """Return what must be mentioned even if the suite as a whole shows no regression."""
-    broken = "" if contract.verdict == "fail" else broken_for_sure(contract.fixtures)
+    broken = "" if contract.verdict == "fail" else significantly_broken(contract.fixtures)
     return (
         f" {prose_with_code(f'But these fixtures broke: {broken}.', _REASON_LIMIT)}"
         if broken

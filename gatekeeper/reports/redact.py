@@ -56,7 +56,7 @@ _OWN_WORDS = frozenset(
 """Words by which the program itself goes on: a secret of this spelling is none."""
 
 _AS_SENT = (Request, type)
-"""What was asked is not written, but its digest is, by which a sample is replayed."""
+"""The request is not written, but its digest is, by which a sample is replayed."""
 
 _CUT = ("…", "...")
 # A letter after a backslash belongs to an escape.

@@ -107,13 +107,13 @@ def write_reports(
 ) -> dict[str, Path]:
     """Write the reports of every run and the files of `formats`; return file name -> path.
 
-    `result` comes without secrets; `redact` is for what was asked of the models, which no other
+    `result` comes without secrets; `redact` is for the requests to the models, which no other
     report shows, and for the finished texts. `notices` come from after the result. `comment` is
     the comment as it is posted. Raises WriteError if a file cannot be written.
     """
     redact = redact or environment_redactor()
-    asked = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
-    renders = {name: render for files in (*asked, _FORMATS) for name, render in files.items()}
+    requested = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
+    renders = {name: render for files in (*requested, _FORMATS) for name, render in files.items()}
     renders["report.html"] = partial(render_html, notices=notices, clean=redact.text)
     renders |= {
         "comment.md": partial(render_comment, notices=notices),
@@ -129,7 +129,7 @@ def write_reports(
     for name in _ASKED_FOR:
         if name not in written:
             with contextlib.suppress(OSError):
-                (out / name).unlink()  # of an earlier run that was asked for it
+                (out / name).unlink()  # of an earlier run that wrote it
     return written
 
 

@@ -111,7 +111,7 @@ def measure(
     work = remembered.in_order(work)
     around = RunContext(
         client := model_client(work, revisions, replay, elsewhere),
-        notices=(*notices, *said, *_told_of(past, keep), *remembered.notices),
+        notices=(*notices, *said, *_history_notices(past, keep), *remembered.notices),
         waivers=waivers,
         remembered=remembered.entries,
         resumed=unfinished.known(work.trials) if unfinished else {},
@@ -142,7 +142,7 @@ def _read_past(
     return past, require_month_limit(work, past if history else None, datetime.now(UTC))
 
 
-def _told_of(past: Past, keep: Keep | None) -> tuple[str, ...]:
+def _history_notices(past: Past, keep: Keep | None) -> tuple[str, ...]:
     """Return the notice about the history. A history that begins with this run is mentioned once it
     has begun."""
     return past.faults if keep else past.notices

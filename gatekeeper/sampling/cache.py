@@ -101,7 +101,7 @@ def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, C
     if not entries:
         return {}
     plans = _plans(trials)
-    drawn = {
+    measured = {
         plan.contract: {pair.key: pair for pair in entries[plan.key].pairs}
         for plan in plans.values()
         if plan.key in entries
@@ -109,7 +109,7 @@ def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, C
     known: dict[int, Completion] = {}
     for index, trial in enumerate(trials):
         key = plans[trial.contract].pairs[_place(trial)]
-        pair = drawn.get(trial.contract, {}).get(key)
+        pair = measured.get(trial.contract, {}).get(key)
         if pair is not None:
             answer = pair.base if trial.arm == "base" else pair.head
             known[index] = replace(answer, replayed=True)
@@ -144,14 +144,14 @@ def measured(
             arms[trial.contract, _place(trial)][trial.arm] = answer
     plans = _plans(trials)
     partial = contracts_with_cut_answers(samples)
-    drawn: dict[str, dict[str, Pair]] = defaultdict(dict)
+    measured: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
         if len(both) == 2 and contract not in partial:
             key = plans[contract].pairs[place]
-            drawn[contract][key] = Pair(key, both["base"], both["head"])
+            measured[contract][key] = Pair(key, both["base"], both["head"])
     return [
         Entry(plans[contract].key, contract, order_seeds[contract], now, tuple(pairs.values()))
-        for contract, pairs in drawn.items()
+        for contract, pairs in measured.items()
     ]
 
 
@@ -245,12 +245,12 @@ def read(line: bytes, key: bytes, now: datetime) -> Entry:
 
 def _plans(trials: Sequence[Trial]) -> dict[str, _Plan]:
     """Return the plan of each contract. An arm without a partner is a part of it too."""
-    asked: dict[str, dict[_Place, dict[Arm, Any]]] = defaultdict(lambda: defaultdict(dict))
+    requests: dict[str, dict[_Place, dict[Arm, Any]]] = defaultdict(lambda: defaultdict(dict))
     for trial in trials:
-        asked[trial.contract][_place(trial)][trial.arm] = _meaning(trial.request)
+        requests[trial.contract][_place(trial)][trial.arm] = _meaning(trial.request)
     return {
         contract: _Plan(contract, {place: digest(arms) for place, arms in places.items()})
-        for contract, places in asked.items()
+        for contract, places in requests.items()
     }
 
 
@@ -259,8 +259,8 @@ def _place(trial: Trial) -> _Place:
 
 
 def _meaning(request: Request) -> list[Any]:
-    asked = request_digest(request.messages, request.params)
-    meaning = [request.model, asked, request.seed, request.repetition]
+    content = request_digest(request.messages, request.params)
+    meaning = [request.model, content, request.seed, request.repetition]
     # Only if it is set, so that entries of earlier versions stay valid.
     return [*meaning, "streamed"] if request.streamed else meaning
 

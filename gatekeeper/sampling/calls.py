@@ -47,7 +47,7 @@ class Call:
 
     @property
     def free(self) -> bool:
-        """Whether no model was asked."""
+        """Whether no model was called."""
         replayed = self.completion is not None and self.completion.replayed
         return self.known or self.unrecorded or replayed
 
@@ -70,9 +70,9 @@ def group_calls(
     calls: dict[tuple[object, ...], Call] = {}
     call_of: list[Call] = []
     for index, trial in enumerate(trials):
-        asked, answer = trial.request, known.get(index)
-        digest = request_digest(asked.messages, asked.params)
-        key = (trial.contract, asked.model, digest, asked.seed, asked.repetition, answer)
+        request, answer = trial.request, known.get(index)
+        digest = request_digest(request.messages, request.params)
+        key = (trial.contract, request.model, digest, request.seed, request.repetition, answer)
         if key not in calls:
             state: State = "waiting" if answer is None else "answered"
             calls[key] = Call([], state, completion=answer, known=answer is not None)

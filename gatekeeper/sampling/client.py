@@ -8,7 +8,7 @@ from gatekeeper.contract.trial import Completion, Request
 
 
 class AnswerMissing(Exception):
-    """No answer to the request is there and none can be asked for, so the run cannot go on. The
+    """The request has no answer and none can be requested, so the run cannot go on. The
     message says what to do."""
 
 

@@ -70,8 +70,8 @@ async def _retry_after(
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, CallFailed) and error.throttled:
             return 0.0
-        asked = error.retry_after if isinstance(error, CallFailed) else None
-        return backoff(state) if asked is None else min(asked, policy.longest_wait_seconds)
+        requested = error.retry_after if isinstance(error, CallFailed) else None
+        return backoff(state) if requested is None else min(requested, policy.longest_wait_seconds)
 
     def is_enough(state: RetryCallState) -> bool:
         nonlocal refused_for_load

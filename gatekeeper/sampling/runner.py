@@ -57,7 +57,7 @@ class Run:
     `made` counts the requests sent, retries included. `saved` counts the planned calls
     that were not wanted any more; trials that share a call were planned as one. `failed` counts
     the samples without an answer, `unrecorded`, by recording, the requests that it has none
-    for: no model was asked, and neither was it for what a recording answers. `surplus` counts
+    for: no model was called, nor for answers from a recording. `surplus` counts
     the calls that were under way when their contract was decided: paid for and in `made`, but
     not evidence. `cached` counts the answers that were known before.
     `throttled` counts the requests that a provider refused because of load.

@@ -1,25 +1,25 @@
-"""Chooses the order of one evaluation's trials, drawn from a seed of the run.
+"""Chooses the order of one evaluation's trials at random, from a seed of the run.
 
-Repetition is outermost, so that stopping early leaves every fixture with nearly the same
-number of samples. The fixtures come in a random order, the same in every repetition. The two arms
-of a fixture are next to each other, so that a drift of the provider hits both alike and a prompt
-prefix that both share stays in the provider's cache; which of the two goes first is drawn anew for
-every pair. If one arm always went first, anything of period two on the provider's side, such as
-one bad replica of two, would look like a difference between the arms. A cache of prompts needs no
-other order: all fixtures of an arm begin with the same messages (sampling/shared_prefix.py), so
-every call after the first of its arm finds them, in whatever order they come. Fixtures of one
-cluster are
-neighbours as well: they are looked at when the last of them is drawn, and a large cluster must not
-come later for that.
+- Repetition is outermost, so that after an early stop every fixture has nearly the same number of
+  samples. The fixtures come in a random order, the same in every repetition.
+- The two arms of a fixture follow each other. A drift of the provider then affects both alike, and
+  a prompt prefix that both share stays in the provider's cache.
+- Which arm goes first is chosen at random for every pair. If one arm always went first, any effect
+  that alternates at the provider, such as one bad replica of two, would look like a difference
+  between the arms.
+- Fixtures of one cluster follow each other. A cluster is compared when its last fixture is sampled,
+  and a large cluster must not be compared later than a small one for that reason.
+
+A cache of prompts needs no other order: all fixtures of an arm begin with the same messages
+(sampling/shared_prefix.py), so every call after the first of its arm finds them.
 
 Two rules keep a pull request from choosing its order:
 
-1. The seed is drawn when the run is planned (`new_order_seed`), after the commits are made. It is
-   not secret afterwards: `result.json` has it.
-2. A place depends on the seed, on what is sent to the models and on which fixtures share a
-   cluster, and on nothing else of the files. So a seed that is used again for the same requests
-   (sampling/cache.py) gives the same order, however the file of fixtures is sorted and whatever
-   the fixtures are called.
+1. The seed is generated when the run is planned (`new_order_seed`), after the commits are made. It
+   is not secret afterwards: `result.json` has it.
+2. A place depends on the seed, on the requests and on which fixtures share a cluster, and on
+   nothing else of the files. So a seed that is used again for the same requests
+   (sampling/cache.py) gives the same order, whatever the order and the names of the fixtures.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def in_order(trials: Sequence[Trial], seed: str) -> tuple[Trial, ...]:
     The result is the same for the same trials in any order. Fixtures with equal requests on
     every arm are neighbours, sorted by their ids.
     """
-    asked: dict[str, dict[Arm, str]] = defaultdict(dict)
+    requests: dict[str, dict[Arm, str]] = defaultdict(dict)
     for trial in trials:
-        if trial.arm not in asked[trial.fixture]:
+        if trial.arm not in requests[trial.fixture]:
             request = trial.request
             sent = request_digest(request.messages, request.params)
-            asked[trial.fixture][trial.arm] = f"{request.model} {sent}"
-    inputs = {fixture: digest(arms) for fixture, arms in asked.items()}
+            requests[trial.fixture][trial.arm] = f"{request.model} {sent}"
+    inputs = {fixture: digest(arms) for fixture, arms in requests.items()}
     places = {name: _draw(seed, "fixture", name) for name in set(inputs.values())}
     unit_places = _unit_places(trials, inputs, seed)
 

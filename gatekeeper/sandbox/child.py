@@ -21,7 +21,7 @@ from gatekeeper.sandbox.frames import encode_frame, read_frame
 Service = Callable[[Any], Iterator[Any]]
 """Takes a request, and yields its responses."""
 
-# After a time limit was told by an exception, it is told again, in case it was lost in a `del`.
+# After an exception announced a time limit, it is raised again, in case it was lost in a `del`.
 _AGAIN_SECONDS = 0.5
 
 

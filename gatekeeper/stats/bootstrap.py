@@ -1,10 +1,10 @@
-"""Bootstrap intervals: what the estimate would have been, had the data fallen otherwise.
+"""Bootstrap intervals: how much an estimate varies if the data are sampled again.
 
-The data are drawn again from themselves, in the units that are independent of each other:
-values, fixtures with all their samples, or stretches of time. All are percentile intervals, all
-are too narrow for few units, and data without any spread give an interval without width. None
-means that there are too few units to draw. The generator is the caller's: an interval belongs
-to its seed.
+Each resample takes independent units at random from the data, with replacement: values, fixtures
+with all their samples, or blocks of time. All intervals are percentile intervals. They are too
+narrow for few units, and have no width if all values are the same. The result is None if there are
+too few units to resample. The caller passes the random generator: the same seed gives the same
+interval.
 
 Efron, B. and Tibshirani, R. J. (1993), An Introduction to the Bootstrap, chapter 13.
 """
@@ -77,9 +77,10 @@ def clustered_bootstrap_interval(
 ) -> ConfidenceInterval | None:
     """Return the interval of one rate over samples in clusters, with one entry per cluster.
 
-    Clusters are drawn whole, and the rate is all that passed by all samples (the ratio
-    estimator), so that a cluster counts by its samples. Clusters without a sample are left out;
-    None below two that have one. The order does not matter. Davison, A. C. and Hinkley, D. V.
+    Clusters are resampled as a whole, and the rate is the number of passes divided by the number of
+    samples (the ratio estimator), so that a cluster counts by its samples. Clusters without a
+    sample are left out. The result is None for fewer than two clusters with samples. The order does
+    not matter. Davison, A. C. and Hinkley, D. V.
     (1997), Bootstrap Methods and their Application, section 3.8; Field, C. A. and Welsh, A. H.
     (2007), Bootstrapping clustered data, JRSS B 69:369-390.
     """
@@ -99,7 +100,11 @@ def clustered_bootstrap_interval(
 
     good, total = np.array(clusters, dtype=float).T
     rates = _resampled(
-        m, m, resamples, rng, lambda drawn: good[drawn].sum(axis=1) / total[drawn].sum(axis=1)
+        m,
+        m,
+        resamples,
+        rng,
+        lambda resampled: good[resampled].sum(axis=1) / total[resampled].sum(axis=1),
     )
     return _middle(rates, confidence)
 
@@ -113,10 +118,10 @@ def block_bootstrap_interval(
 ) -> ConfidenceInterval | None:
     """Return the interval of the mean of values that depend on those before them, in order of time.
 
-    The circular block bootstrap: stretches of `block_length` values, drawn from the series bent
-    to a ring, are put together to the length of the series. Without a length the one of
-    `politis_white_block_length` is taken, to the nearest whole number. None below two values, and
-    where they do not fill two blocks. With blocks of one value it is `mean_interval`. Politis,
+    The circular block bootstrap: the end of the series is joined to its start, and random blocks of
+    `block_length` values are put together until they are as long as the series. The default length
+    is that of `politis_white_block_length`, to the nearest whole number. The result is None for
+    fewer than two values or two blocks. With blocks of one value it is `mean_interval`. Politis,
     D. N. and Romano, J. P. (1992), A circular block-resampling procedure for stationary data,
     in: LePage and Billard (eds.), Exploring the Limits of Bootstrap, 263-270.
     """
@@ -140,10 +145,10 @@ def block_bootstrap_interval(
     block = running[start + length] - running[start]
     last = running[start + rest] - running[start]
 
-    def means(drawn: Indices) -> Values:
-        total: Values = block[drawn[:, : n // length]].sum(axis=1)
+    def means(resampled: Indices) -> Values:
+        total: Values = block[resampled[:, : n // length]].sum(axis=1)
         if rest:
-            total += last[drawn[:, -1]]
+            total += last[resampled[:, -1]]
         return first + total / n
 
     width = n // length + bool(rest)
@@ -211,16 +216,16 @@ def _interval_over_values(
 
     sample = np.sort(np.asarray(values, dtype=float))
 
-    def means(drawn: Indices) -> Values:
-        found: Values = sample[drawn].mean(axis=1)
+    def means(resampled: Indices) -> Values:
+        found: Values = sample[resampled].mean(axis=1)
         return found
 
     if quantile is None:
         return _middle(_resampled(n, n, resamples, rng, means), confidence)
     rank = max(0, math.ceil(quantile * n) - 1)
 
-    def quantiles(drawn: Indices) -> Values:
-        found: Values = sample[np.partition(drawn, rank, axis=1)[:, rank]]
+    def quantiles(resampled: Indices) -> Values:
+        found: Values = sample[np.partition(resampled, rank, axis=1)[:, rank]]
         return found
 
     return _middle(_resampled(n, n, resamples, rng, quantiles), confidence)

@@ -1,18 +1,19 @@
-"""A control chart of nightly scores: did something leave its usual range tonight?
+"""A control chart of nightly scores: is tonight's score outside its usual range?
 
-An exponentially weighted moving average (EWMA) of the nights, in standard deviations, between
-limits that a series in which nothing changes crosses once in so many nights on average. It is
-quick, and it is wrong at that rate; `stats.drift` says what is sure.
+The chart shows an exponentially weighted moving average (EWMA) of the scores, in standard
+deviations. If nothing changes, the average crosses the limits once in a given number of nights.
+The chart reacts quickly and gives false alarms at that rate; `stats.drift` decides with a bounded
+rate.
 
-The usual mean and scatter are never known. A chart that takes them from a reference period as if
-they were gives false alarms at a rate of its own for each reference: Jensen, W. A. et al. (2006),
+The true mean and standard deviation are not known. A chart that estimates them once, from a
+reference period, has another false-alarm rate for each reference: Jensen, W. A. et al. (2006),
 Effects of parameter estimation on control chart properties, Journal of Quality Technology
-38:349-364. So each night is compared with the nights before it alone, and Student's t with their
-number of degrees of freedom is turned into a standard normal: for normal scores the nights are
-then exactly standard normal and independent, from the first on, and the limits computed for known
-parameters hold. Hawkins, D. M. (1987), Self-starting CUSUM charts for location and scale, The
-Statistician 36:299-316; Quesenberry, C. P. (1991), SPC Q charts for start-up processes and short
-or long runs, Journal of Quality Technology 23:213-224.
+38:349-364. So each night is compared only with the nights before it, and Student's t with the
+degrees of freedom of these nights is converted to a standard normal. If scores are normal, the
+converted scores are exactly standard normal and independent, from the first one on, and the limits
+for known parameters hold. Hawkins, D. M. (1987), Self-starting CUSUM charts for location and scale,
+The Statistician 36:299-316; Quesenberry, C. P. (1991), SPC Q charts for start-up processes and
+short or long runs, Journal of Quality Technology 23:213-224.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many of the changed fixtures must be broken to be too many for chance."""
+"""Computes how many of the changed fixtures must be broken for a significant result."""
 
 from __future__ import annotations
 

@@ -1,25 +1,27 @@
-"""Did the model change although nobody touched the prompt? Asked anew each night, for ever.
+"""Tests whether a model changed although the prompt did not. The test is repeated every night.
 
 **What is compared** are the nights of one stretch: the same prompt, contract and fixtures on the
 default branch. Each night has one score, its pass rate. Fixtures that were not measured do not
 shift it: a fixture counts by its difference from its own mean over the nights so far.
 
-**What "nothing changed" means**: the nights could be put in any order (they are exchangeable).
-Nothing else is assumed. Fixtures may be as unlike as they want, samples of a fixture copies of
-each other, fixtures of a night good or bad together; a bad night now and then is no drift.
+**What "nothing changed" means**: every order of the nights is equally likely (they are
+exchangeable). Nothing else is assumed. Fixtures may differ in any way, samples of a fixture may be
+copies of each other, and the fixtures of a night may pass or fail together. A bad night now and
+then is no drift.
 
-**The bet.** Somebody who believes that the model got worse in night j bets each night s from then
-on that it is one of the k = s - j + 1 worst of the s nights so far, which is a chance of k/s. They
-stake a part of their money and get s/k times the stake back if they win. So the game is fair if
-nothing changed. The test shares one unit of money out among those who believe in each night, in
-worse and in better: if nothing changed, the chance that all of them together *ever* own 1/alpha is
-at most alpha. Of nights that tie, the one that bets takes the last place.
+**The bet.** A player who believes that the model got worse in night j bets, in each night s from
+then on, that s is among the k = s - j + 1 worst of the s nights so far. The probability of that is
+k/s if nothing changed. The player stakes a part of the capital and gets s/k times the stake back
+after a win, so the game is fair if nothing changed. The test divides a capital of 1 among one
+player for each night, for worse and for better. If nothing changed, the probability that they
+together *ever* own 1/alpha is at most alpha. If nights have the same score, the one that bets takes
+the last place among them.
 
 Ranks of exchangeable scores are independent, and their bets a martingale: Vovk, V., Gammerman, A.
 and Shafer, G. (2022), Algorithmic Learning in a Random World, 2nd ed., chapter 8 (conformal test
-martingales); Ville (1939). The last place makes no bet better than a tie broken at random would.
-Sharing out over nights: the mixture of Shiryaev, A. N. (1963), On optimum methods in quickest
-detection problems, Theory of Probability and its Applications 8:22-46.
+martingales); Ville (1939). The last place never wins more than a tie that is broken at random.
+Dividing the capital among nights is the mixture of Shiryaev, A. N. (1963), On optimum methods in
+quickest detection problems, Theory of Probability and its Applications 8:22-46.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ twice as many after them, and so on."""
 _TIED = 1e-9
 """Scores as near as this are the same score but for rounding."""
 _MOST = 690.0
-"""The logarithm of the largest e-value that is told."""
+"""The logarithm of the largest e-value that is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,15 +214,15 @@ def _change(
 ) -> Change | None:
     import numpy as np
 
-    sure = np.flatnonzero(owned >= -math.log(alpha))
-    if not len(sure):
+    significant = np.flatnonzero(owned >= -math.log(alpha))
+    if not len(significant):
         return None
-    strongest = int(sure[0] + np.argmax(owned[sure[0] :]))
+    strongest = int(significant[0] + np.argmax(owned[significant[0] :]))
     richest = int(np.argmax(money[:-1, strongest]))
     first = richest % (len(rates) - 1) + 1
     return Change(
         since=int(known[first]),
-        detected=int(known[sure[0]]),
+        detected=int(known[significant[0]]),
         direction="worse" if richest < len(rates) - 1 else "better",
         size=_difference(rates[first : strongest + 1], rates[:first]),
     )

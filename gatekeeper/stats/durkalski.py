@@ -1,4 +1,4 @@
-"""Durkalski's clustered McNemar test: many pairs of a fixture, none of them new evidence.
+"""Durkalski's clustered McNemar test, for several pairs of samples per fixture.
 
 It is for comparison with the deciding test: it is two-sided, and its level is right only for many
 clusters.

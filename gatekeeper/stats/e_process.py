@@ -1,5 +1,5 @@
-"""Bets on bounded numbers: that head is not worse by the margin, and the interval of a mean
-score."""
+"""E-processes (bets) on bounded numbers: is head not worse by the margin? Also the interval of a
+mean score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _STAKE = 0.9
 """The largest share of the capital that is ever put at risk: a lost bet leaves some of it."""
 _FIRST_VARIANCE = 0.1
-"""The variance of a difference before any was seen: one fixture in ten changes."""
+"""The variance of a difference before any is observed: one fixture in ten changes."""
 _MOST_LOG = 700.0
 """The logarithm of a capital that is still a double."""
 _TINY = 1e-9
@@ -86,9 +86,9 @@ def _log_capital(
     import numpy as np
 
     x = np.asarray(losses, dtype=float)
-    seen = np.arange(1, len(x) + 1) + 1
-    mean = _before(np.cumsum(x) / seen, 0.0)
-    variance = _before((_FIRST_VARIANCE + np.cumsum((x - mean) ** 2)) / seen, _FIRST_VARIANCE)
+    observed = np.arange(1, len(x) + 1) + 1
+    mean = _before(np.cumsum(x) / observed, 0.0)
+    variance = _before((_FIRST_VARIANCE + np.cumsum((x - mean) ** 2)) / observed, _FIRST_VARIANCE)
     gap = margin - mean
     stake = np.clip(gap / (variance + gap**2), 0.0, _STAKE / (1 - margin))
     growth: NDArray[np.float64] = np.cumsum(np.log1p(stake * (margin - x)))

@@ -1,4 +1,4 @@
-"""How large a change is, in units of its own scatter; and the t-test on paired differences.
+"""Effect sizes: a change in units of its standard deviation. Also the paired t-test.
 
 Differences are head minus base, one a fixture. Below 0 is worse, as for a rate; where lower is
 better, as for latency and cost, hand over base minus head.

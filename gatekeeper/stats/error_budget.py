@@ -5,11 +5,11 @@ rate divided by (1 - S): 1 spends the budget exactly within the window. Sources:
 et al. (2018), The Site Reliability Workbook, chapters 2 and 5.
 
 An objective of exactly 1 allows no failure: its budget is 0, the first failure overspends
-it (`left` is negative), and a burn rate would divide by zero. It is None there, also where
+it (`left` is negative), and a burn rate would divide by zero. It is None there, even if
 nothing failed: 0/0 is not zero. `ErrorBudget.state` stays meaningful.
 
-A budget that is overspent is not yet one that chance cannot explain: a prompt that keeps its
-objective exactly is overspent half of the time. So the failures of the window are compared with
+An overspent budget can be chance: a prompt that meets its objective exactly overspends its budget
+half of the time. So the failures of the window are compared with
 a boundary that may be looked at after every run (`gatekeeper.stats.rate_boundary`).
 
 The window rolls: what happened leaves it again after its length, good events as well as

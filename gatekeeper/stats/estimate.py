@@ -1,4 +1,4 @@
-"""A number that was estimated, with how well it is known."""
+"""An estimated number with its uncertainty."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Computes the boundary for the first round, in which each fixture is sampled once, pair by pair.
+"""Computes the boundary of the sequential test for the first round, pair by pair.
 
-In the first round only the changed fixtures matter: each broke or was fixed, and if the change is
-harmless, both are equally likely. The difference of their counts is a random walk, and the boundary
-says at every step how many must be broken for a decision. The probability of ever crossing it is at
-most the level, so the test may look after each pair. A betting e-process would be as valid; this
-boundary knows how long the walk can become at most, and needs fewer pairs.
+In the first round each fixture is sampled once. Only the fixtures whose result changed count: each
+broke or was fixed. If the change is harmless, both are equally likely, so the difference of their
+counts is a random walk. For each number of changed fixtures, the boundary says how many of them
+must be broken to decide that head is worse. The probability of ever crossing it is at most the
+level, so the test may look after each pair. A betting e-process would also be valid. This boundary
+uses that the length of the walk is limited, and needs fewer pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fisher's exact test: did one fixture, with several samples on each arm, get worse?"""
+"""Fisher's exact test: is one fixture worse on head, given several samples on each arm?"""
 
 from __future__ import annotations
 

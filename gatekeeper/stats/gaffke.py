@@ -1,10 +1,10 @@
 """The interval of a mean of bounded numbers, whatever their distribution: Gaffke's bound.
 
-Give each value, and one imagined value at the bad end, a random weight, the weights being uniform
-among all that add up to 1. The lower bound of the mean is the quantile of that weighted mean.
-For values of 0 and 1 alone this is the interval of Clopper and Pearson (1934). A value that was
-never seen counts as it could be at worst, so that numbers which are all alike leave a doubt that
-only more numbers take away.
+Each value, and one imagined value at the bad end, gets a random weight. The weights are uniform
+among all that add up to 1. The lower bound of the mean is a quantile of the weighted mean. If all
+values are 0 or 1, this is the interval of Clopper and Pearson (1934). The imagined value stands for
+values that were not observed. So some uncertainty remains even if all values are the same, and only
+more values reduce it.
 
 Gaffke, N. (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of
 a nonnegative variable, Mathematical Methods of Statistics 14:451-467. Learned-Miller, E. and

@@ -21,7 +21,7 @@ from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.interval import ConfidenceInterval
 
 UNSEEN = 1000
-"""An amount that nobody has limited could be so many times the largest that was seen."""
+"""An amount that nobody has limited could be so many times the largest observed."""
 
 SMALL_SAMPLE = 10
 """Below this many samples `rate_interval` takes Jeffreys, as Brown, Cai and DasGupta (2001) and
@@ -113,11 +113,11 @@ def clustered_mean_interval(
     input's samples and their number. Each input has the same weight. None without a sample, and if
     all amounts are 0, which says nothing about others.
 
-    No method can bound such a mean from above without an assumption about what was not seen: one
+    No method can bound such a mean from above without an assumption about the unobserved: one
     input in a million could cost anything (Bahadur, R. R. and Savage, L. J. (1956), The
     nonexistence of certain statistical procedures in nonparametric problems, Annals of
     Mathematical Statistics 27:1115-1122). `most` is what one could be at most; by default
-    `UNSEEN` times the largest seen, so that little is proven. Gaffke's bound (stats/gaffke.py).
+    `UNSEEN` times the largest observed, so that little is proven. Gaffke's bound (stats/gaffke.py).
     """
     require_inside("confidence", confidence)
     require_finite("totals", totals)

@@ -41,7 +41,7 @@ def holm_levels(
     family, and may have different alphas.
 
     `rejects` says whether a hypothesis is rejected at a level, for tests that have no p-value
-    to compare with every level, as sequential ones. Each is asked at its alpha divided by how
+    to compare with every level, as sequential ones. Each is tested at its alpha divided by how
     many are not rejected yet, until no further one is; for p-values of equal alphas the
     rejected ones are those of `holm`.
     """

@@ -1,10 +1,12 @@
-"""Is head, if worse at all, worse by less than the margin? The non-inferiority look.
+"""Tests at the end of a round whether head is not worse than base by the margin (non-inferiority).
 
-Two things must hold. The upper confidence bound of the mean drop lies below the margin, by
-Student's t over fixtures: it sees a little drop of many fixtures. And were a share of fixtures
-as large as the margin broken outright, more of them would have shown it: where hardly anything
-changes the variance is too small to trust, however many samples there are, and only the number
-of fixtures counts.
+Two conditions must hold:
+
+- The upper confidence bound of the mean drop, by Student's t over fixtures, is below the margin.
+  This detects a small drop of many fixtures.
+- Fewer fixtures broke outright than one would expect if a share of inputs as large as the margin
+  were broken. If hardly anything changes, the variance is too small to be trusted, however many
+  samples there are, and only the number of fixtures counts.
 """
 
 from __future__ import annotations

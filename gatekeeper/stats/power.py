@@ -1,9 +1,9 @@
-"""Could this run have seen a drop? Power of the exact one-sided McNemar test.
+"""Computes the power of the exact one-sided McNemar test: which drop could a run detect?
 
-The power is unconditional and exact: the number of changed fixtures is binomial, and given
-that number so are the broken among them (Connett, J. E., Smith, J. A. and McHugh, R. B.
-(1987), Sample size and power for pair-matched case-control studies, Statistics in Medicine
-6:53-59). Changed-fixture counts less probable than 1e-15 are left out.
+The power is unconditional and exact: the number of changed fixtures is binomial, and so is the
+number of broken ones among them (Connett, J. E., Smith, J. A. and McHugh, R. B. (1987), Sample size
+and power for pair-matched case-control studies, Statistics in Medicine 6:53-59). Numbers of changed
+fixtures with a probability below 1e-15 are left out.
 """
 
 from __future__ import annotations

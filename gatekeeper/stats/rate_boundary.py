@@ -1,14 +1,14 @@
-"""How many failures say that a failure rate is above the one allowed, whenever one looks?
+"""Tests whether a failure rate is above the allowed rate, at any number of looks.
 
-A group-sequential test of one binomial rate. What has failed by each look is compared with a
-boundary, and the chance that a rate of exactly what is allowed *ever* crosses it is at most the
-level: Armitage, P., McPherson, C. K. and Rowe, B. C. (1969), Repeated significance tests on
-accumulating data, JRSS A 132:235-244. How much of the level may be spent by which time says a
-spending function of the calendar: Lan, K. K. G. and DeMets, D. L. (1983), Discrete sequential
-boundaries for clinical trials, Biometrika 70:659-663, and (1989), Group sequential procedures:
-calendar versus information time, Statistics in Medicine 8:1191-1198. The boundary is exact for
-counts, and the rates that it does not refute are the repeated confidence interval of Jennison, C.
-and Turnbull, B. W. (1984), Controlled Clinical Trials 5:33-45.
+It is a group-sequential test of one binomial rate. The number of failures at each look is compared
+with a boundary. If the true rate is exactly the allowed one, the probability of *ever* crossing the
+boundary is at most the level: Armitage, P., McPherson, C. K. and Rowe, B. C. (1969), Repeated
+significance tests on accumulating data, JRSS A 132:235-244. A spending function of the calendar
+says which part of the level may be spent by which time: Lan, K. K. G. and DeMets, D. L. (1983),
+Discrete sequential boundaries for clinical trials, Biometrika 70:659-663, and (1989), Group
+sequential procedures: calendar versus information time, Statistics in Medicine 8:1191-1198. The
+boundary is exact for counts. The rates that it does not reject are the repeated confidence interval
+of Jennison, C. and Turnbull, B. W. (1984), Controlled Clinical Trials 5:33-45.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ RESAMPLES = 1000
 _BLOCK = 250_000
 """How many weights are held at once: 2 MB, which also stays in the processor's cache."""
 _ROUNDING = 1e-9
-"""What is as near to a limit lies on it."""
+"""A value this near to a limit counts as equal to it."""
 _MOST_DRAWS = 400_000
-"""At levels below a 400,000th nothing is told any more."""
+"""The most random swaps: levels below one in 400,000 cannot be reached."""
 _MOST_WEIGHTS = 100_000_000
 """Draws times units: some ten seconds. Above it, small levels are out of reach."""
 
@@ -114,9 +114,9 @@ def rise_beyond(
     values are as in `relative_change`.
 
     The swap test multiplies base by `1 + limit`. If no unit takes more than the limit allows, each
-    unit's arms could as well have changed places, and a difference as large as the one seen has a
+    unit's arms could be swapped, and a difference as large as the observed one has a
     probability of at most `p_value`: exact for any number of units and any distribution. Fisher,
-    R. A. (1935), The Design of Experiments, section 21; drawn, as Phipson, B. and Smyth, G. K.
+    R. A. (1935), The Design of Experiments, section 21; random, as in Phipson, B. and Smyth, G. K.
     (2010), Permutation p-values should never be zero, SAGMB 9:39.
     """
     require_inside("level", level)
@@ -179,12 +179,12 @@ def _resampled(
 def _weights(n: int, rows: int, rng: np.random.Generator) -> Values:
     """Return how often each of `n` units is in each resample: a multinomial draw in each row.
 
-    Counting drawn units takes less than half the time of `Generator.multinomial`.
+    Counting resampled units takes less than half the time of `Generator.multinomial`.
     """
     import numpy as np
 
-    drawn = rng.integers(n, size=(rows, n)) + n * np.arange(rows)[:, np.newaxis]
-    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(float)
+    resampled = rng.integers(n, size=(rows, n)) + n * np.arange(rows)[:, np.newaxis]
+    return np.bincount(resampled.ravel(), minlength=rows * n).reshape(rows, n).astype(float)
 
 
 def _swap_test(

@@ -1,27 +1,29 @@
-"""Tests while samples come in whether head is worse than base, with a bounded false-alarm rate.
+"""Tests while samples arrive whether head is worse than base, with a bounded false-alarm rate.
 
-The probability of a false alarm over all looks is at most alpha, and the test ends as soon as its
+The probability of a false alarm over all looks is at most alpha. The test ends as soon as its
 result is certain.
 
-**The claim** is about inputs like the fixtures, so a fixture is one cluster: another sample of it
-makes its own estimate more exact, but is no new evidence about other inputs. If the change is
-harmless, the two arms could be exchanged in any fixture, and the differences of its samples would
-all change their sign together. Every probability here is over those signs, given the observed
-sizes.
+**The claim** is about inputs like the fixtures. Another sample of a fixture makes the estimate for
+that fixture more precise, but is no new evidence about other inputs, so all samples of a fixture
+form one cluster. If the change is harmless, the two arms of any fixture could be swapped, which
+changes the sign of all its differences together. Every probability here is over these signs, given
+the observed sizes of the differences.
 
-**When it looks.** In the first round, in which each fixture is sampled once, it looks after every
-pair (`stats.first_round_boundary`). Later it looks at the end of some rounds, with the sign-flip
-statistic; a round is one more pair of samples of every fixture. Each look may spend a part of
-alpha, and the first and the last spend most of it. The looks overlap, and what they spend together
-is computed, not added up, so the last has nearly all of alpha: Lan, K. K. G. and DeMets, D. L.
-(1983), Discrete sequential boundaries for clinical trials, Biometrika 70:659-663, with the exact
-conditional distribution instead of Brownian motion.
+**When it looks.** In the first round, each fixture is sampled once, and the test looks after every
+pair (`stats.first_round_boundary`). A later round is one more pair of samples of every fixture. The
+test looks at the end of some of these rounds, with the sign-flip statistic. Each look may spend a
+part of alpha; the first and the last spend most of it. The looks are correlated, and the alpha that
+they spend together is computed jointly instead of added up, so the last look has nearly all of it:
+Lan, K. K. G. and DeMets, D. L. (1983), Discrete sequential boundaries for clinical trials,
+Biometrika 70:659-663, with the exact conditional distribution instead of Brownian motion.
 
-**When it stops**: `regressed` when the boundary is crossed. `not_worse` when a betting e-process
-(in the first round) or a look says that head is not worse by the margin; stopping for that never
-makes a false alarm more likely. `exhausted` when all samples are taken, or when more rounds could
-not make the result more exact, because the only remaining variation is between fixtures, as at
-temperature 0.
+**When it stops**:
+
+- `regressed`: the boundary is crossed.
+- `not_worse`: a betting e-process (in the first round) or a look shows that head is not worse by
+  the margin. Stopping for this reason never makes a false alarm more likely.
+- `exhausted`: all samples are taken, or more rounds could not make the result more precise because
+  only the variation between fixtures remains, as at temperature 0.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
     Differences = NDArray[np.signedinteger[Any]]
     """Base passed less head passed: 1, 0 or -1 for each (fixture, round), fixtures in the
-    order in which they are first drawn. Where related fixtures count as one unit it is the total
+    order in which they are first sampled. If related fixtures count as one unit, it is the total
     of each unit."""
     Sizes = NDArray[np.int64]
     """How many fixtures each unit has. None stands for one each."""
@@ -59,10 +61,10 @@ BETTING_SHARE = 0.1
 
 _LOOKS = (1, 2, 3, 5)
 _ENOUGH = 0.9
-"""More rounds cannot help where they would leave this much of the estimate's variance."""
+"""More rounds do not help if they would leave this share of the estimate's variance."""
 _MOST_WAYS, _FEWEST_WAYS = 1 << 14, 1 << 12
 _SIGNS = 1 << 22
-"""How many signs are drawn in all, as far as the number of ways allows."""
+"""How many random signs are generated in all, within the limits on the number of choices."""
 _ENUMERATED = 14
 _SEED = 20250601
 
@@ -103,9 +105,9 @@ class SequentialTest:
     """The test of one comparison, planned before its first sample.
 
     `fixtures` distinct inputs, or units of related ones, get up to `rounds` pairs of samples.
-    `level` is the chance of a false alarm; `alpha` that of saying "not worse" of a drop of
-    `margin` or more: the same, unless several comparisons share the level. Not `early`, it looks
-    once, at the end, and is the fixed sign-flip test.
+    `level` is the probability of a false alarm, `alpha` that of calling a drop of `margin` or more
+    "not worse". Both are the same unless several comparisons share the level. If not `early`, the
+    test looks once, at the end, and is the fixed sign-flip test.
     """
 
     fixtures: int
@@ -125,7 +127,7 @@ class SequentialTest:
 
     @property
     def walk(self) -> Walk:
-        """The boundary of the first round."""
+        """Return the boundary of the first round."""
         return walk_boundary(self.fixtures, WALK_SHARE * self.level)
 
     def after_pairs(
@@ -161,33 +163,34 @@ class SequentialTest:
         return "exhausted" if last else None
 
     def evaluate(
-        self, drawn: Differences, first: Differences, level: float | None = None
+        self, sampled: Differences, first: Differences, level: float | None = None
     ) -> SequentialResult:
-        """Return the test's result for all samples: `drawn` holds the complete rounds, of shape
+        """Return the test's result for all samples: `sampled` holds the complete rounds, of shape
         (fixtures, rounds), `first` the pairs of the first round, complete or not.
 
-        A `level` above its own, which Holm's procedure may come to grant once all is drawn,
-        is spent at the last look: boundaries made for it would have stopped at other moments,
-        and to have both sets of them would be a second chance.
+        Holm's procedure may allow a `level` above the test's own once all is sampled. The
+        difference is spent at the last look: boundaries computed for the higher level would have
+        stopped at other times, and using both sets would be a second chance.
 
-        Where head is worse the p-value is the chance that a harmless change is called worse
-        as early, or at the same look by as much: Fairbanks, K. and Madsen, R. (1982), P values
-        for tests using a repeated significance test design, Biometrika 69:69-74. Elsewhere that
-        chance is divided by the part of alpha that the look may spend. So it is at most the
-        level exactly where head is worse. Not `early`, it is that of the sign-flip test.
+        If head is worse, the p-value is the probability that a harmless change is called worse as
+        early, or at the same look by as much: Fairbanks, K. and Madsen, R. (1982), P values for
+        tests using a repeated significance test design, Biometrika 69:69-74. Otherwise this
+        probability is divided by the part of alpha that the look may spend. The p-value is
+        therefore at most the level exactly if head is worse. If not `early`, it is that of the
+        sign-flip test.
         """
         level = self.level if level is None else level
         if not self.early:
-            p = sign_flip_test(drawn.sum(axis=1, dtype=int).tolist())
+            p = sign_flip_test(sampled.sum(axis=1, dtype=int).tolist())
             return SequentialResult(p <= level, p)
         crossing = first_crossing(self.walk, first)
-        seen = first[:crossing]
-        changed, broke = int((seen != 0).sum()), int((seen > 0).sum())
+        observed = first[:crossing]
+        changed, broke = int((observed != 0).sum()), int((observed > 0).sum())
         if crossing is not None:
             return SequentialResult(True, float(self.walk.spent[changed]))
         p, share, reached = walk_p_value(self.walk, changed, broke), WALK_SHARE, None
-        for look in [look for look in self.looks if look.rounds <= drawn.shape[1]]:
-            rounds = drawn[:, : look.rounds]
+        for look in [look for look in self.looks if look.rounds <= sampled.shape[1]]:
+            rounds = sampled[:, : look.rounds]
             last = self._is_last(rounds)
             share = 1.0 if last else look.spent
             at = level if last else share * self.level
@@ -195,7 +198,7 @@ class SequentialTest:
                 return SequentialResult(True, min(self._joint_p_value(rounds), at))
             reached = rounds
             if last:
-                break  # all of alpha is spent: what was drawn after it cannot be asked again
+                break  # all of alpha is spent: samples after it cannot be tested again
         if reached is not None:
             p = self._joint_p_value(reached)
         return SequentialResult(False, min(1.0, max(p / share, math.nextafter(level, 1))))
@@ -218,8 +221,8 @@ class SequentialTest:
     def _bet_won(self, harshest: Differences, sizes: Sizes | None) -> int | None:
         """Return after how many pairs the e-process shows that head is not worse by the margin.
 
-        Each unit counts alike in the bet. What was seen over all their fixtures must agree, or a
-        large unit that broke would be passed over for many small ones."""
+        Each unit counts alike in the bet. The drop over all fixtures must also be below the
+        margin, or many small units could hide a large one that broke."""
         if not 0 < self.margin < 1:
             return None
         import numpy as np
@@ -227,25 +230,25 @@ class SequentialTest:
         drops = harshest if sizes is None else harshest / sizes
         reached = not_worse_capital(drops, self.margin) >= 1 / (BETTING_SHARE * self.alpha)
         if sizes is not None:
-            seen = np.cumsum(harshest) < self.margin * np.cumsum(sizes)
-            reached = np.logical_or.accumulate(reached) & seen
+            below_margin = np.cumsum(harshest) < self.margin * np.cumsum(sizes)
+            reached = np.logical_or.accumulate(reached) & below_margin
         won = np.flatnonzero(reached)
         return int(won[0]) + 1 if len(won) else None
 
-    def _is_last(self, drawn: Differences) -> bool:
-        return drawn.shape[1] == self.rounds or (self.early and self._enough(drawn))
+    def _is_last(self, sampled: Differences) -> bool:
+        return sampled.shape[1] == self.rounds or (self.early and self._enough(sampled))
 
-    def _rejects(self, drawn: Differences, level: float) -> bool:
+    def _rejects(self, sampled: Differences, level: float) -> bool:
         """Return whether the look finds head worse, if that level may be spent up to it."""
-        before = self._spent_before(drawn.shape[1])
-        total = drawn.sum(axis=1, dtype=int)
+        before = self._spent_before(sampled.shape[1])
+        total = sampled.sum(axis=1, dtype=int)
         if level <= before or total.sum() <= 0:
             return False
         alone = sign_flip_test(total.tolist())
         # The joint p-value lies between this and this plus all that was spent before.
         if alone > level or alone + before <= level:
             return alone <= level
-        return self._joint_p_value(drawn) <= level
+        return self._joint_p_value(sampled) <= level
 
     def _spent_before(self, rounds: int) -> float:
         if not self.early:
@@ -253,41 +256,41 @@ class SequentialTest:
         earlier = [look.spent for look in self.looks if look.rounds < rounds]
         return self.level * max(earlier, default=WALK_SHARE)
 
-    def _not_worse(self, drawn: Differences, look: Look, sizes: Sizes | None) -> bool:
+    def _not_worse(self, sampled: Differences, look: Look, sizes: Sizes | None) -> bool:
         if not self.early:
             return False
         level = (1 - BETTING_SHARE) * look.own * self.alpha
-        drops = drawn.mean(axis=1)
+        drops = sampled.mean(axis=1)
         if sizes is not None:
             if drops.sum() >= self.margin * sizes.sum():
                 return False
             drops = drops / sizes
         return not_worse(drops, self.margin, level, self.alpha)
 
-    def _enough(self, drawn: Differences) -> bool:
+    def _enough(self, sampled: Differences) -> bool:
         """Return whether more rounds would hardly improve the estimate of the mean difference.
 
-        By sizes alone, whatever their signs, so that it may depend on the data: the variance
-        between fixtures stays, only that within them shrinks with more rounds.
+        The rule may depend on the data because it uses the sizes of the differences and not their
+        signs. More rounds reduce the variance within fixtures, not the variance between them.
         """
-        done = drawn.shape[1]
-        if done == 1 or not len(drawn):
+        done = sampled.shape[1]
+        if done == 1 or not len(sampled):
             return False
-        squares = drawn.mean(axis=1) ** 2
-        within = float(((drawn**2).mean(axis=1) - squares).mean()) * done / (done - 1)
+        squares = sampled.mean(axis=1) ** 2
+        within = float(((sampled**2).mean(axis=1) - squares).mean()) * done / (done - 1)
         between = max(0.0, float(squares.mean()) - within / done)
         now, then = between + within / done, between + within / self.rounds
         return bool(now > 0 and then >= _ENOUGH * now)
 
-    def _joint_p_value(self, drawn: Differences) -> float:
+    def _joint_p_value(self, sampled: Differences) -> float:
         """Return the stage-wise p-value over choices of signs: all choices if few fixtures changed,
         else many random ones, always the same, and the observed one."""
-        if drawn.shape[1] == 1 and bool((abs(drawn) <= 1).all()):
-            changed, broke = int((drawn != 0).sum()), int((drawn > 0).sum())
+        if sampled.shape[1] == 1 and bool((abs(sampled) <= 1).all()):
+            changed, broke = int((sampled != 0).sum()), int((sampled > 0).sum())
             return walk_p_value(self.walk, changed, broke)
-        signs, paths = _signs(drawn)
+        signs, paths = _signs(sampled)
         crossed = self._crossed_walk(signs, paths[:, 0])
-        for look in [look for look in self.looks if 1 < look.rounds < drawn.shape[1]]:
+        for look in [look for look in self.looks if 1 < look.rounds < sampled.shape[1]]:
             sums = signs @ paths[:, : look.rounds].sum(axis=1, dtype="float32")
             crossed |= sums >= _threshold(sums, crossed, look.spent * self.level)
         sums = signs @ paths.sum(axis=1, dtype="float32")
@@ -302,20 +305,20 @@ class SequentialTest:
         return np.asarray(beyond.any(axis=1))
 
 
-def _signs(drawn: Differences) -> tuple[NDArray[np.float32], Differences]:
+def _signs(sampled: Differences) -> tuple[NDArray[np.float32], Differences]:
     """Return choices of the fixtures' signs, the observed one (all +) first, of shape (choices,
     changed fixtures), and the samples of those fixtures."""
     import numpy as np
 
-    changed = np.flatnonzero((drawn != 0).any(axis=1))
+    changed = np.flatnonzero((sampled != 0).any(axis=1))
     if len(changed) <= _ENUMERATED:
         ways = np.arange(1 << len(changed))[:, None] >> np.arange(len(changed)) & 1
-        return (1 - 2 * ways).astype(np.float32), drawn[changed]
-    return _drawn_signs(len(drawn))[:, changed].astype(np.float32), drawn[changed]
+        return (1 - 2 * ways).astype(np.float32), sampled[changed]
+    return _random_signs(len(sampled))[:, changed].astype(np.float32), sampled[changed]
 
 
 @lru_cache(maxsize=4)
-def _drawn_signs(fixtures: int) -> NDArray[np.int8]:
+def _random_signs(fixtures: int) -> NDArray[np.int8]:
     """Return random signs, the same at every look, so that earlier crossings are known."""
     import numpy as np
 

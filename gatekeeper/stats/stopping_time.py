@@ -80,13 +80,13 @@ def _pairs(test: SequentialTest, sample: Callable[[int], Differences]) -> int:
     """Return after how many pairs the test stops; `sample` returns so many more rounds."""
     import numpy as np
 
-    seen = sample(1)
-    stop = test.after_pairs(seen[:, 0], seen[:, 0])
+    sampled = sample(1)
+    stop = test.after_pairs(sampled[:, 0], sampled[:, 0])
     if stop is not None:
         return stop[1]
     for look in test.looks:
-        if look.rounds > seen.shape[1]:
-            seen = np.concatenate([seen, sample(look.rounds - seen.shape[1])], axis=1)
-        if test.after_round(seen, seen) is not None:
+        if look.rounds > sampled.shape[1]:
+            sampled = np.concatenate([sampled, sample(look.rounds - sampled.shape[1])], axis=1)
+        if test.after_round(sampled, sampled) is not None:
             break
-    return test.fixtures * int(seen.shape[1])
+    return test.fixtures * int(sampled.shape[1])

@@ -141,7 +141,7 @@ def test_the_second_stage_checks_and_a_command_waives(runner: Runner, remote: Re
 
     done = stage.say("/gatekeeper explain sentiment")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "**How sure**" in stage.own[1]
+    assert "**Significance**" in stage.own[1]
 
     made = len(runner.model.requests)
     done = stage.say("/gatekeeper waive sentiment: the words are meant to be free")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support import webhook_payloads as payloads
-from support.bot_comments import Desk
+from support.bot_comments import CheckedPull
 from support.github_server import FakeGithub, Fault
 from support.message_servers import Webhook
 from support.openai_server import OpenAIServer
@@ -27,21 +27,21 @@ Line = dict[str, Any]
 
 
 @pytest.fixture
-def desk(
+def checked_pull(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Desk:
-    return Desk.make(
+) -> CheckedPull:
+    return CheckedPull.make(
         tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, WITH_OBJECTIVE, FIXTURES
     )
 
 
-def nightly(desk: Desk, **inputs: str) -> int:
-    return desk.act("schedule", {}, **({"history": HISTORY} | inputs))
+def nightly(checked_pull: CheckedPull, **inputs: str) -> int:
+    return checked_pull.act("schedule", {}, **({"history": HISTORY} | inputs))
 
 
-def past(desk: Desk, nights: Mapping[int, int]) -> None:
+def past(checked_pull: CheckedPull, nights: Mapping[int, int]) -> None:
     """A past like the one run that is in the history: how many failed, by days ago."""
-    path = desk.change.workspace / HISTORY
+    path = checked_pull.change.workspace / HISTORY
     line: Line = json.loads(path.read_text().splitlines()[0])
     path.write_text("".join(json.dumps(_night(line, *n)) + "\n" for n in nights.items()))
 
@@ -64,15 +64,15 @@ DROP = {**dict.fromkeys(range(34, 12, -1), 1), **dict.fromkeys(range(12, 0, -1),
 
 
 def test_a_drift_opens_one_issue_and_tells_the_chat_once(
-    desk: Desk, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+    checked_pull: CheckedPull, github: FakeGithub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert nightly(desk) == 0
+    assert nightly(checked_pull) == 0
     assert github.issues == []
-    past(desk, RISE)
+    past(checked_pull, RISE)
     with Webhook() as chat:
         address = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
         for _ in range(2):
-            assert nightly(desk, notify=address) == 0
+            assert nightly(checked_pull, notify=address) == 0
             assert "answers better since" in capsys.readouterr().out
         (message,) = chat.received
     assert "a model drifted" in message["title"]
@@ -80,27 +80,31 @@ def test_a_drift_opens_one_issue_and_tells_the_chat_once(
     assert issue.title == "Model drift: sentiment"
     assert "| `sentiment` | `openai/gpt-4o-mini` |" in issue.body
     assert "https://github.com/octo/prompts/actions/runs/42" in issue.body
-    assert "answers better since" in (desk.folder / "summary").read_text()
+    assert "answers better since" in (checked_pull.folder / "summary").read_text()
 
 
-def test_the_issue_closes_when_the_prompt_has_changed_since(desk: Desk, github: FakeGithub) -> None:
-    assert nightly(desk) == 0
-    past(desk, DROP)
-    assert nightly(desk) == 0
+def test_the_issue_closes_when_the_prompt_has_changed_since(
+    checked_pull: CheckedPull, github: FakeGithub
+) -> None:
+    assert nightly(checked_pull) == 0
+    past(checked_pull, DROP)
+    assert nightly(checked_pull) == 0
     assert github.issues[0].state == "open"
-    path = desk.change.workspace / HISTORY
+    path = checked_pull.change.workspace / HISTORY
     digest = json.loads(path.read_text().splitlines()[0])["prompt_digest"]
     path.write_text(path.read_text().replace(digest, "of-another-prompt"))
-    assert nightly(desk) == 0
+    assert nightly(checked_pull) == 0
     assert github.issues[0].state == "closed"
 
 
-def test_a_contract_that_was_removed_drifts_no_more(desk: Desk, github: FakeGithub) -> None:
-    assert nightly(desk) == 0
-    past(desk, DROP)
-    path = desk.change.workspace / HISTORY
+def test_a_contract_that_was_removed_drifts_no_more(
+    checked_pull: CheckedPull, github: FakeGithub
+) -> None:
+    assert nightly(checked_pull) == 0
+    past(checked_pull, DROP)
+    path = checked_pull.change.workspace / HISTORY
     path.write_text(path.read_text().replace('"contract": "sentiment"', '"contract": "removed"'))
-    assert nightly(desk) == 0
+    assert nightly(checked_pull) == 0
     assert github.issues == []
 
 
@@ -113,18 +117,20 @@ def test_a_contract_that_a_push_did_not_touch_may_be_broken(
         "contracts/other.fixtures.jsonl": "{nonsense\n",
         "prompts/other.md": "Not about {{ review }}\n",
     }
-    desk = Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, more, FIXTURES)
-    push = payloads.push(before=desk.change.base, after=desk.change.merge)
-    assert desk.act("push", push, history=HISTORY) == 0
+    checked_pull = CheckedPull.make(
+        tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS}, more, FIXTURES
+    )
+    push = payloads.push(before=checked_pull.change.base, after=checked_pull.change.merge)
+    assert checked_pull.act("push", push, history=HISTORY) == 0
 
 
 def test_a_token_that_may_not_open_issues_changes_no_verdict(
-    desk: Desk, github: FakeGithub, capsys: pytest.CaptureFixture[str]
+    checked_pull: CheckedPull, github: FakeGithub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert nightly(desk) == 0
-    past(desk, DROP)
+    assert nightly(checked_pull) == 0
+    past(checked_pull, DROP)
     github.faults.append(Fault("POST", "/issues$", status=403))
-    assert nightly(desk) == 0
+    assert nightly(checked_pull) == 0
     log = capsys.readouterr().out
     assert "::warning title=Gatekeeper::could not open the issue" in log
     assert "issues: write" in log
@@ -133,21 +139,23 @@ def test_a_token_that_may_not_open_issues_changes_no_verdict(
 def test_a_push_that_spends_the_budget_is_told_once(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    desk = Desk.make(
+    checked_pull = CheckedPull.make(
         tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, WITH_OBJECTIVE, FIXTURES
     )
-    push = payloads.push(before=desk.change.base, after=desk.change.merge)
+    push = payloads.push(before=checked_pull.change.base, after=checked_pull.change.merge)
     with Webhook() as chat:
         told = f"json://127.0.0.1:{chat.port}/0123456789abcdefghij"
-        assert desk.act("push", push, history=HISTORY, notify=told) == 1
+        assert checked_pull.act("push", push, history=HISTORY, notify=told) == 1
         (message,) = chat.received
         assert "an error budget is spent" in message["title"]
         assert "only a significant improvement may merge" in message["message"]
-        assert desk.act("push", push, history=HISTORY, notify=told) == 1
+        assert checked_pull.act("push", push, history=HISTORY, notify=told) == 1
         assert len(chat.received) == 1
     assert github.issues == []
 
 
-def test_without_a_history_nothing_is_looked_back_on(desk: Desk, github: FakeGithub) -> None:
-    assert nightly(desk, history="off") == 0
+def test_without_a_history_nothing_is_looked_back_on(
+    checked_pull: CheckedPull, github: FakeGithub
+) -> None:
+    assert nightly(checked_pull, history="off") == 0
     assert not [request for request in github.requests if request.endswith("/issues")]

@@ -23,7 +23,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from support.runner_log import COMMANDS, Command, commands, outputs
-from support.ways_in import Told, WayIn, long_but
+from support.ways_in import Published, WayIn, long_but
 
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.prompts.load import parse_prompt
@@ -136,7 +136,7 @@ class Left:
 
     code: int
     log: str
-    told: Told | None
+    published: Published | None
     files: Mapping[str, bytes] = field(repr=False)
 
     def text(self, which: str) -> str:
@@ -144,7 +144,7 @@ class Left:
             return self.log
         if which in self.files:
             return self.files[which].decode()
-        return str(getattr(self.told, which))
+        return str(getattr(self.published, which))
 
 
 class Recorded:
@@ -163,7 +163,7 @@ class Recorded:
 
 
 ACTION = ("pull_request", "fork_stage")
-TOLD = {field.name for field in fields(Told)}
+PUBLISHED = {field.name for field in fields(Published)}
 
 by_the_action = pytest.mark.parametrize("left", long_but(*ACTION), indirect=True, scope="module")
 
@@ -175,7 +175,7 @@ def each_text(*names: str) -> pytest.MarkDecorator:
         pytest.param(*way.values, name, marks=way.marks)
         for way in long_but(*ACTION, "check")
         for name in names
-        if name not in TOLD or way.values != ("check",)
+        if name not in PUBLISHED or way.values != ("check",)
     ]
     return pytest.mark.parametrize(("left", "which"), pairs, indirect=["left"], scope="module")
 
@@ -201,16 +201,16 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Left(
         code=found.exit_code,
         log=found.log,
-        told=found.told,
+        published=found.published,
         files={path.name: path.read_bytes() for path in found.out.iterdir()},
     )
 
 
 @pytest.fixture
-def told(left: Left) -> Told:
+def published(left: Left) -> Published:
     """What GitHub was given."""
-    assert left.told is not None
-    return left.told
+    assert left.published is not None
+    return left.published
 
 
 def test_the_attacked_pull_request_fails(left: Left) -> None:
@@ -223,7 +223,7 @@ def test_the_attacked_pull_request_fails(left: Left) -> None:
 
 def test_the_runner_finds_only_our_own_annotations(left: Left) -> None:
     found = commands(left.log)
-    if left.told is None:
+    if left.published is None:
         assert found == []
         return
     assert {command.name for command in found} <= {"error", "warning"}
@@ -253,20 +253,20 @@ def test_the_runner_would_have_found_the_attacks() -> None:
 
 
 @by_the_action
-def test_the_outputs_are_those_of_the_action(told: Told) -> None:
+def test_the_outputs_are_those_of_the_action(published: Published) -> None:
     declared = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())["outputs"]
-    found = outputs(told.outputs)
+    found = outputs(published.outputs)
     assert found["verdict"] == "fail"
     assert set(found) <= set(declared)
     assert not [value for value in found.values() if "\n" in value]
 
 
 @by_the_action
-def test_the_status_is_one_short_plain_line(told: Told) -> None:
-    assert told.status
-    assert told.status.isprintable()
-    assert len(told.status) <= 140
-    assert max(map(ord, told.status)) <= 0xFFFF
+def test_the_status_is_one_short_plain_line(published: Published) -> None:
+    assert published.status
+    assert published.status.isprintable()
+    assert len(published.status) <= 140
+    assert max(map(ord, published.status)) <= 0xFFFF
 
 
 def tokens(text: str) -> list[Token]:
@@ -349,7 +349,7 @@ def test_the_comment_carries_one_marker_and_one_commit(left: Left, which: str) -
     text = left.text(which)
     assert re.findall("<!--(.*?)-->", text, re.DOTALL)[0] == " gatekeeper:gatekeeper "
     # The marker, and the commit if the comment was posted or could be.
-    assert text.count("<!--") == (1 if left.told is None else 2)
+    assert text.count("<!--") == (1 if left.published is None else 2)
     assert text.count("gatekeeper-head:") - text.count("<!- -") <= 1
     assert len(text) <= 65_536
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from support.bot_comments import Desk
+from support.bot_comments import CheckedPull
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, CONTRACT, HARMLESS, PROMPT
 
 from gatekeeper.action import main as action
 
-Open = Callable[..., Desk]
+Open = Callable[..., CheckedPull]
 OUT = ".gatekeeper/out"
 
 
@@ -23,8 +23,10 @@ OUT = ".gatekeeper/out"
 def opened(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Open:
-    def make(prompt: str, files: Mapping[str, str] | None = None) -> Desk:
-        return Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: prompt, **(files or {})})
+    def make(prompt: str, files: Mapping[str, str] | None = None) -> CheckedPull:
+        return CheckedPull.make(
+            tmp_path, github, model, monkeypatch, {PROMPT: prompt, **(files or {})}
+        )
 
     return make
 
@@ -49,10 +51,10 @@ def test_reports_that_cannot_be_written_hide_no_verdict(
     verdict: str,
     state: str,
 ) -> None:
-    desk = opened(prompt)
-    (desk.change.workspace / OUT / "result.json").mkdir(parents=True)
-    assert desk.run_check() == code
-    comment = desk.own[0]
+    checked_pull = opened(prompt)
+    (checked_pull.change.workspace / OUT / "result.json").mkdir(parents=True)
+    assert checked_pull.run_check() == code
+    comment = checked_pull.own[0]
     assert ("Do not merge" in comment) == (verdict == "fail")
     assert "The reports could not be written" in comment
     assert "result.json" in comment
@@ -63,17 +65,19 @@ def test_reports_that_cannot_be_written_hide_no_verdict(
     log = capsys.readouterr().out
     assert "Traceback" not in log
     assert "::error" in log
-    assert [path.name for path in (desk.change.workspace / OUT).iterdir()] == ["result.json"]
+    assert [path.name for path in (checked_pull.change.workspace / OUT).iterdir()] == [
+        "result.json"
+    ]
 
 
 @pytest.mark.parametrize("place", [".gatekeeper", OUT])
 def test_a_file_in_the_place_of_the_folder(opened: Open, place: str) -> None:
-    desk = opened(HARMLESS)
-    path = desk.change.workspace / place
+    checked_pull = opened(HARMLESS)
+    path = checked_pull.change.workspace / place
     path.parent.mkdir(exist_ok=True)
     path.write_text("here first")
-    assert desk.run_check() in (2, 3)
-    assert "bug in gatekeeper" not in desk.own[0]
+    assert checked_pull.run_check() in (2, 3)
+    assert "bug in gatekeeper" not in checked_pull.own[0]
     assert path.read_text() == "here first"
 
 
@@ -81,29 +85,29 @@ def test_a_file_in_the_place_of_the_folder(opened: Open, place: str) -> None:
 def test_outputs_that_cannot_be_written_are_no_pass(
     opened: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str], prompt: str, code: int
 ) -> None:
-    desk = opened(prompt)
+    checked_pull = opened(prompt)
     (tmp_path / "output").mkdir()
-    assert desk.run_check() == code
+    assert checked_pull.run_check() == code
     assert "The outputs could not be written" in capsys.readouterr().out
-    assert desk.result()["verdict"] == ("pass" if code == 3 else "fail")
-    assert len(desk.own) == 1
+    assert checked_pull.result()["verdict"] == ("pass" if code == 3 else "fail")
+    assert len(checked_pull.own) == 1
 
 
 def test_a_summary_that_cannot_be_written_is_a_warning(
     opened: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk = opened(HARMLESS)
+    checked_pull = opened(HARMLESS)
     (tmp_path / "summary").mkdir()
-    assert desk.run_check() == 0
+    assert checked_pull.run_check() == 0
     assert outputs(tmp_path)["verdict"] == "pass"
     assert "::warning" in capsys.readouterr().out
 
 
 def test_a_cache_that_cannot_be_written_is_a_notice(opened: Open) -> None:
-    desk = opened(HARMLESS)
-    (desk.change.workspace / "cache.jsonl").mkdir()
-    assert desk.run_check(cache="cache.jsonl") == 0
-    assert any("cache.jsonl" in notice for notice in desk.result()["notices"])
+    checked_pull = opened(HARMLESS)
+    (checked_pull.change.workspace / "cache.jsonl").mkdir()
+    assert checked_pull.run_check(cache="cache.jsonl") == 0
+    assert any("cache.jsonl" in notice for notice in checked_pull.result()["notices"])
 
 
 class _Full(io.StringIO):
@@ -115,19 +119,19 @@ class _Full(io.StringIO):
 def test_a_log_that_takes_nothing_hides_no_verdict(
     opened: Open, monkeypatch: pytest.MonkeyPatch, prompt: str, code: int
 ) -> None:
-    desk = opened(prompt)
+    checked_pull = opened(prompt)
     with monkeypatch.context() as full:
         full.setattr(sys, "stdout", _Full())
-        assert desk.run_check() == code
-    assert ("Do not merge" in desk.own[0]) == bool(code)
+        assert checked_pull.run_check() == code
+    assert ("Do not merge" in checked_pull.own[0]) == bool(code)
 
 
 def test_an_error_leaves_no_result_of_an_earlier_run(opened: Open) -> None:
-    desk = opened(HARMLESS, {"contracts/sentiment.yaml": CONTRACT + "strange: 1\n"})
-    out = desk.change.workspace / OUT
+    checked_pull = opened(HARMLESS, {"contracts/sentiment.yaml": CONTRACT + "strange: 1\n"})
+    out = checked_pull.change.workspace / OUT
     out.mkdir(parents=True)
     (out / "result.json").write_text("{}")
-    assert desk.run_check() == 2
+    assert checked_pull.run_check() == 2
     assert sorted(path.name for path in out.iterdir()) == ["comment.md"]
 
 
@@ -138,7 +142,7 @@ def test_a_fault_of_the_machine_is_told_as_one(
         raise OSError(28, "No space left on device", "/some/file")
 
     monkeypatch.setattr(action, "result_of", fault)
-    desk = opened(HARMLESS)
-    assert desk.run_check() == 3
-    assert "/some/file: cannot be written" in desk.own[0]
+    checked_pull = opened(HARMLESS)
+    assert checked_pull.run_check() == 3
+    assert "/some/file: cannot be written" in checked_pull.own[0]
     assert "Traceback" not in capsys.readouterr().out

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from support import webhook_payloads as payloads
-from support.bot_comments import Desk
+from support.bot_comments import CheckedPull
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, HARMLESS, PROMPT
@@ -26,8 +26,8 @@ CASES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def written(desk: Desk) -> set[str]:
-    text = (desk.folder / "output").read_text()
+def written(checked_pull: CheckedPull) -> set[str]:
+    text = (checked_pull.folder / "output").read_text()
     return set(re.findall(r"^([^\n<]+)<<gatekeeper_", text, re.MULTILINE))
 
 
@@ -39,9 +39,9 @@ def test_a_pull_request_writes_what_is_declared(
     tmp_path: Path,
     case: str,
 ) -> None:
-    desk = Desk.make(tmp_path, github, model, monkeypatch, CASES[case])
-    desk.run_check()
-    found = written(desk)
+    checked_pull = CheckedPull.make(tmp_path, github, model, monkeypatch, CASES[case])
+    checked_pull.run_check()
+    found = written(checked_pull)
     assert found <= set(ACTION["outputs"])
     assert found >= {"verdict", "exit-code", "out", "comment-file", "comment-url"}
     if case != "mistake":  # nothing was evaluated, so that there is nothing else to name
@@ -57,9 +57,9 @@ def test_so_does_every_other_event(
     event: str,
 ) -> None:
     """There is no comment of the gate's own to name."""
-    desk = Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS})
+    checked_pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: HARMLESS})
     if event == "issue_comment":
-        desk.say("/gatekeeper run sentiment")
+        checked_pull.say("/gatekeeper run sentiment")
     else:
-        desk.act(event, payloads.dispatch())
-    assert written(desk) == set(ACTION["outputs"]) - {"comment-url"}
+        checked_pull.act(event, payloads.dispatch())
+    assert written(checked_pull) == set(ACTION["outputs"]) - {"comment-url"}

@@ -1,8 +1,8 @@
 """A comment on a pull request and the action that answers it, in this process.
 
-    desk = Desk.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN})
-    desk.say("/gatekeeper waive sentiment: it is meant")
-    assert "Waived" in desk.replies[-1]
+    checked_pull = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN})
+    checked_pull.say("/gatekeeper waive sentiment: it is meant")
+    assert "Waived" in checked_pull.replies[-1]
 
 Pauses between writes are left out.
 """
@@ -30,7 +30,7 @@ SAID = "2026-01-02T03:05:00Z"
 
 
 @dataclass
-class Desk:
+class CheckedPull:
     """One pull request, number 7, whose gate ran once and ended red."""
 
     folder: Path
@@ -48,7 +48,7 @@ class Desk:
         files: Mapping[str, str],
         more: Mapping[str, str | bytes] | None = None,
         fixtures: int = FEW,
-    ) -> Desk:
+    ) -> CheckedPull:
         change = PullRequest.make(folder, files, more=more, fixtures=fixtures)
         github.pull_request(7, change.head, base_sha=change.base, merge_sha=change.merge)
         github.refs["heads/main"] = change.base

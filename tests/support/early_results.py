@@ -1,4 +1,4 @@
-"""Results of runs that stopped as soon as the answer was sure."""
+"""Results of runs that stopped as soon as the result was certain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 
 def early_contract(name: str = "speech-tag") -> ContractResult:
-    """Broken so plainly that the answer was sure after 9 of 100 fixtures."""
+    """Broken so plainly that the result was certain after 9 of 100 fixtures."""
     drawn = [fixture(n, "broke") for n in range(9)]
     never = [
         replace(

@@ -47,7 +47,7 @@ HISTORY = "history.jsonl"
 
 
 @dataclass(frozen=True)
-class Told:
+class Published:
     """What the action gave to GitHub and its runner."""
 
     comment: str
@@ -82,7 +82,7 @@ class Answered:
     """The headers of the same, with names in small letters."""
     out: Path = field(repr=False)
     """The folder of the reports."""
-    told: Told | None = field(repr=False)
+    published: Published | None = field(repr=False)
     """What GitHub and its runner were given; None for the command."""
 
     @property
@@ -150,24 +150,24 @@ class WayIn:
             self.streams.readouterr()
             if self.way == "check":
                 code, out = _check(change, folder, history, history_path)
-                told = None
+                published = None
             else:
                 fork = self.way == "fork_stage"
                 if history_path is not None:
                     patch.setenv("INPUT_HISTORY", history_path)
-                code, out, told = _act(change, folder, history, patch, event, fork=fork)
+                code, out, published = _act(change, folder, history, patch, event, fork=fork)
             log = "".join(self.streams.readouterr())
             written = out / "result.json"
             return Answered(
                 way=self.way,
                 exit_code=code,
                 result=json.loads(written.read_bytes()) if written.exists() else None,
-                text=log if told is None else told.comment,
+                text=log if published is None else published.comment,
                 log=log,
                 requests=tuple(model.requests),
                 headers=tuple(model.headers),
                 out=out,
-                told=told,
+                published=published,
             )
 
     @staticmethod
@@ -233,7 +233,7 @@ def _act(
     event: Callable[[dict[str, Any]], object] | None,
     *,
     fork: bool,
-) -> tuple[int, Path, Told]:
+) -> tuple[int, Path, Published]:
     workspace = _checkout(change, folder, "refs/heads/main" if fork else None)
     if history is not None:
         (workspace / HISTORY).write_text(history, "utf-8")
@@ -255,7 +255,7 @@ def _act(
     return (
         code,
         workspace / OUT,
-        Told(
+        Published(
             comment="\n".join(comments),
             summary=summary.read_text("utf-8") if summary.exists() else "",
             outputs=outputs.read_text("utf-8") if outputs.exists() else "",

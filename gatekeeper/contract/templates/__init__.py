@@ -12,6 +12,6 @@ steps foresees what each of Jinja's filters, operators and comparisons costs. Th
 | `plain.py` | which templates are rendered in this process |
 | `budget.py` | what all renderings for one evaluation may take together |
 | `rendering.py` | a prompt and its values -> texts, or problems with file and line |
-| `worker.py` | the child's service: the same, asked by JSON |
+| `worker.py` | the child's service: the same, for requests in JSON |
 | `client.py` | the parent's side: chooses, asks the child, reads its answers |
 """

@@ -144,17 +144,17 @@ def _compared(
     """Return the number of units that both have, the mean difference of their rates, and the
     two-sided p-value."""
     more: dict[str, int] = defaultdict(int)
-    drawn: dict[str, int] = defaultdict(int)
+    sampled: dict[str, int] = defaultdict(int)
     for key in first.keys() & second.keys():
         fixture = counts_with.get(key[0], key[0])
         more[fixture] += second[key] - first[key]
-        drawn[fixture] += 1
-    if not drawn:
+        sampled[fixture] += 1
+    if not sampled:
         return 0, None, 1.0
-    difference = sum(more[f] / drawn[f] for f in drawn) / len(drawn)
-    worse = [-more[f] for f in drawn]
+    difference = sum(more[f] / sampled[f] for f in sampled) / len(sampled)
+    worse = [-more[f] for f in sampled]
     one_sided = min(sign_flip_test(worse), sign_flip_test([-d for d in worse]))
-    return len(drawn), difference, min(1.0, 2 * one_sided)
+    return len(sampled), difference, min(1.0, 2 * one_sided)
 
 
 def _recommended(

@@ -41,26 +41,26 @@ class Measured:
 
 
 def plan_sweep(
-    contract: Contract, settings: Sequence[Setting], drawn: random.Random | None = None
+    contract: Contract, settings: Sequence[Setting], generator: random.Random | None = None
 ) -> tuple[Trial, ...]:
     """Return the trials: repetition by repetition, fixture by fixture, all settings of it together.
 
-    `drawn` gives the order of the fixtures, and anew for each fixture that of its settings: if
+    `generator` gives the order of the fixtures, and anew for each fixture that of its settings: if
     one always went first, one bad replica of the provider could make it look worse. A trial's
     `contract` is the setting's number, so that no two settings share a call. Raises ContractError
     where a prompt cannot take the fixtures.
     """
     require_few_trials([(contract, len(settings))])
-    drawn = drawn or random.SystemRandom()
+    generator = generator or random.SystemRandom()
     groups: dict[tuple[int, str], list[Trial]] = defaultdict(list)
     for number, setting in enumerate(settings):
         for trial in plan_trials(contract, setting.target, None, {}).trials:
             alone = replace(trial, contract=str(number))
             groups[trial.repetition, trial.fixture].append(alone)
-    places = {fixture.id: drawn.random() for fixture in contract.fixtures}
+    places = {fixture.id: generator.random() for fixture in contract.fixtures}
     planned: list[Trial] = []
     for _, together in sorted(groups.items(), key=lambda g: (g[0][0], places[g[0][1]])):
-        drawn.shuffle(together)
+        generator.shuffle(together)
         planned += together
     return tuple(planned)
 

@@ -84,5 +84,5 @@ def _amount(completion: Completion, measure: str) -> float | None:
         return completion.cost_usd
     if measure == "latency":
         return completion.latency_ms
-    asked, said = completion.prompt_tokens, completion.completion_tokens
-    return None if asked is None or said is None else float(asked + said)
+    prompt, answer = completion.prompt_tokens, completion.completion_tokens
+    return None if prompt is None or answer is None else float(prompt + answer)

@@ -15,7 +15,7 @@ _LABEL = "prompts"
 _STATES: Mapping[Verdict, tuple[str, str]] = {
     "pass": ("passing", "brightgreen"),
     "fail": ("failing", "red"),
-    "inconclusive": ("not sure", "yellow"),
+    "inconclusive": ("inconclusive", "yellow"),
     "error": ("not measured", "lightgrey"),
 }
 _WAIVED = ("waived", "orange")

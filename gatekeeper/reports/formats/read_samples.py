@@ -74,7 +74,7 @@ def _outcome(line: str, place: str) -> Outcome:
             fixture=_text(row, "fixture"),
             arm=row["arm"],
             repetition=int(row["repetition"]),
-            # Two samples with the same input must be told as such; the input itself is not kept.
+            # Two samples with the same input must be recognised; the input itself is not kept.
             request=Request(
                 _text(row, "model"), (Message("user", _text(row, "request")),), {}, None, 0
             ),

@@ -41,7 +41,7 @@ _DIFF = 8_000
 """Characters of a section's difference; samples hold the whole prompts."""
 _SECTIONS = 20
 _MOST_TRENDS = 3
-"""Error budgets drawn of a contract."""
+"""Error budgets shown as charts, of one contract."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
 _FOR_INFORMATION = (
     "For information; these do not affect the verdict. p-values are one-sided unless they say "
@@ -171,7 +171,7 @@ def _section(
     before = under_base_contract(contract)
     decided = [*decision_rows(contract), *(decision_rows(before) if before else [])]
     changes = prompt_changes(contract)
-    budgets, told = _budgets(contract, past)
+    budgets, shares_left = _budgets(contract, past)
     return {
         "id": f"contract-{number}",
         "name": clip(plain(contract.name), 120),
@@ -191,7 +191,7 @@ def _section(
         "changes": [_change(change) for change in changes[:_SECTIONS]],
         "more_changes": max(0, len(changes) - _SECTIONS),
         "charts": _charts(contract, past, budgets, own),
-        "budgets": told,
+        "budgets": shares_left,
         "clusters": _clusters(own) if own else "",
         "decided": markup.blocks("\n".join(decided)),
         "alternative_methods": _alternative_methods(contract),
@@ -231,18 +231,20 @@ def _budgets(contract: ContractResult, past: Sequence[PastRun]) -> tuple[list[st
     """Return charts of the error budgets over runs, the most pressing first, and in words what is
     left of the others that have an event."""
     targets = {slo.objective: slo.target for slo in contract.slo}
-    drawn: list[str] = []
-    told: list[str] = []
+    rendered: list[str] = []
+    shares_left: list[str] = []
     for budget in by_pressure(contract.error_budgets):
         target = targets.get(budget.objective)
         chart = ""
-        if target is not None and len(drawn) < _MOST_TRENDS:
+        if target is not None and len(rendered) < _MOST_TRENDS:
             chart = charts.budget_trend(past, budget, target)
         if chart:
-            drawn.append(chart)
+            rendered.append(chart)
         elif budget.events:
-            told.append(f"{clip(visible(label_of(budget.objective)), 80)} {share_left(budget)}")
-    return drawn, ", ".join(told)
+            shares_left.append(
+                f"{clip(visible(label_of(budget.objective)), 80)} {share_left(budget)}"
+            )
+    return rendered, ", ".join(shares_left)
 
 
 def _clusters(evaluation: ReportedEvaluation) -> Markup:

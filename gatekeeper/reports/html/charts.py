@@ -1,4 +1,4 @@
-"""The charts, drawn by pygal as SVG that carries neither script nor style of its own.
+"""The charts, rendered by pygal as SVG that has neither script nor style of its own.
 
 Colours come from the page, so that they follow its theme and pass its security policy. Each is a
 figure with a title, a sentence that says what it shows, and the same numbers as a table.
@@ -170,8 +170,8 @@ def token_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
     chart.add("prompt", [found[0] for found in known.values()])
     chart.add("answer", [found[1] for found in known.values()])
     table = [
-        (arm, _whole(asked), _whole(said), _cost(arms.get(arm)))
-        for arm, (asked, said) in known.items()
+        (arm, _whole(prompt), _whole(answer), _cost(arms.get(arm)))
+        for arm, (prompt, answer) in known.items()
     ]
     costs = ", ".join(f"{arm} {_cost(arms.get(arm))}" for arm in known)
     return _figure(
@@ -345,8 +345,8 @@ def _tokens(outcomes: Sequence[Outcome]) -> tuple[float, float] | None:
     ]
     if not known:
         return None
-    asked, said = zip(*known, strict=True)
-    return fmean(asked), fmean(said)
+    prompt, answer = zip(*known, strict=True)
+    return fmean(prompt), fmean(answer)
 
 
 def _share_left(budget: ErrorBudget) -> float | None:

@@ -67,7 +67,7 @@ class ReportedEvaluation:
     head: ArmResult | None
     fixtures: tuple[FixtureResult, ...]
     outcomes: Mapping[str, Sequence[Outcome]]
-    """By fixture, in the order drawn."""
+    """By fixture, in the order sampled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,13 +310,13 @@ def _inputs(evaluation: ReportedEvaluation, clean: Clean) -> dict[Arm, dict[str,
     """Return the parts of the inputs that distinguish the fixtures, by arm."""
     found: dict[Arm, dict[str, str]] = {}
     for arm in ("base", "head"):
-        asked = {
+        requests = {
             name: outcome.sample.trial.request.messages
             for name, outcomes in evaluation.outcomes.items()
             for outcome in outcomes
             if outcome.sample.trial.arm == arm
         }
-        found[arm] = {name: clean(text) for name, text in distinct_parts(asked).items()}
+        found[arm] = {name: clean(text) for name, text in distinct_parts(requests).items()}
     return found
 
 

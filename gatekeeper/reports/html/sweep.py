@@ -18,7 +18,7 @@ from gatekeeper.reports.markdown.sweep import (
     axes_of,
     recommendation,
     settings_table,
-    sure_differences,
+    significant_differences,
     visible_drop,
 )
 
@@ -40,7 +40,7 @@ def render_sweep_page(result: SweepResult) -> str:
         '<section aria-labelledby="pairs"><h2 id="pairs">What differs significantly</h2>'
         '<div class="words scroll" tabindex="0" role="region" '
         'aria-label="What differs significantly">'
-        f"{markup.blocks(sure_differences(result))}</div></section>",
+        f"{markup.blocks(significant_differences(result))}</div></section>",
         f'<p class="quiet">gatekeeper {escape(__version__)}</p>',
     ]
     return page(f"{title} · gatekeeper", f"<main>{''.join(sections)}</main>")

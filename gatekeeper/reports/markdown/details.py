@@ -61,8 +61,8 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
     lost = [f for f in contract.fixtures if f.errors]
     known = contract.base is not None
     proven = sum(map(is_proven, broken))
-    sure = f", {proven:,} beyond chance" if proven else ""
-    summary = f"❌ {_fixtures(broken)} broke{of}{sure}"
+    proof = f", {proven:,} beyond chance" if proven else ""
+    summary = f"❌ {_fixtures(broken)} broke{of}{proof}"
     _add_group(page, summary, broken, "head", depth.broken, depth, _changed(contract))
     _add_lost(page, f"🚫 {_fixtures(lost)} had samples without an answer{of}", lost, depth.others)
     _add_group(page, f"✅ {_fixtures(fixed)} fixed{of}", fixed, "base", depth.others, depth)

@@ -82,7 +82,7 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
         *([f"Broke: {_names(broke)}."] if broke else []),
         *([f"Fixed: {_names(fixed)}."] if fixed else []),
     ]
-    return [" ".join(found), _size(paired), _test(paired), _seen(paired)]
+    return [" ".join(found), _size(paired), _test(paired), _detectable(paired)]
 
 
 def _size(paired: PairedResult) -> str:
@@ -98,7 +98,7 @@ def _size(paired: PairedResult) -> str:
 
 def _test(paired: PairedResult) -> str:
     if paired.p_value is None:
-        return "**How sure**: no pair of answers could be compared."
+        return "**Significance**: no pair of answers could be compared."
     p = paired_p_value(paired)
     chance = f"if head were as good as base, a result at least this bad would have probability {p}"
     verdict = "below" if is_significant(paired) else "not below"
@@ -106,10 +106,10 @@ def _test(paired: PairedResult) -> str:
     if is_better(paired):
         meaning = "nothing speaks for a drop"
     test = prose(deciding_test(paired))
-    return f"**How sure**: {prose(chance)}, {verdict} the level; {meaning}. ({test})"
+    return f"**Significance**: {prose(chance)}, {verdict} the level; {meaning}. ({test})"
 
 
-def _seen(paired: PairedResult) -> str:
+def _detectable(paired: PairedResult) -> str:
     effect = paired.minimum_detectable_effect
     if effect is None:
         text = "with so few fixtures, no drop could be distinguished from chance"

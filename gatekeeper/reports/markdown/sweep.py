@@ -41,7 +41,7 @@ def render_sweep(result: SweepResult) -> str:
         f"## Sweep of {code(result.contract, 80)}",
         f"{recommendation(result)} {visible_drop(result)}",
         settings_table(result),
-        sure_differences(result),
+        significant_differences(result),
     )
     return "\n\n".join(parts) + "\n"
 
@@ -78,15 +78,16 @@ def pass_rate(cell: Cell) -> str:
 def said_of_pairs(result: SweepResult) -> str:
     """Write in a sentence how many pairs differ."""
     pairs = numbers.count(len(result.pairs), "pair")
-    sure = sum(pair.adjusted <= result.alpha for pair in result.pairs)
+    significant = sum(pair.adjusted <= result.alpha for pair in result.pairs)
     if len(result.pairs) == 1:
-        if not sure:
+        if not significant:
             return "The two settings do not differ significantly."
         return "The two settings differ significantly (exact sign-flip test, two-sided)."
-    if not sure:
+    if not significant:
         return f"None of {pairs} of settings differs significantly."
     return (
-        f"{sure:,} of {pairs} of settings {'differs' if sure == 1 else 'differ'} significantly "
+        f"{significant:,} of {pairs} of settings "
+        f"{'differs' if significant == 1 else 'differ'} significantly "
         "(exact sign-flip test, two-sided, Holm over all pairs)."
     )
 
@@ -127,23 +128,23 @@ def _row(result: SweepResult, number: int) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def sure_differences(result: SweepResult) -> str:
+def significant_differences(result: SweepResult) -> str:
     """Render Markdown with the pairs that differ, the most significant first."""
-    sure = sorted(
+    significant = sorted(
         (pair for pair in result.pairs if pair.adjusted <= result.alpha),
         key=lambda pair: pair.adjusted,
     )
     lines = [said_of_pairs(result)]
-    if not sure:
+    if not significant:
         return lines[0]
     lines += [
         "",
         "| better | worse | difference | p, adjusted |",
         "| --- | --- | --- | --- |",
-        *(_difference_row(result, pair) for pair in sure[:_MOST_PAIRS]),
+        *(_difference_row(result, pair) for pair in significant[:_MOST_PAIRS]),
     ]
-    if len(sure) > _MOST_PAIRS:
-        lines += ["", f"{len(sure) - _MOST_PAIRS:,} more are in `sweep.json`."]
+    if len(significant) > _MOST_PAIRS:
+        lines += ["", f"{len(significant) - _MOST_PAIRS:,} more are in `sweep.json`."]
     return "\n".join(lines)
 
 

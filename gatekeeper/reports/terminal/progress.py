@@ -35,8 +35,8 @@ _ENOUGH_OF_A_NAME = 12
 _BAR = 12
 _GAP = 2
 _LAYOUTS = (
-    ("drawn", "bar", "changed", "near"),
-    ("drawn", "changed", "near"),
+    ("sampled", "bar", "changed", "near"),
+    ("sampled", "changed", "near"),
     ("changed", "near"),
     ("near",),
     (),
@@ -88,7 +88,7 @@ class TerminalProgress:
             return
         from rich.live import Live
 
-        # Standard output may be a pipe that somebody reads: nothing of it is to be drawn here.
+        # Standard output may be a pipe that somebody reads: nothing is written there.
         self._live = Live(
             console=self._console(), auto_refresh=False, transient=True, redirect_stdout=False
         )
@@ -247,7 +247,7 @@ def _table(contracts: Sequence[ContractProgress], width: int) -> Table:
 
     rows = [(contract, plain(contract.contract), _cells(contract)) for contract in contracts]
     widest = [max((len(cells[column]) for _, _, cells in rows), default=0) for column in range(3)]
-    sizes = dict(zip(("drawn", "changed", "near"), widest, strict=True), bar=_BAR)
+    sizes = dict(zip(("sampled", "changed", "near"), widest, strict=True), bar=_BAR)
     name = min(_ENOUGH_OF_A_NAME, max((len(name) for _, name, _ in rows), default=0))
     taken = {layout: sum(sizes[column] + _GAP for column in layout) for layout in _LAYOUTS}
     columns = next((layout for layout in _LAYOUTS if name + taken[layout] < width), ())
@@ -257,11 +257,11 @@ def _table(contracts: Sequence[ContractProgress], width: int) -> Table:
     )
     for _ in columns:
         table.add_column(no_wrap=True)
-    for contract, name_of_it, (drawn, changed, near) in rows:
+    for contract, name_of_it, (sampled, changed, near) in rows:
         bar = ProgressBar(total=contract.planned, completed=contract.sampled, width=_BAR)
         style = _STYLES.get(contract.answer or "", "")
         cells: dict[str, RenderableType] = {
-            "drawn": Text(drawn),
+            "sampled": Text(sampled),
             "bar": bar,
             "changed": Text(changed),
             "near": Text(near, style=style),
@@ -273,14 +273,14 @@ def _table(contracts: Sequence[ContractProgress], width: int) -> Table:
 def _cells(contract: ContractProgress) -> tuple[str, str, str]:
     """Return the progress, what changed, and the result or how near it is."""
     if contract.pairs is None:
-        drawn, changed = f"{contract.sampled:,} of {contract.planned:,} samples", ""
+        sampled, changed = f"{contract.sampled:,} of {contract.planned:,} samples", ""
     else:
-        drawn = numbers.count(contract.pairs, "pair")
+        sampled = numbers.count(contract.pairs, "pair")
         changed = f"{contract.broke:,} broke, {contract.fixed:,} fixed"
     if contract.answer is not None:
-        return drawn, changed, _ANSWERS[contract.answer]
+        return sampled, changed, _ANSWERS[contract.answer]
     worse, not_worse = contract.worse or 0.0, contract.not_worse or 0.0
     if not worse and not not_worse:
-        return drawn, changed, ""
+        return sampled, changed, ""
     name, near = ("worse", worse) if worse >= not_worse else ("not worse", not_worse)
-    return drawn, changed, f"{numbers.percent(math.floor(near * 100) / 100)} to {name}"
+    return sampled, changed, f"{numbers.percent(math.floor(near * 100) / 100)} to {name}"

@@ -171,11 +171,11 @@ def _print_contract_estimate(console: Console, contract: ContractEstimate) -> No
     if contract.removed:
         console.print(Text("  removed at head: nothing to sample", "yellow"))
         return
-    seen = contract.minimum_detectable_effect
+    effect = contract.minimum_detectable_effect
     # The warning says it with what to do.
     sees = ""
-    if seen is not None and not contract.warning:
-        sees = f", can show a drop of {numbers.size_in_points(seen)} at best"
+    if effect is not None and not contract.warning:
+        sees = f", can show a drop of {numbers.size_in_points(effect)} at best"
     console.print(
         Text("  ")
         .append(_text(contract.model or numbers.UNKNOWN))

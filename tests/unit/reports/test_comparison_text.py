@@ -32,7 +32,7 @@ def test_a_regression_found_at_once_says_how_soon() -> None:
     assert _lead(early_examples.EARLY) == (
         "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **about −100 points** "
         "(estimated after an early stop, likely too large), p = 0.0020: more than chance. "
-        "9 broke, 0 fixed; sure after 9 of 100 fixtures."
+        "9 broke, 0 fixed; certain after 9 of 100 fixtures."
     )
     assert "18 calls made, 182 saved, 3 cancelled after the decision" in _read(early_examples.EARLY)
 
@@ -41,7 +41,7 @@ def test_not_worse_is_said_and_how_soon() -> None:
     assert _lead(early_examples.NOT_WORSE) == (
         "`order-id` is **not worse** by 5 points or more: 98 % → 98.5 % of samples pass, "
         "**about +0.5 points** (estimated after an early stop), p = 0.88. 1 broke, 2 fixed; "
-        "sure after 2 of 10 samples of each fixture."
+        "certain after 2 of 10 samples of each fixture."
     )
 
 
@@ -50,11 +50,11 @@ def test_a_pass_rate_that_fell_under_unchanged_fixtures_is_no_change_of_none() -
     assert contract.paired
     still = replace(contract.paired, broke=0, fixed=0, difference=0.0)
     lead = _lead(examples.result(replace(contract, paired=still)))
-    sure = "sure after 2 of 10 samples of each fixture"
+    sure = "certain after 2 of 10 samples of each fixture"
     assert f"did **not change** on any of 200 fixtures; {sure}." in lead
     fell = replace(still, difference=-0.02, stopped="exhausted")
     lead = _lead(examples.result(replace(contract, paired=fell)))
-    assert "shows **no sure change**: 98 % → 98.5 % of samples pass, **−2 points**" in lead
+    assert "shows **no significant change**: 98 % → 98.5 % of samples pass, **−2 points**" in lead
 
 
 def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
@@ -63,7 +63,7 @@ def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
     whole = replace(contract.paired, rounds=10, interval=ConfidenceInterval(0.001, 0.022))
     lead = _lead(examples.result(replace(contract, paired=whole)))
     assert "got **better**: 98 % → 98.5 % of samples pass, **+0.5 points** [+0.1, +2.2]" in lead
-    assert "sure after" not in lead
+    assert "certain after" not in lead
     # The test's question is whether head is worse: its p beside "better" reads as a contradiction.
     assert ", p " not in lead
     comment = _read(examples.result(replace(contract, paired=whole)))
@@ -116,11 +116,11 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
         ({"unknown": 3, "stopped": None}, "1 broke, 2 fixed, 3 unknown"),
         (
             {"unknown": 1000, "stopped": "not_worse", "rounds": 0, "fixtures": 2000},
-            "1 broke, 2 fixed; sure after 1,000 of 2,000 fixtures",
+            "1 broke, 2 fixed; certain after 1,000 of 2,000 fixtures",
         ),
         (
             {"unknown": 30, "unmeasured": 2, "stopped": "not_worse", "rounds": 0},
-            "1 broke, 2 fixed, 2 not measured; sure after 12 of 40 fixtures",
+            "1 broke, 2 fixed, 2 not measured; certain after 12 of 40 fixtures",
         ),
         (
             {
@@ -130,12 +130,12 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
                 "rounds": 2,
                 "planned_rounds": 3,
             },
-            "1 broke, 2 fixed, 3 unknown; sure after 2 of 3 samples of each fixture",
+            "1 broke, 2 fixed, 3 unknown; certain after 2 of 3 samples of each fixture",
         ),
         ({"stopped": "not_worse", "rounds": 0}, "1 broke, 2 fixed"),
         (
             {"stopped": "not_worse", "rounds": 0, "planned_rounds": 5},
-            "1 broke, 2 fixed; sure after 1 of 5 samples of each fixture",
+            "1 broke, 2 fixed; certain after 1 of 5 samples of each fixture",
         ),
         (
             {"stopped": "not_worse", "rounds": 1},
@@ -150,7 +150,7 @@ def test_what_was_not_drawn_is_not_called_unknown(other: dict[str, object], said
 def test_sampling_cut_by_another_evaluation_claims_nothing() -> None:
     cut = examples.paired(40, 1, 0, 0.5, unknown=30, stopped="regressed", rounds=0)
     assert ended_early(cut)
-    assert early_stop(cut) == "sampling ended because the contract's other comparison was sure"
+    assert early_stop(cut) == "sampling ended because the contract's other comparison was certain"
 
 
 def test_the_deciding_test_is_named_with_its_level() -> None:

@@ -110,7 +110,7 @@ def many(fixtures, seed):
 
 @pytest.mark.parametrize("fixtures", [15, 16])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_drawn_signs_come_close_to_all_of_them(fixtures, seed, monkeypatch):
+def test_random_signs_come_close_to_all_of_them(fixtures, seed, monkeypatch):
     differences = many(fixtures, seed)
     test = plan(fixtures, 3)
     by_drawing = test._joint_p_value(differences[:, :2])
@@ -119,7 +119,7 @@ def test_drawn_signs_come_close_to_all_of_them(fixtures, seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_by_drawn_signs_too_it_is_the_last_look_and_what_was_spent_before(seed):
+def test_by_random_signs_too_it_is_the_last_look_and_what_was_spent_before(seed):
     differences = many(40, seed)
     test = plan(40, 3)
     alone = sign_flip_test(differences.sum(axis=1, dtype=int).tolist())
@@ -127,11 +127,11 @@ def test_by_drawn_signs_too_it_is_the_last_look_and_what_was_spent_before(seed):
     assert alone - 0.005 <= test._joint_p_value(differences) <= alone + spent + 0.005
 
 
-def test_drawn_signs_give_the_same_answer_twice():
+def test_random_signs_give_the_same_answer_twice():
     differences = many(60, 7)
     test = plan(60, 3)
     found = test.evaluate(differences, differences[:0, 0])
-    sequential._drawn_signs.cache_clear()
+    sequential._random_signs.cache_clear()
     assert test.evaluate(differences, differences[:0, 0]) == found
 
 

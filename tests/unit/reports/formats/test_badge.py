@@ -37,7 +37,7 @@ def _badge(result: GateResult) -> dict[str, Any]:
     [
         (examples.PASS, "passing 96.7 %", "brightgreen"),
         (examples.FAIL, "failing, 88 % pass", "red"),
-        (examples.INCONCLUSIVE, "not sure, 75 % pass", "yellow"),
+        (examples.INCONCLUSIVE, "inconclusive, 75 % pass", "yellow"),
         (examples.ERROR, "not measured", "lightgrey"),
         (examples.QUIET, "none affected", "lightgrey"),
         (examples.REMOVED, "failing", "red"),
