@@ -6,9 +6,10 @@ that arrives whole, so the unpacking is done here, with a limit on what comes ou
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zlib
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from typing import Any
 
 MAX_BYTES = 10_000_000
@@ -40,6 +41,8 @@ _NAMES = ("id", "model", "object", "system_fingerprint", "service_tier", "type",
 _FEW_BYTES = 100_000
 _FEW_OBJECTS = 10_000
 _GZIP = zlib.MAX_WBITS | 16
+_PIECE = 65_536
+"""Bytes that are unpacked at a time: a few of gzip can hold a hundred megabytes."""
 
 
 class UnreadableBody(Exception):
@@ -75,11 +78,13 @@ async def unpack(
     received = size = 0
     async for part in parts:
         received += len(part)
-        unpacked = part if inflate is None else _unpacked(inflate, part, most - size + 1)
-        size += len(unpacked)
-        if max(received, size) > most:
-            raise UnreadableBody(f"the answer is larger than {most:,} bytes")
-        yield unpacked
+        for piece in [part] if inflate is None else _unpacked(inflate, part):
+            size += len(piece)
+            if max(received, size) > most:
+                raise UnreadableBody(f"the answer is larger than {most:,} bytes")
+            yield piece
+            if len(piece) >= _PIECE:
+                await asyncio.sleep(0)  # the time limit and other calls go on meanwhile
 
 
 def _inflation(content_encoding: str) -> Any:
@@ -93,9 +98,15 @@ def _inflation(content_encoding: str) -> Any:
     return zlib.decompressobj(_GZIP)
 
 
-def _unpacked(inflate: Any, part: bytes, most: int) -> bytes:
+def _unpacked(inflate: Any, part: bytes) -> Iterator[bytes]:
+    """Yield what the part holds in pieces of at most `_PIECE` bytes."""
     try:
-        return bytes(inflate.decompress(part, most))
+        while True:
+            piece = bytes(inflate.decompress(part, _PIECE))
+            yield piece
+            part = inflate.unconsumed_tail
+            if not part and len(piece) < _PIECE:
+                return
     except zlib.error as error:
         raise UnreadableBody(f"the answer cannot be unpacked: {error}") from None
 

@@ -18,6 +18,7 @@ from gatekeeper.providers.response_body import (
     MAX_VALUES,
     UnreadableBody,
     read_body,
+    unpack,
 )
 
 
@@ -61,6 +62,31 @@ def test_a_bomb_takes_no_more_memory_than_the_limit() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 5 * MAX_BYTES
+
+
+def test_unpacking_a_bomb_lets_the_time_limit_and_other_calls_go_on() -> None:
+    packed = gzip.compress(bytes(MAX_BYTES))
+
+    async def main() -> tuple[int, int]:
+        async def each() -> AsyncIterator[bytes]:
+            yield packed
+
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(others())
+        largest = max([len(piece) async for piece in unpack(each(), "gzip", MAX_BYTES)])
+        other.cancel()
+        return turns, largest
+
+    turns, largest = asyncio.run(main())
+    assert largest <= 65_536
+    assert turns >= MAX_BYTES // 65_536
 
 
 def test_much_that_unpacks_to_little_is_too_large_too() -> None:
