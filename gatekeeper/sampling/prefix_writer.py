@@ -7,14 +7,20 @@ start at the same time would each write it, and writing is dearer than reading a
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
+from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.client import CachingClient, ModelClient
 
 _Prefix = tuple[str, tuple[Message, ...]]
+
+_FAILURES = 2
+"""So many failed writers end the waiting. If a provider answers nobody, calls that waited for each
+other would take as many times longer to find out as calls are made at a time."""
 
 
 class PrefixWriter:
@@ -24,11 +30,13 @@ class PrefixWriter:
         self._client = client if isinstance(client, CachingClient) else None
         self._written: set[_Prefix] = set()
         self._writing: dict[_Prefix, asyncio.Event] = {}
+        self._failed: Counter[_Prefix] = Counter()
 
     @asynccontextmanager
     async def turn(self, request: Request) -> AsyncIterator[None]:
         """Wait while another call writes the request's prefix. If that call fails, the next writes
-        it."""
+        it; after `_FAILURES` of them, nobody waits any more. A refusal because of load is no
+        failure here: `ModelPace` slows down for it."""
         prefix = self._prefix(request)
         while prefix is not None and prefix in self._writing:
             await self._writing[prefix].wait()
@@ -39,6 +47,11 @@ class PrefixWriter:
         try:
             yield
             self._written.add(prefix)
+        except CallFailed as failure:
+            self._failed[prefix] += not failure.throttled
+            if self._failed[prefix] >= _FAILURES:
+                self._written.add(prefix)
+            raise
         finally:
             del self._writing[prefix]
             ended.set()

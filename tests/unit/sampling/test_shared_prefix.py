@@ -95,17 +95,38 @@ def test_one_call_writes_the_prefix_before_others_read_it() -> None:
         return Completion(content(request))
 
     client = Caching(answer)
-    shared = SharedPrefix(1, 9000)
-    same = Message("system", "the same")
-    trials = []
-    for trial in heads(10):
-        messages = (same, *trial.request.messages)
-        request = replace(trial.request, messages=messages, shared_prefix=shared)
-        trials.append(replace(trial, request=request))
-    result = run(trials, client, limits=UNLIMITED)
+    result = run(with_a_prefix(10), client, limits=UNLIMITED)
     assert seen[:2] == [1, 1]
     assert max(seen) > 1
     assert (result.made, result.failed) == (10, 1)
+
+
+@pytest.mark.parametrize("throttled", [False, True])
+def test_an_outage_does_not_make_calls_wait_for_each_other(throttled: bool) -> None:
+    """A run is given up after ten failures, and each can take a minute to time out."""
+    seen = []
+
+    async def answer(_: Request) -> Completion:
+        seen.append(client.under_way)
+        await asyncio.sleep(0)
+        raise CallFailed("no answer in time", retryable=False, throttled=throttled)
+
+    client = Caching(answer)
+    result = run(with_a_prefix(30), client, limits=UNLIMITED)
+    assert result.ended == "fatal"
+    assert seen[:2] == [1, 1]
+    assert (max(seen) > 1) is not throttled
+
+
+def with_a_prefix(fixtures: int) -> list[Trial]:
+    shared = SharedPrefix(1, 9000)
+    same = Message("system", "the same")
+    trials = []
+    for trial in heads(fixtures):
+        messages = (same, *trial.request.messages)
+        request = replace(trial.request, messages=messages, shared_prefix=shared)
+        trials.append(replace(trial, request=request))
+    return trials
 
 
 def test_calls_that_are_not_cached_do_not_wait() -> None:
