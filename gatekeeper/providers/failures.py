@@ -25,6 +25,7 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE
 _SECRET_LOOK = re.compile(
     r"\b(?:sk|pk|gsk|hf|xai|AIza|ghp|ghs|github_pat)[-_]?[A-Za-z0-9_\-]{12,}"
     r"|(?<=Bearer )[^\s,;]+|(?<=key=)[^\s&]+"
+    r"|(?<=://)[^\s/]+(?=@)"  # a proxy's name and password
 )
 _SHORTEST_SECRET = 8
 _WRAPPERS = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)(?::| -)\s*)+")

@@ -153,6 +153,8 @@ def test_secrets_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHORT_KEY", "a")
     text = "key correct-horse-battery, sk-abcdefghijklmnop1234, Bearer abc.def, ?key=zzz&a=1"
     assert plain(text) == "key ***, ***, Bearer ***, ?key=***&a=1"
+    proxies = "http://me:hunter2@proxy:1, https://me:p@ss@other, http://a/b@c, ://" + "x" * 9
+    assert plain(proxies) == "http://***@proxy:1, https://***@other, http://a/b@c, ://xxxxxxxxx"
 
 
 def test_a_package_that_is_not_there_is_asked_for_once() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.local_server import JsonHandler, LocalServer
+from support.native_clients import ask, asked, point_at
 
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.providers.proxies import environment_proxies, proxy_for
@@ -58,3 +60,19 @@ def test_a_proxy_that_cannot_be_used_is_refused_before_any_call(
         HostedClient()
     assert str(refused.value).startswith(variable)
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_proxy_that_refuses_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Refusing(JsonHandler):
+        def do_CONNECT(self) -> None:  # noqa: N802
+            self.send(407, b"", {})
+
+    with LocalServer(LocalServer.http(Refusing)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:hunter2@127.0.0.1:{proxy.port}")
+        point_at("https://model.example", monkeypatch)
+        failed = ask(asked(), through_litellm=False)
+    assert isinstance(failed, CallFailed)
+    assert "407" in str(failed)
+    assert "hunter2" not in str(failed)
