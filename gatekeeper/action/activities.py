@@ -68,7 +68,7 @@ def check(
     """Compare head with base, for all affected contracts or those with the given names, with the
     waivers that count."""
     # Heavy: reached only once the event is known to be usable.
-    from gatekeeper.run.session import measure
+    from gatekeeper.run.session import RunOptions, measure
 
     change, work = plan(settings, activity, checkout, names)
     if work.trials:
@@ -79,12 +79,14 @@ def check(
     result = measure(
         work,
         (change.base, change.head),
-        # Most pull requests touch no prompt, and need not load what reads a history.
-        history=history_of(settings, work.policy, checkout) if work.trials else None,
-        cache=cache,
-        waivers=waivers,
-        notices=notices,
-        trusted=trusted,
+        RunOptions(
+            # Most pull requests touch no prompt, and need not load what reads a history.
+            history=history_of(settings, work.policy, checkout) if work.trials else None,
+            cache=cache,
+            waivers=waivers,
+            notices=notices,
+            trusted=trusted,
+        ),
     )
     if cache is not None:
         give_to_owner(settings.workspace, cache)
@@ -99,7 +101,7 @@ def suite_of_head(
 ) -> GateResult:
     """Run the full suite on a pull request's head, under the policy of its base."""
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.run.session import measure
+    from gatekeeper.run.session import RunOptions, measure
 
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
@@ -108,10 +110,12 @@ def suite_of_head(
     return measure(
         replace(work, head_sha=activity.head_sha),
         (change.base, change.head),
-        history=history_of(settings, policy, checkout),
-        notices=notices,
-        trusted=activity.same_repository,
-        full_suite=not names,
+        RunOptions(
+            history=history_of(settings, policy, checkout),
+            notices=notices,
+            trusted=activity.same_repository,
+            full_suite=not names,
+        ),
     )
 
 
@@ -193,7 +197,7 @@ def _push(
 ) -> GateResult:
     from gatekeeper.gate.work import plan_push, plan_run
     from gatekeeper.run.kept_run import Keep
-    from gatekeeper.run.session import measure
+    from gatekeeper.run.session import RunOptions, measure
 
     revision = checkout.revision(activity.after)
     policy = load_policy(revision)
@@ -205,7 +209,7 @@ def _push(
     )
     history = history_of(settings, policy, checkout)
     keep = Keep("push", lambda: _merged_waivers(settings, policy, activity.after, api))
-    result = measure(work, (revision,), history=history, keep=keep)
+    result = measure(work, (revision,), RunOptions(history=history, keep=keep))
     _give_history_to_owner(settings, policy, history, result)
     return result
 
@@ -219,12 +223,12 @@ def _full(
 
     from gatekeeper.gate.work import plan_run
     from gatekeeper.run.kept_run import Keep
-    from gatekeeper.run.session import measure
+    from gatekeeper.run.session import RunOptions, measure
 
     work = plan_run(revision, policy, names, activity.samples)
     history = history_of(settings, policy, checkout)
     keep = Keep(activity.keep) if activity.keep else None
-    result = measure(work, (revision,), history=history, keep=keep, full_suite=True)
+    result = measure(work, (revision,), RunOptions(history=history, keep=keep, full_suite=True))
     if keep:
         _give_history_to_owner(settings, policy, history, result)
     return result

@@ -13,6 +13,7 @@ from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.pipeline import RunContext
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
+from gatekeeper.run.model_source import ModelSource
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
@@ -38,7 +39,7 @@ _RETRY = RetryPolicy(
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRun:
+class BatchRun(ModelSource):
     """Answers a run from batches, in place of single calls. `client` asks in batches."""
 
     client: BatchClient

@@ -25,6 +25,7 @@ from gatekeeper import __version__
 from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError
+from gatekeeper.run.model_source import ModelSource
 from gatekeeper.run.ray_node import NodeFailure, NodeModels
 
 LOCAL = "local"
@@ -45,7 +46,7 @@ class _Node:
     under_way: int = 0
 
 
-class RayCluster:
+class RayCluster(ModelSource):
     """A model client that hands each request to a node of a Ray cluster."""
 
     def __init__(self, ray: Any, through_litellm: Collection[str]) -> None:

@@ -19,7 +19,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy, policy_in_force
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.result import GateResult
 from gatekeeper.gate.work import plan_check
-from gatekeeper.run.session import measure
+from gatekeeper.run.session import RunOptions, measure
 
 CONTRACT = """\
 contract: 1
@@ -72,7 +72,7 @@ class Spender:
         with OpenAIServer(lambda body: self.answer(body)) as server:
             self._monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             self.requests = server.requests
-            return measure(work, (change.base, change.head), trusted=trusted)
+            return measure(work, (change.base, change.head), RunOptions(trusted=trusted))
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ def test_a_model_that_is_not_called_needs_no_known_price(
     with OpenAIServer(lambda _: "ok") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         for calls in (48, 0):
-            found = measure(work, (base, head), cache=tmp_path / "cache.jsonl")
+            found = measure(work, (base, head), RunOptions(cache=tmp_path / "cache.jsonl"))
             assert found.calls.made == calls
             told = any("No price is known" in notice for notice in found.notices)
             assert told == bool(calls)

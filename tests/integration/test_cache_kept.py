@@ -252,7 +252,11 @@ def test_a_replay_leaves_the_cache_alone(tmp_path: Path) -> None:
     cache, recording = tmp_path / "cache.jsonl", tmp_path / "x.jsonl"
     recording.write_text("", encoding="utf-8")
     with answered_by(Model()):
-        session.measure(plan_check(Change(BASE, HEAD), POLICY), (), cache=cache, replay=recording)
+        session.measure(
+            plan_check(Change(BASE, HEAD), POLICY),
+            (),
+            session.RunOptions(cache=cache, replay=recording),
+        )
     assert not cache.exists()
 
 

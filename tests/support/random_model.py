@@ -91,7 +91,7 @@ def measured(
     work: Work, model: Model, cache: Path | None, keys: Mapping[str, str] = KEYS
 ) -> GateResult:
     with answered_by(model, keys):
-        return session.measure(work, (), cache=cache)
+        return session.measure(work, (), session.RunOptions(cache=cache))
 
 
 def check(

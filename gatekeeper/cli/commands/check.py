@@ -28,7 +28,7 @@ def check(arguments: argparse.Namespace) -> int:
     """Decide whether a change may merge: compare it with the branch to merge into."""
     from gatekeeper.gate.work import plan_check
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.run.session import measure
+    from gatekeeper.run.session import RunOptions, measure
     from gatekeeper.run.unfinished import FILE, refuse_unfinished_batches
 
     require_formats(arguments.format)
@@ -52,10 +52,12 @@ def check(arguments: argparse.Namespace) -> int:
         result = measure(
             work,
             revisions,
-            history=history,
-            replay=arguments.replay,
-            cache=arguments.cache,
-            answers=answers,
-            unfinished=unfinished,
+            RunOptions(
+                history=history,
+                replay=arguments.replay,
+                cache=arguments.cache,
+                answers=answers,
+                unfinished=unfinished,
+            ),
         )
     return report(result, arguments.out, arguments.format, answers)

@@ -37,7 +37,7 @@ def decide(arguments: argparse.Namespace) -> int:
     """Join the answers of all shards, and decide as `gatekeeper run` would. Calls no model."""
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.kept_run import Keep
-    from gatekeeper.run.session import measure
+    from gatekeeper.run.session import RunOptions, measure
     from gatekeeper.run.shards.join import join_answers
     from gatekeeper.run.shards.plan_file import plan_again, read_plan
 
@@ -56,9 +56,11 @@ def decide(arguments: argparse.Namespace) -> int:
         result = measure(
             sharded.work,
             (revision,),
-            history=history,
-            keep=None if joined.faults else Keep("manual"),
-            elsewhere=joined,
-            notices=left_out if history and joined.faults else (),
+            RunOptions(
+                history=history,
+                keep=None if joined.faults else Keep("manual"),
+                source=joined,
+                notices=left_out if history and joined.faults else (),
+            ),
         )
     return report(result, arguments.out, arguments.format)

@@ -35,8 +35,8 @@ def plan(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import write_files
+    from gatekeeper.run.models import require_sound_models
     from gatekeeper.run.month_limit import require_month_limit
-    from gatekeeper.run.session import require_sound_models
     from gatekeeper.run.shards.bill import plan_shards
 
     out = arguments.out

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.run.kept_run import Keep
-    from gatekeeper.run.session import measure
+    from gatekeeper.run.session import RunOptions, measure
     from gatekeeper.run.unfinished import BATCHES, FILE
 
     if arguments.batch and arguments.replay:
@@ -73,13 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
             result = measure(
                 work,
                 (revision,),
-                history=history,
-                keep=Keep("manual"),
-                replay=arguments.replay,
-                answers=answers,
-                unfinished=unfinished,
-                elsewhere=batches or cluster,
-                full_suite=True,
+                RunOptions(
+                    history=history,
+                    keep=Keep("manual"),
+                    replay=arguments.replay,
+                    answers=answers,
+                    unfinished=unfinished,
+                    source=batches or cluster,
+                    full_suite=True,
+                ),
             )
     return report(result, arguments.out, arguments.format, answers)
 

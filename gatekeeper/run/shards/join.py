@@ -22,6 +22,7 @@ from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.spending_limits import most_cost
 from gatekeeper.providers.prices import worst_cost
+from gatekeeper.run.model_source import ModelSource
 from gatekeeper.run.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
 from gatekeeper.run.unfinished import request_key
 from gatekeeper.sampling.client import AnswerMissing
@@ -29,7 +30,9 @@ from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
     from gatekeeper.contract.trial import Completion, Request
+    from gatekeeper.gate.work import Work
     from gatekeeper.run.shards.plan_file import IsTracked, ShardedWork
+    from gatekeeper.run.unfinished import AnswerLog
 
 _PATIENT = RetryPolicy(attempts=1, throttled_attempts=1, give_up_after=1_000_000_000)
 """Calls that failed on their shard are not tried again, and however many there are, they end no
@@ -39,7 +42,7 @@ _MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
-class JoinedAnswers:
+class JoinedAnswers(ModelSource):
     """The answers of all shards and the messages of failed calls, by request. `sessions` are those
     of every shard by their id, `faults` what is wrong with each shard that lacks answers."""
 
@@ -50,7 +53,7 @@ class JoinedAnswers:
     faults: Mapping[int, str]
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def fault_notices(self) -> tuple[str, ...]:
         """What to say of shards that lack answers."""
         of = self.sharded.plan.shards
         said = [f"Shard {shard}/{of}: {fault}." for shard, fault in self.faults.items()]
@@ -69,13 +72,13 @@ class JoinedAnswers:
             f"--shard {shard}/{of} --out DIR --resume`, then run `gatekeeper decide` again"
         )
 
-    def prepare(self, around: RunContext) -> RunContext:
+    def prepare(self, around: RunContext, work: Work, log: AnswerLog | None) -> RunContext:  # noqa: ARG002
         """Return the context of a run that has the answers of all shards, and is bound by no limit
         of its own: each shard kept its part of the limits."""
         keys = enumerate(map(request_key, self.sharded.work.trials))
         known = {place: self.answers[key] for place, key in keys if key in self.answers}
         limits = Limits(cost_usd=None, calls=None, minutes=None)
-        notices = (*around.notices, *self.notices)
+        notices = (*around.notices, *self.fault_notices)
         return replace(around, resumed=known, retry=_PATIENT, limits=limits, notices=notices)
 
     async def complete(self, request: Request) -> Completion:

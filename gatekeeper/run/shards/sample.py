@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.streaming import require_streams
-from gatekeeper.run.session import model_client, prices_within_limits, require_sound_models
+from gatekeeper.run.models import open_models, prices_within_limits, require_sound_models
 from gatekeeper.run.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
 from gatekeeper.run.signals import with_signals
 from gatekeeper.run.unfinished import request_key
@@ -89,7 +89,7 @@ def _sample(
     work = replace(sharded.work, policy=replace(sharded.work.policy, limits=limits))
     keys = enumerate(map(request_key, trials))
     known = {place: answers[key] for place, key in keys if key in answers}
-    client = model_client(work, (revision,), None)
+    client = open_models((revision,), work.policy.through_litellm)
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Run:
         price, _ = await asyncio.to_thread(prices_within_limits, work, True)

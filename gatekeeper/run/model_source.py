@@ -1,0 +1,49 @@
+"""What can answer a run in place of this process's models: batches, the shards of a plan, a
+cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.gate.pipeline import Measurement, RunContext
+from gatekeeper.gate.work import Work
+
+if TYPE_CHECKING:
+    from gatekeeper.run.unfinished import AnswerLog
+    from gatekeeper.sampling.limits import Price
+
+
+class ModelSource:
+    """A model client that may also change how the run is made. Unless a subclass says otherwise, it
+    changes nothing."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the model's answer. Raises CallFailed."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+
+    def prepare(self, around: RunContext, work: Work, log: AnswerLog | None) -> RunContext:  # noqa: ARG002
+        """Return the context of the run, with limits and retries that suit the source."""
+        return around
+
+    def require(self, work: Work) -> None:
+        """Refuse work that the source cannot answer, before anything is sent. Raises UsageError."""
+
+    @property
+    def price(self) -> Price:
+        """Return the most that a request costs, as a function of the request."""
+        from gatekeeper.providers.prices import worst_cost
+
+        return worst_cost
+
+    def count(self, found: Measurement) -> Measurement:
+        """Return the measurement with the calls and costs that this process does not know of."""
+        return found
+
+    def notices(self) -> Iterable[str]:
+        """Return what there is to say of the source after the run."""
+        return ()

@@ -1,0 +1,105 @@
+"""The models of a run: their client, what is wrong with their names, what they may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.change import FileTooLargeError, Revision
+from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
+from gatekeeper.errors import ContractError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gatekeeper.contract.trial import Request
+    from gatekeeper.gate.work import Work
+    from gatekeeper.providers import ModelRouter
+    from gatekeeper.sampling.client import ModelClient
+    from gatekeeper.sampling.limits import Price
+
+
+def open_models(
+    revisions: tuple[Revision, ...],
+    through_litellm: Collection[str],
+    replay: Path | None = None,
+    source: ModelClient | None = None,
+) -> ModelRouter:
+    """Return the client of all models.
+
+    Args:
+        revisions: Where `recorded/` models are read from, base first.
+        through_litellm: The providers that the policy has litellm call.
+        replay: A samples.jsonl that answers every model.
+        source: What answers for models without a recording, in place of this process.
+    """
+    from gatekeeper.providers import ModelRouter
+
+    return ModelRouter(
+        _reader(revisions), replay=replay, through_litellm=through_litellm, elsewhere=source
+    )
+
+
+def require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
+    """Refuse models that cannot or may not be called, before any call. Returns a notice for each
+    that is likely misspelt. Raises ContractError."""
+    from gatekeeper.contract.models.faults import find_faults, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    faults = find_faults(work.models, with_recordings(find_model_fault, revisions))
+    refused = faults.with_refused(work.model_problems)
+    if refused:
+        raise ContractError(refused)
+    return faults.notices
+
+
+def prices_within_limits(
+    work: Work, trusted: bool, worst: Price | None = None
+) -> tuple[Price, tuple[str, ...]]:
+    """Return the most that each request can cost, and notices about models without a price.
+
+    `worst` is the price to use; None for that of a single call.
+    Raises UsageError and MeasurementError if the limits cannot hold.
+    """
+    from gatekeeper.gate.spending_limits import require_within_limits
+    from gatekeeper.providers.prices import worst_cost
+
+    worst = worst or worst_cost
+    return worst, require_within_limits(work, worst, trusted=trusted)
+
+
+def require_recording(replay: Path | None) -> None:
+    """Say at once that the file is not there, and not as the failure of every call."""
+    if replay is None:
+        return
+    if not replay.exists():
+        raise UsageError(
+            f"--replay {replay}: the file does not exist; give the path of a samples.jsonl"
+        )
+    if replay.is_dir():
+        raise UsageError(f"--replay {replay}: this is a folder; name the samples.jsonl in it")
+
+
+def free_price(_: Request) -> float:
+    """Return a price of zero, because answers of a recording cost nothing."""
+    return 0.0
+
+
+def _reader(revisions: tuple[Revision, ...]) -> Callable[[str], bytes]:
+    def read(path: str) -> bytes:
+        try:
+            recordings = [r.read(path) for r in revisions if path in r.entries]
+        except FileTooLargeError as error:
+            what = f"the recording has {error.size // 1_000_000:,} MB, more than gatekeeper reads"
+            raise ContractError([Problem(path, what, "record fewer samples")]) from None
+        if not recordings:
+            raise FileNotFoundError(path)
+        try:
+            for recording in recordings:
+                refuse_lfs_pointer(recording, path)
+        except UnreadableError as error:
+            raise ContractError([Problem(path, error.what, error.fix)]) from None
+        return b"\n".join(recordings)
+
+    return read
