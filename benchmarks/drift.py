@@ -3,7 +3,7 @@
     python -m benchmarks.drift [--runs 400] [--seed 1] [--write docs/statistics.md]
 
 Prints the tables, or writes them between the markers of a page. Ends with exit status 1 where
-the test is sure of a change in more years than ALPHA although nothing changed, or the control
+the test finds a change in more years than ALPHA although nothing changed, or the control
 chart gives more than ALARMS_A_YEAR false alarms, by more than the simulation's own error.
 """
 
@@ -102,7 +102,7 @@ QUIET = (TEMPERATURE_0, FEW_UNDECIDED, MIXED, THREE, SMALL, PERFECT, FAILING, NO
 DRIFTING = (TEMPERATURE_0, FEW_UNDECIDED, MIXED, THREE, NOISY)
 
 
-def drawn(
+def simulate_nights(
     setting: Setting, rng: Generator, nights: int, change: int | None = None, drop: float = 0.0
 ) -> list[Night]:
     """So many nights; from night `change` on so many fixtures never pass that the rate is lower
@@ -121,19 +121,19 @@ def drawn(
 
 
 def quiet_year(setting: Setting, seed: np.random.SeedSequence) -> tuple[bool, int]:
-    """Whether the test was sure of a change, and how often the chart began to signal."""
-    found = find_drift(drawn(setting, np.random.default_rng(seed), YEAR))
+    """Whether the test found a change, and how often the chart began to signal."""
+    found = find_drift(simulate_nights(setting, np.random.default_rng(seed), YEAR))
     signals = np.array([point is not None and point.signal for point in found.chart])
     return found.change is not None, int((signals[1:] & ~signals[:-1]).sum())
 
 
 def delays(setting: Setting, drop: float, seed: np.random.SeedSequence) -> tuple[float, float]:
-    """Nights with the drop until the test is sure and until the chart signals; infinite where
+    """Nights with the drop until the test finds the drop and until the chart signals; infinite if
     they are not within AFTER nights. Alarms from before the drop are not counted."""
     rng = np.random.default_rng(seed)
-    found = find_drift(drawn(setting, rng, BEFORE + AFTER, BEFORE, drop))
-    sure = found.change.detected - BEFORE + 1 if found.change else np.inf
-    return (sure if sure > 0 else np.inf), _first_signal(found.chart[BEFORE:])
+    found = find_drift(simulate_nights(setting, rng, BEFORE + AFTER, BEFORE, drop))
+    detected = found.change.detected - BEFORE + 1 if found.change else np.inf
+    return (detected if detected > 0 else np.inf), _first_signal(found.chart[BEFORE:])
 
 
 def _first_signal(points: Sequence[ControlPoint | None]) -> float:
@@ -162,9 +162,9 @@ def main() -> int:
 
 
 def _broken_promises(quiet: dict[Setting, list[Any]]) -> Iterator[str]:
-    for setting, (sure, alarms) in quiet.items():
-        if wilson(sum(sure), len(sure), 0.99).low > ALPHA:
-            yield f"sure of a change that is none in {sum(sure)} of {len(sure)}: {setting.name}"
+    for setting, (wrong, alarms) in quiet.items():
+        if wilson(sum(wrong), len(wrong), 0.99).low > ALPHA:
+            yield f"a change found wrongly in {sum(wrong)} of {len(wrong)}: {setting.name}"
         most = ALARMS_A_YEAR * len(alarms)
         if setting is not BAD_NIGHTS and sum(alarms) > most + 3 * most**0.5:
             yield f"{sum(alarms)} false alarms in {len(alarms)} years: {setting.name}"
@@ -177,7 +177,7 @@ def tables(
     seed: int,
 ) -> str:
     quiet_rows = (
-        [s.name, _rate(sure), f"{np.mean(alarms):.2f}"] for s, (sure, alarms) in quiet.items()
+        [s.name, _rate(wrong), f"{np.mean(alarms):.2f}"] for s, (wrong, alarms) in quiet.items()
     )
     drift_rows = (
         [s.name, f"{drop * 100:.0f}", *_delays(found[:, 0]), *_delays(found[:, 1])]
@@ -188,12 +188,14 @@ def tables(
             f"{runs:,} runs of each row, seed {seed}.",
             "**Nothing changes** for a year of nights. In brackets the 95 % interval of the "
             "simulation itself (Wilson).",
-            _markdown(["setting", "sure of a change, % of years", "alarms a year"], quiet_rows),
-            f"**The pass rate drops** after {BEFORE} nights: nights until the test is sure and "
-            "until the chart gives an alarm, the first with the drop being 1. Median and 90th "
-            f"percentile; – where it takes more than {AFTER}.",
             _markdown(
-                ["setting", "points", "sure: median", "90th", "alarm: median", "90th"], drift_rows
+                ["setting", "change found, wrongly, % of years", "alarms a year"], quiet_rows
+            ),
+            f"**The pass rate drops** after {BEFORE} nights: nights until the test finds it and "
+            "until the chart gives an alarm, counted from the first night with the drop as 1. "
+            f"Median and 90th percentile; – if it takes more than {AFTER}.",
+            _markdown(
+                ["setting", "points", "found: median", "90th", "alarm: median", "90th"], drift_rows
             ),
         )
     )

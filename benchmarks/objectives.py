@@ -236,7 +236,7 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
             "at each end. Before: Student's t.",
             markdown_table(["amounts", "limit of a call", *head], means),
             "**Prompts that are ever frozen**, in % of runs; a run every night, and a window of 28 "
-            "days. Before: frozen where the budget is spent.",
+            "days. Before: frozen if the budget is spent.",
             markdown_table(
                 ["prompt", "7 nights", "14", "28", "28, before", "a year", "nights of it"], freezes
             ),

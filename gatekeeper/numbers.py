@@ -1,4 +1,4 @@
-"""How numbers are written for people: as exact as they deserve, and never a false 0 or 100."""
+"""Formats numbers for people, with sensible precision and never rounded to a false 0 or 100 %."""
 
 from __future__ import annotations
 

@@ -22,13 +22,14 @@ def tables(results: Results, runs: int, seed: int) -> str:
             _rates(results, "null"),
             "**Regressions found**, in % of runs. Head is worse.",
             _rates(results, "effect"),
-            '**"Not worse" said**, in % of runs. Where head is worse by exactly the margin, it '
-            "is wrong, and may be said in 5 %; where the prompts are identical it is right.",
+            '**Runs that end with "not worse"**, in %. If head is worse by exactly the margin, '
+            "this is wrong, and allowed in 5 % of runs; if the prompts are identical, it is right.",
             _not_worse(results),
-            "**Could not be measured**, in % of runs of the adaptive design. Head is no worse; had "
-            "the failed calls all gone against it, it would be worse by more than the margin.",
+            "**Could not be measured**, in % of runs of the adaptive design. Head is no "
+            "worse, but it would be worse by more than the margin if all failed calls counted "
+            "against it.",
             _unmeasured(results),
-            "**Pairs drawn until the answer**: median, 90th percentile, and the calls saved "
+            "**Pairs sampled until the decision**: median, 90th percentile, and the calls saved "
             "against the fixed design over all runs. A pair is two calls.",
             _pairs(results),
         )

@@ -1,4 +1,4 @@
-"""Consequences of a run on the default branch: error budgets that it spent, models that drifted.
+"""Finds the consequences of a run on the default branch: spent error budgets, drifted models.
 
 They are computed from the history, after the run was added to it. They do not change the run's
 verdict.

@@ -1,4 +1,4 @@
-"""Commands in comments: who may give them, what they do, and the reply to each.
+"""Runs the commands in comments: who may give them, what they do, and the reply to each.
 
 Every command applies to the pull request's head at that time, and needs the role that the policy at
 the tip of the base branch requires. Nothing of the head is executed.

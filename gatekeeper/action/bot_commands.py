@@ -1,4 +1,4 @@
-"""Reads the command in a comment. Pure; `bot` decides who may give commands.
+"""Reads the command in a comment. `bot` decides who may give commands. Pure.
 
 A command is the first line of the comment, as Markdown shows it: after up to three spaces, and
 followed by a space, a tab or nothing. Indented or fenced code, quotes, a line after hidden text

@@ -1,4 +1,4 @@
-"""From what GitHub says has happened to what the gate should do. Pure: reads values, asks nobody.
+"""Turns a GitHub event into an activity of the gate. Pure: reads values, calls nothing.
 
 | event | activity | base | head |
 | --- | --- | --- | --- |

@@ -83,7 +83,7 @@ class Check:
 
     @property
     def shape(self) -> CheckShape:
-        """The parameters as written in a contract: a template may stand for any value."""
+        """Return the parameters as written in a contract: a template may stand for any value."""
         properties = {
             name: schema if name in self.paths else _or_template(schema)
             for name, schema in self.parameters["properties"].items()

@@ -1,7 +1,7 @@
 """Makes every check of a contract ready for every fixture, then evaluates samples with them.
 
-All that a contract can have wrong in its checks is found by `prepare`, with every problem at
-once; after that, evaluation a sample raises nothing on any output.
+`prepare` finds every mistake in the checks of a contract, all at once. After that, the evaluation
+of a sample raises no error, whatever the output is.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The output is JSON and has these fields. A field that is null is there, unless
-`allow_null: false` says otherwise: as `required` does in JSON Schema."""
+"""The output is JSON and has these fields. A field with the value null
+counts as present, as in JSON Schema, unless `allow_null: false` is set."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The output is JSON and valid under a JSON Schema, given in place or as a file.
 
 `$ref` reaches files of the repository and the published meta-schemas, never the network.
-`format` says something only with `formats: true`, as the standard has it.
+`format` is verified only with `formats: true`, as the standard says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The output has at least `min` and at most `max` characters, words or tokens.
 
-Characters are Unicode code points without the white space around the output; words are what
-white space separates; tokens are what the provider reported, and undetermined where it did not.
+Characters are Unicode code points without the white space around the output; words are
+separated by white space; tokens are those that the provider reported, else undetermined.
 """
 
 from __future__ import annotations

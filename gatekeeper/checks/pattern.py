@@ -1,7 +1,7 @@
 """Regular expressions that cannot hang the gate or take its memory.
 
-A pattern without groups and with small counts is compiled and searched in this process, under a
-limit of time: its memory is in proportion to its text. All others are compiled and searched in a
+A pattern without groups and with small counts is compiled and searched in this process, with a
+time limit: its memory is in proportion to its text. All others are compiled and searched in a
 child with limits (`gatekeeper/sandbox`): `((a{1000}){1000}){1000}` takes gigabytes to compile, and
 a group's repetition keeps each of its turns.
 """

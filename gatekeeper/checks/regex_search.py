@@ -1,7 +1,7 @@
 """A regular expression matches somewhere in the output, or in one field of it.
 
-A search that runs out of time is undetermined, not failed: the pattern is at fault, not the
-model, and the run must say so rather than count a failure.
+A search that runs out of time is undetermined, not failed, because the pattern is at fault and not
+the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Every check type. To add one, write its module and name it here: docs/adding-a-check.md."""
+"""The list of all check types. To add one, write its module and name it here:
+docs/adding-a-check.md."""
 
 from __future__ import annotations
 

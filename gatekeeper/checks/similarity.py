@@ -1,4 +1,4 @@
-"""The output, or one field of it, is like a text: how like, from 0 to 1, is its score.
+"""The output, or one field of it, is similar to a text. The score says how similar, from 0 to 1.
 
 The score is rapidfuzz's normalized Indel similarity, which is `fuzz.ratio` / 100: twice the length
 of the longest common subsequence of characters, divided by the length of both texts together. 1 is

@@ -1,4 +1,4 @@
-"""How a command's result reaches the terminal, also if a file or a stream takes nothing."""
+"""Writes a command's result to the terminal, also if a file or a stream cannot be written."""
 
 from __future__ import annotations
 

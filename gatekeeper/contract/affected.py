@@ -1,8 +1,8 @@
 """Finds the contracts that a change affects, with both versions loaded and the paths that caused
 it.
 
-A path that did not change cannot affect anything, so a contract is only loaded if a path of its
-closure changed. Its meaning decides, not its text.
+A contract is only loaded if one of its files changed. It is affected if the meaning of a file
+changed, and not only its text.
 """
 
 from __future__ import annotations

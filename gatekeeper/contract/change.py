@@ -98,7 +98,7 @@ class Change:
 
     @property
     def policy_revision(self) -> Revision:
-        """Where the policy is in force that applies to the change. `base` may be an older commit
+        """Return the revision whose policy applies to the change. `base` may be an older commit
         that the author chose to start from, before the policy forbade something."""
         return self.tip or self.base
 

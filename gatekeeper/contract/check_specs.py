@@ -1,4 +1,4 @@
-"""Checks as written -> CheckSpecs: validated against their type's shape, with their files."""
+"""Converts the checks of a contract file to CheckSpecs: validated by type, with their files."""
 
 from __future__ import annotations
 

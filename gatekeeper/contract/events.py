@@ -1,6 +1,6 @@
 """Which outcomes count for an objective, and which of them spend its error budget. Pure.
 
-A run's decision and the history ask here, so that both count the same events.
+A run's decision and the history use this module, so that both count the same events.
 """
 
 from __future__ import annotations

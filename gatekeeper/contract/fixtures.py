@@ -1,4 +1,4 @@
-"""Fixture files (.jsonl .json .yaml .yml .csv) and inline rows -> Fixtures."""
+"""Converts fixture files (.jsonl .json .yaml .yml .csv) and inline rows to Fixtures."""
 
 from __future__ import annotations
 

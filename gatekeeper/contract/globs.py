@@ -1,8 +1,8 @@
 """Path patterns of the policy: `*` and `?` stay within a folder, `**` spans any number of them.
 
 Patterns come from pull requests too. So a path is read once, from left to right, with the set of
-all places in the pattern that the text so far can lead to: nothing is ever tried again, and the
-time grows with the length of the pattern times that of the path, whatever the pattern is.
+all positions in the pattern that match the text so far. There is no backtracking: the time grows
+with the length of the pattern times the length of the path, whatever the pattern is.
 """
 
 from __future__ import annotations

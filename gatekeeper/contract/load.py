@@ -1,4 +1,4 @@
-"""A contract file and everything it refers to -> Contract, or every problem there is."""
+"""Loads a contract file and everything it refers to, or reports every problem in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modes of a contract: how far outputs may be repaired before the checks."""
+"""The modes of a contract: which repairs an output may get before the checks."""
 
 from __future__ import annotations
 

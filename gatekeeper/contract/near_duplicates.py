@@ -1,8 +1,8 @@
 """Fixtures whose inputs are nearly the same, in groups: they may pass or fail together. Pure.
 
-Two texts are compared only if they share a piece of few that each is known by, so that tens of
-thousands of fixtures take seconds: Broder, A. Z. (1997), On the resemblance and containment of
-documents. A copy that differs all over may be missed, which costs no more than a hint.
+Each text is described by a few of its pieces, and two texts are compared only if they share such a
+piece, so that tens of thousands of fixtures take seconds: Broder, A. Z. (1997), On the resemblance
+and containment of documents. A copy with changes everywhere may be missed; only a hint is lost.
 """
 
 from __future__ import annotations

@@ -76,13 +76,14 @@ class Objective:
 
     @property
     def check(self) -> str | None:
-        """The check whose pass rate it is."""
+        """Return the check whose pass rate the objective is about; None for the others."""
         own = _own_part(self.name)
         return own.removeprefix(f"{CHECKS}.") if own.startswith(f"{CHECKS}.") else None
 
     @property
     def category(self) -> str | None:
-        """The category of the fixtures it is about; None if it is about all."""
+        """Return the category of the fixtures that the objective is about; None if it is about
+        all."""
         if not self.name.startswith(f"{CATEGORIES}."):
             return None
         return self.name.split(".", 2)[1]

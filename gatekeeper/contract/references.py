@@ -1,7 +1,7 @@
 """Finds the files that a contract refers to, without validating it: enough to see that nothing
 changed.
 
-Finding the closure needs no jsonschema, and Jinja2 only for prompts that may include a file, so
+Finding these files needs no jsonschema, and Jinja2 only for prompts that may include a file, so
 hundreds of contracts that a pull request does not change cost very little.
 """
 

@@ -1,4 +1,4 @@
-"""Hard bounds on the size of a contract and a run, compared before anything is planned.
+"""Hard bounds on the size of a contract and a run, which are applied before anything is planned.
 
 The author of a pull request writes fixtures, checks and samples, and their numbers multiply. The
 bounds are far beyond what an honest suite needs: 10,000 fixtures with 20 checks and 10 samples are

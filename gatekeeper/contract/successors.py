@@ -1,8 +1,8 @@
 """Finds the files of a pull request that may replace a removed prompt.
 
 Git decides by similarity alone that one file is the new name of another. The author of an exact
-copy of a prompt can therefore decide which file this is. Renames of git are not used here: a copy
-that the contract names must not hide the file that programs will read.
+copy of a prompt can therefore decide which file this is. So renames of git are not used here:
+a copy that the contract names must not hide the file that programs will read.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class Successors:
 
     @cached_property
     def _pool(self) -> list[str]:
-        """The files that the change adds or edits, prompts first. Recordings have prompts in them
-        and are none."""
+        """Return the files that the change adds or edits, prompts first. Recordings contain prompts,
+        but are left out."""
         changed = {
             path
             for path, entry in self._after.items()
@@ -139,7 +139,7 @@ class Successors:
 
     @cached_property
     def _gone(self) -> Mapping[str, Set[str]]:
-        """The paths that are gone at head, by what was in them."""
+        """Return the paths that do not exist at head any more, by their content."""
         found: dict[str, set[str]] = {}
         for path in self._before.keys() - self._after.keys():
             found.setdefault(self._before[path].id, set()).add(path)

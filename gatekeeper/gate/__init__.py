@@ -1,1 +1,1 @@
-"""The story of a run: plan, measure, compare, decide, and the result. `pipeline.py` tells it."""
+"""The story of a run: plan, measure, compare, decide, and the result. Start with `pipeline.py`."""

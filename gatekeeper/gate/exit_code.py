@@ -1,4 +1,4 @@
-"""The exit code of a verdict. What an error ends in stands in gatekeeper/errors.py."""
+"""The exit code of a verdict. gatekeeper/errors.py has the exit codes of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons that single fixtures give, whatever the suite as a whole shows. Pure."""
+"""Finds reasons in single fixtures, independent of the comparison of the suite. Pure."""
 
 from __future__ import annotations
 

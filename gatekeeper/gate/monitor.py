@@ -75,7 +75,7 @@ class EvaluationMonitor:
 
     @property
     def stopped(self) -> Stopped | None:
-        """Why sampling ended; None while it has not, or where something else ended it."""
+        """Return why sampling ended; None if it has not, or if something else ended it."""
         early = self.comparison is not None and self.comparison.test.early
         if self.comparison and early and self.comparison.stopped:
             return self.comparison.stopped
@@ -181,7 +181,7 @@ class Watches:
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Every outcome of every evaluation."""
+        """Return every outcome of every evaluation."""
         each = (watch for watches in self._watches.values() for watch in watches.values())
         return tuple(outcome for watch in each for outcome in watch.outcomes)
 

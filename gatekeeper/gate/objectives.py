@@ -1,7 +1,7 @@
-"""Service-level objectives against the head arm's outcomes. Pure.
+"""Decides service-level objectives from the head arm's outcomes. Pure.
 
-An objective is met or missed only when its interval says so, and only when the samples
-that were not measured could not have said otherwise.
+An objective is met or missed only if its whole interval is on one side of the target, and only if
+the unmeasured samples could not change that.
 """
 
 from __future__ import annotations

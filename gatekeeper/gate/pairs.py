@@ -1,4 +1,4 @@
-"""Base against head on the same inputs, for reports. Pure.
+"""Compares base with head on the same inputs, for reports. Pure.
 
 Unmeasured outcomes stay unknown and are never guessed: every number that a verdict depends on holds
 for the worst case of the unknown outcomes.

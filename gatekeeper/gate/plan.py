@@ -77,7 +77,7 @@ class Evaluation:
 
     @property
     def unknown_on_head(self) -> tuple[str, ...]:
-        """The fixtures that base can answer and that cannot be sent to head."""
+        """Return the fixtures that base can answer and that cannot be sent to head."""
         return tuple(f for f in self.unanswerable if f not in self.unpaired)
 
     @property

@@ -45,7 +45,7 @@ class ComparisonPower:
 
     @property
     def warning(self) -> str | None:
-        """What to do about a contract that cannot see the drop it says is worth blocking."""
+        """Return what to do if the contract cannot detect the drop that it wants to block."""
         effect = self.minimum_detectable_effect
         if effect is not None and effect <= self.margin:
             return None
@@ -78,7 +78,8 @@ class ComparisonPower:
 
     @property
     def comparisons_text(self) -> str:
-        """With how many other contracts: the more comparisons there are, the less each can show."""
+        """Return the words for the number of comparisons: the more there are, the less each can
+        show."""
         others = self.contracts - 1
         text = f"compared together with {numbers.count(others, 'other')}"
         if not others:

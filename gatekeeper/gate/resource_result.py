@@ -31,7 +31,7 @@ class ResourceChange:
 
     @property
     def relative(self) -> float | None:
-        """By which share head takes more; None if base takes nothing."""
+        """Return by which share head takes more than base; None if base takes nothing."""
         return self.head / self.base - 1 if self.base > 0 else None
 
     @property
@@ -65,7 +65,8 @@ class LimitResult:
 
     @property
     def relative(self) -> float | None:
-        """By which share head takes more; None if base takes nothing, or it is not known."""
+        """Return by which share head takes more than base; None if base takes nothing or is
+        unknown."""
         if self.base is None or self.head is None or self.base <= 0:
             return None
         return self.head / self.base - 1

@@ -367,7 +367,7 @@ class PastRun:
 
     @property
     def success_rate(self) -> float | None:
-        """None if nothing was evaluated."""
+        """Return the share of samples that passed; None if nothing was evaluated."""
         return 1 - self.failed / self.samples if self.samples else None
 
 

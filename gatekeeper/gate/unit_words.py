@@ -1,4 +1,4 @@
-"""How numbers and units are put into words: fixtures, or clusters of related ones. Pure."""
+"""Words for numbers of units: fixtures, or clusters of related ones. Pure."""
 
 from __future__ import annotations
 

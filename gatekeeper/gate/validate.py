@@ -1,4 +1,4 @@
-"""Contracts checked whole without a model: loaded, every prompt rendered, every check prepared."""
+"""Validates contracts without a model: loads them, renders every prompt, prepares every check."""
 
 from __future__ import annotations
 

@@ -62,14 +62,15 @@ class Work:
 
     @property
     def waivable(self) -> tuple[str, ...]:
-        """The names that a person can waive: of contracts, and of the policy if it is weakened."""
+        """Return the names that a person can waive: of contracts, and of the policy if it is
+        weakened."""
         names = [job.contract.name for job in (*self.jobs, *self.untested)]
         names += [contract.name for contract in self.removed]
         return (*names, POLICY_NAME) if self.policy_weakened else tuple(names)
 
     @property
     def called_models(self) -> frozenset[str]:
-        """The models that the trials ask."""
+        """Return the models that the trials call."""
         return frozenset(trial.request.model for trial in self.trials)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Calls git through GitPython, in an environment that the caller's shell or hook cannot bend.
+"""Calls git through GitPython, in an environment that the caller's shell or hooks cannot change.
 
 GitPython takes a tenth of a second to import, so that happens with the first repository.
 """

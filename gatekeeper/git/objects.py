@@ -95,7 +95,7 @@ class CommitRevision:
 
     @cached_property
     def entries(self) -> Mapping[str, Entry]:
-        """Every path of the commit; listed once for two commits that differ in little."""
+        """Return every path of the commit. Two commits with few differences are listed once."""
         if self.origin is not None:
             return self.difference.apply(self.origin.entries)
         return self.objects.tree(self.sha)

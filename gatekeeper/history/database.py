@@ -1,6 +1,7 @@
 """A history in a database: SQLite in a file of this machine, or PostgreSQL for a team.
 
-One table, `gatekeeper_records`, made with the first record; a record's line of JSON is its value.
+It uses one table, `gatekeeper_records`, created with the first record. Each row holds the record's
+line of JSON.
 """
 
 from __future__ import annotations

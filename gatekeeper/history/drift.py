@@ -1,8 +1,8 @@
 """Decides from each contract's history whether a model changed although the prompt did not.
 
-The runs of a contract on the default branch are its nights. A stretch of nights has one prompt, one
-contract and one model's name: a change of one of them starts a new stretch, because the cause of a
-difference is then known. The statistics are those of `stats.drift`.
+Each run of a contract on the default branch counts as a night. A stretch is a series of nights with
+the same prompt, contract and model name. A change of one of them starts a new stretch, because the
+cause of a difference is then known. The statistics are those of `stats.drift`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read from past runs which checks gated in each."""
+"""Reads from past runs which checks gated in each."""
 
 from __future__ import annotations
 

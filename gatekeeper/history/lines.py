@@ -1,4 +1,4 @@
-"""Records as lines of JSON, and the errors of invalid lines.
+"""Reads and writes records as lines of JSON, and reports invalid lines.
 
 The format is docs/record.v1.json. Lines are ASCII, so that no name can confuse a terminal.
 """

@@ -1,4 +1,4 @@
-"""What the runs of a calendar month cost, in UTC, as far as the history has them."""
+"""Sums the cost of the runs of a calendar month, in UTC, as far as the history has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store from the one string that says where it is.
+"""Opens a store from the string that names its location.
 
 | location | store |
 | --- | --- |

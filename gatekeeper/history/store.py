@@ -26,12 +26,12 @@ class Past(NamedTuple):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Everything to tell whoever reads the history."""
+        """Return the notices for the reader of the history."""
         return (*self.missing_notice, *self.faults)
 
     @property
     def missing_notice(self) -> tuple[str, ...]:
-        """The sentence that there is no history yet; empty if there is one."""
+        """Return a sentence that says that there is no history yet; empty if there is one."""
         return () if self.missing is None else (f"{self.missing}: there is no history yet",)
 
 

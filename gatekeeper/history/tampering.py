@@ -1,4 +1,4 @@
-"""Refuses a change that writes the history that applies to it."""
+"""Refuses a change that modifies the history that applies to it."""
 
 from __future__ import annotations
 

@@ -94,7 +94,8 @@ class Redactor:
 
     @cached_property
     def _keys(self) -> tuple[str, ...]:
-        """Those of which a part is found too; a line of another is a part of that."""
+        """Return the secrets that are also found in parts; a line of another secret is such a
+        part."""
         whole = [s for s in self._secrets if len(s) >= _RUN_OF and _KEY.fullmatch(s)]
         return tuple(s for s in whole if not any(s in other and s != other for other in whole))
 

@@ -1,8 +1,8 @@
 """The calls to GitHub that publish a result, and the rules for trying each again.
 
-PyGithub's own retries are off: they leave out PATCH, retry 429 only if it has Retry-After, and
-repeat a POST whose answer was lost, which would make a second comment. Here every call goes through
-`_retry`; creating a comment looks for it again first.
+PyGithub's own retries are off. They leave out PATCH, retry status 429 only with Retry-After, and
+repeat a POST whose answer was lost, which would create a second comment. Here every call goes
+through `_retry`; creating a comment looks for it again first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The other calls to GitHub: pull requests, roles, reactions, workflow runs.
 
-The client and the rules for trying again are those of `client`; every call here may be made twice
-without harm.
+The client and the retries are those of `client`; every call here can be repeated without harm.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def drift(arguments: argparse.Namespace) -> int:
-    """Show which models changed alalthough the prompt did not change. Calls no model.
+    """Show which models changed although the prompt did not change. Calls no model.
 
     The exit code is 1 if a change is certain, else 0.
     """

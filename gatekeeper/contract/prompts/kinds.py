@@ -1,7 +1,7 @@
-"""Say how a prompt file is read, by its path, and whether its text may include other files.
+"""Decides by its path how a prompt file is read, and whether its text may include other files.
 
-Both the parser of prompt files and the finder of what a contract refers to ask here: if the two
-disagreed, a file that one includes would be a file that the other does not see.
+The parser of prompt files and the search for included files both use this module. If they
+disagreed, the parser could include a file that the search does not find.
 """
 
 from __future__ import annotations

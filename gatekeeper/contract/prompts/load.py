@@ -1,4 +1,5 @@
-"""Prompt files of every kind -> Prompt: messages with their lines, model, params, includes."""
+"""Converts prompt files of every kind to a Prompt: messages with their lines, model, params,
+includes."""
 
 from __future__ import annotations
 

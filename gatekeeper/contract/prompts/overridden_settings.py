@@ -1,4 +1,5 @@
-"""Settings of a prompt file that changed and that its contract overrides: the change is no use."""
+"""Finds changed settings of a prompt file that its contract overrides, so the change has no
+effect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Templates and a fixture's values -> messages and check parameters. Values are data: text
-that looks like a template inside a fixture is never rendered again."""
+"""Renders templates with a fixture's values to messages and check parameters. Values are data: text
+in a fixture that looks like a template is never rendered."""
 
 from __future__ import annotations
 

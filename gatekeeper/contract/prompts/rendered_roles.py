@@ -1,7 +1,8 @@
-"""Role lines that a template makes while it is rendered, such as `{{ turn.role }}:` in a loop.
+"""Finds role lines that a template makes while it is rendered, such as `{{ turn.role }}:` in a
+loop.
 
-A prompt file is parted into messages before it is rendered, so such a line begins no message: all
-turns would be sent as the text of one. A role line that a fixture's value contains is data.
+A prompt file is split into messages before it is rendered, so such a line begins no message: all
+turns would be sent as the text of one message. A role line that a fixture's value contains is data.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""JSON text as data with the place of every value. The standard parser keeps no places, takes
-NaN, lets the last of two equal keys win, and recurses as deep as the text says."""
+"""Parses JSON text to data with the position of every value. The standard parser keeps no
+positions, accepts NaN, uses the last of two equal keys, and has no limit on depth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON Schema violations as problems a person can act on."""
+"""Converts JSON Schema violations to problems that say how to fix them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Templates of prompts and of check parameters: what each may do, and what it may cost.
 
 A template made of text and names alone (`Classify {{ ticket.text }}.`), which most are, costs no
-more than its text: `plain.py` says which those are, and they are rendered in this process. All
-others are compiled and rendered in a child with limits (`gatekeeper/sandbox`), because no count of
-steps foresees what each of Jinja's filters, operators and comparisons costs. The counts of
-`environment.py` are the first line: they hold in both, and say best what is wrong.
+more than its text: `plain.py` recognises them, and they are rendered in this process. All others
+are compiled and rendered in a child with limits (`gatekeeper/sandbox`), because counting steps does
+not cover the cost of each of Jinja's filters, operators and comparisons. The counters of
+`environment.py` apply in both cases, and give the most precise error messages.
 
 | module | what it does |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""Say which templates are plain: text, names and parts of them, and a few filters whose cost is
+"""Decides which templates are plain: text, names, fields of names, and a few filters whose cost is
 in proportion to the text."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A prompt and its values -> texts, or problems that name the file and the line.
+"""Renders a prompt with values to texts, or reports problems with file and line.
 
 Runs in this process for plain templates, and in the child for all others.
 """

@@ -1,4 +1,4 @@
-"""Say whether two prompts are the same template, whatever their comments, layout and includes.
+"""Decides whether two prompts are the same template, apart from comments, layout and includes.
 
 Two prompts may send the same requests for every fixture and still differ: in a branch that no
 fixture reaches, or in a condition that tells the fixtures apart from everything else.

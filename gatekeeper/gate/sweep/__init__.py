@@ -1,5 +1,5 @@
 """One contract under many settings: which model, parameters and prompt serve it best?
 
-`grid` says which settings there are, `measure` draws samples of all of them side by side,
+`grid` lists the settings, `measure` takes samples of all of them side by side, and
 `summarise_sweep` compares every two and recommends one. Nothing here decides about a merge.
 """

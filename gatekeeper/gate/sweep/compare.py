@@ -1,8 +1,8 @@
-"""Samples of settings -> every two compared -> the setting to recommend, and why. Pure.
+"""Compares every two settings, and recommends one with the reason. Pure.
 
-Every two settings are compared on the same fixtures by the exact sign-flip test, two-sided, and
-all these p-values are adjusted together by Holm: the setting that looks best was picked after
-looking, and only a family of all pairs makes up for that.
+Every two settings are compared on the same fixtures by the exact two-sided sign-flip test. All
+p-values are adjusted together by Holm, because the best setting is chosen after looking at the
+results, which only a family of all pairs accounts for.
 """
 
 from __future__ import annotations

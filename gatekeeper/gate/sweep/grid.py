@@ -1,4 +1,5 @@
-"""Axes of values -> the settings to try: all their combinations, and the contract's own."""
+"""Builds the settings to try: all combinations of the given values, and the contract's own
+setting."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The values as a reader would write them: `gpt-4o, temperature 0.3`."""
+        """Return the values as a reader would write them: `gpt-4o, temperature 0.3`."""
         return ", ".join(
             said(value) if axis in ("model", "prompt") else f"{axis} {said(value)}"
             for axis, value in self.varied.items()

@@ -1,5 +1,5 @@
-"""Settings -> samples. Every setting answers every fixture, side by side, so that a drift of the
-provider during the sweep hits all of them alike."""
+"""Samples every setting on every fixture, side by side, so that a drift of the provider during the
+sweep affects all settings alike."""
 
 from __future__ import annotations
 

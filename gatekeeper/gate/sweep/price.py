@@ -29,7 +29,7 @@ class Price:
 
     @property
     def verb(self) -> str:
-        """What a setting does with the amount, to stand before `less`."""
+        """Return the verb that stands before `less`: what a setting does with the amount."""
         return _VERBS[self.measure]
 
     def is_less(self, one: int, other: int) -> bool:

@@ -27,14 +27,14 @@ class Telling:
 
     @property
     def failure(self) -> FixtureFailure | None:
-        """Its failure on head: that of the check, if one is meant."""
+        """Return its failure on head, of the given check if there is one."""
         own = [f for f in self.fixture.failures if f.arm == "head"]
         named = [f for f in (*own, *self.fixture.warnings) if f.arm == "head"]
         return next((f for f in named if f.check == self.check), next(iter(own), None))
 
     @property
     def answer(self) -> str | None:
-        """What head answers."""
+        """Return head's answer."""
         return self.failure.output if self.failure else self.fixture.head_output
 
     @property

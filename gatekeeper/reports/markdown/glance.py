@@ -64,7 +64,7 @@ class Example:
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """What is known of it, by name."""
+        """Return the rows of the fixture: what is known of it, by name."""
         labels = ("Answer before", "Answer after") if self.before is not None else ("", "Answer")
         found = (
             ("Input", self.input),

@@ -22,17 +22,17 @@ def rate(nights):
 @pytest.mark.parametrize("drop", bench.DROPS)
 @pytest.mark.parametrize("setting", bench.DRIFTING, ids=lambda setting: setting.name)
 def test_the_pass_rate_drops_by_what_it_says(setting, drop):
-    nights = bench.drawn(setting, rng(), 1000, change=500, drop=drop)
+    nights = bench.simulate_nights(setting, rng(), 1000, change=500, drop=drop)
     assert rate(nights[:500]) - rate(nights[500:]) == pytest.approx(drop, abs=0.04)
 
 
 def test_without_a_drop_the_rates_stay():
-    nights = bench.drawn(bench.MIXED, rng(), 1000)
+    nights = bench.simulate_nights(bench.MIXED, rng(), 1000)
     assert rate(nights[:500]) == pytest.approx(rate(nights[500:]), abs=0.01)
 
 
 def test_calls_fail_at_random():
-    nights = bench.drawn(bench.FAILING, rng(), 50)
+    nights = bench.simulate_nights(bench.FAILING, rng(), 50)
     measured = np.mean([night.samples for night in nights])
     assert measured == pytest.approx(0.95, abs=0.01)
 
