@@ -12,7 +12,7 @@ from support.fake_client import UNLIMITED, FakeClient, content, heads, run
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Request, SharedPrefix
+from gatekeeper.contract.trial import Completion, Request, SharedPrefix, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import group_calls
 from gatekeeper.sampling.shared_prefix import shared_prefixes
