@@ -39,6 +39,7 @@ class MessageStream:
             case "message_delta":
                 self._end_with(found)
             case "message_stop":
+                self._require_reason()
                 self.is_complete = True
 
     def document(self) -> Mapping[str, Any]:
@@ -50,6 +51,12 @@ class MessageStream:
 
     def _add_text(self, part: Mapping[str, Any], kind: str) -> bool:
         return part.get("type") == kind and self._text.add(part.get("text"))
+
+    def _require_reason(self) -> None:
+        """Refuse a message without a reason why it ended: it may be cut, and only the event with
+        the reason has the message's tokens."""
+        if not (self._message or {}).get("stop_reason"):
+            raise UnreadableAnswer("the stream ended without a stop_reason")
 
     def _end_with(self, found: Mapping[str, Any]) -> None:
         """Note why the message ended. Its token counts are those of the whole message so far."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatekeeper.providers.answer_stream import JoinedText, read_object
+from gatekeeper.providers.answers import UnreadableAnswer
 from gatekeeper.providers.server_sent_events import Event
 
 THOUGHT_TAGS = ("think", "thinking", "budget:thinking")
@@ -37,7 +38,7 @@ class ChatStream:
 
     def add(self, event: Event) -> None:
         if event.data == "[DONE]":
-            self.is_complete = True
+            self._end()
             return
         chunk = read_object(event)
         if chunk.get("error"):
@@ -60,6 +61,13 @@ class ChatStream:
             "tool_calls": [{"type": "function"}] if self._calls_tool else None,
         }
         return {**self._whole, "choices": [{**self._choice, "index": 0, "message": message}]}
+
+    def _end(self) -> None:
+        """Refuse an answer without a reason why it ended: servers send `[DONE]` after a failure of
+        their own too, and what came before it is then cut."""
+        if self._choice is not None and "finish_reason" not in self._choice:
+            raise UnreadableAnswer("the stream ended without a finish_reason")
+        self.is_complete = True
 
     def _add_choice(self, choice: Mapping[str, Any]) -> None:
         self._choice = self._choice or {}

@@ -46,7 +46,6 @@ CHATS: dict[str, dict[str, Any]] = {
     "tool calls": chat(None, "tool_calls", message={"tool_calls": [TOOL]}),
     "tools, yet stop": chat(None, "stop", message={"tool_calls": [TOOL]}),
     "text and tools": chat("Hi", "stop", message={"tool_calls": [TOOL]}),
-    "no reason": chat("Hi", None),
     "a strange reason": chat("Hi", "weather"),
     "the reason of others": chat("Hi", "max_tokens"),
     "null content": chat(None, None),
@@ -161,6 +160,7 @@ BROKEN: dict[str, tuple[str, Answer]] = {
     "ends before [DONE]": (OPENAI, stream(*CHAT[:-1])),
     "ends within an event": (OPENAI, stream(*CHAT[:2], CHAT[3][:20])),
     "no choices": (OPENAI, stream(DONE)),
+    "[DONE] after a failure of the server's own": (OPENAI, stream(*CHAT[:2], DONE)),
     "an error in the middle": (
         OPENAI,
         stream(*CHAT[:3], chunk({"error": {"message": "no"}}), DONE),
@@ -169,6 +169,7 @@ BROKEN: dict[str, tuple[str, Answer]] = {
     "rubbish": (OPENAI, stream(b"<html>")),
     "cut short": (OPENAI, stream(*CHAT[:3], **{"Transfer-Encoding": "chunked"})),
     "ends before message_stop": (CLAUDE, stream(*MESSAGE[:-1])),
+    "ends without a reason": (CLAUDE, stream(*MESSAGE[:-2], MESSAGE[-1])),
     "overloaded in the middle": (CLAUDE, stream(*MESSAGE[:3], chunk(OVERLOADED, "error"))),
     "only pings": (CLAUDE, stream(*MESSAGE[1:2] * 10)),
 }

@@ -36,7 +36,12 @@ def delta(**parts: Any) -> bytes:
     return chunk({"choices": [{"index": 0, "delta": parts}]})
 
 
-ROLE, ENDED = delta(role="assistant", content=""), chunk({"choices": [], "usage": None})
+def ended(**choice: Any) -> bytes:
+    return chunk({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", **choice}]})
+
+
+MESSAGE = message_events(messages())
+ROLE, ENDED = delta(role="assistant", content=""), ended()
 
 
 @pytest.mark.parametrize(
@@ -60,8 +65,7 @@ def test_the_first_token_is_what_a_user_sees(events: list[bytes], first: int | N
 
 
 def test_anthropics_first_token() -> None:
-    begun, *_ = message_events(messages())
-    *_, stopped = message_events(messages())
+    begun, *_, reason, stopped = MESSAGE
 
     def started(**block: Any) -> bytes:
         return chunk({"type": "content_block_start", "index": 0, "content_block": block})
@@ -71,15 +75,15 @@ def test_anthropics_first_token() -> None:
 
     thoughts = started(type="thinking", thinking="a"), more(type="thinking_delta", thinking="b")
     text = started(type="text", text=""), more(type="text_delta", text="Hi")
-    assert read(MessageStream(), begun, *thoughts, *text, stopped).ttft_ms == 5
+    assert read(MessageStream(), begun, *thoughts, *text, reason, stopped).ttft_ms == 5
     tool = started(type="tool_use", id="1", name="f", input={})
-    assert read(MessageStream(), begun, *thoughts, tool, stopped).ttft_ms == 4
-    assert read(MessageStream(), begun, *thoughts, stopped).ttft_ms is None
+    assert read(MessageStream(), begun, *thoughts, tool, reason, stopped).ttft_ms == 4
+    assert read(MessageStream(), begun, *thoughts, reason, stopped).ttft_ms is None
 
 
 def test_a_token_counts_from_the_part_that_ends_its_event() -> None:
     cut = delta(content="Hi")
-    assert read(ChatStream(), cut[:10], cut[10:], DONE).ttft_ms == 2
+    assert read(ChatStream(), cut[:10], cut[10:], ENDED, DONE).ttft_ms == 2
 
 
 def test_usage_is_the_last_that_was_said() -> None:
@@ -94,12 +98,15 @@ def test_usage_is_the_last_that_was_said() -> None:
 BROKEN: dict[str, tuple[type[AnswerStream], list[bytes]]] = {
     "nothing": (ChatStream, []),
     "no end": (ChatStream, chat_events(chat())[:-1]),
+    "no reason": (ChatStream, [delta(content="Hi"), DONE]),
+    "no reason of ours": (ChatStream, [delta(content="Hi"), ended(index=1), DONE]),
     "no JSON": (ChatStream, [b"data: {\n\n"]),
     "no object": (ChatStream, [b"data: []\n\n"]),
     "no UTF-8": (ChatStream, [b"data: \xff\n\n"]),
     "deep": (ChatStream, [b"data: " + b"[" * 100_000 + b"\n\n"]),
-    "no message_stop": (MessageStream, message_events(messages())[:-1]),
-    "no beginning": (MessageStream, message_events(messages())[-2:]),
+    "no message_stop": (MessageStream, MESSAGE[:-1]),
+    "no stop_reason": (MessageStream, [e for e in MESSAGE if b"message_delta" not in e]),
+    "no beginning": (MessageStream, MESSAGE[-2:]),
     "no message": (MessageStream, [chunk({"type": "message_start"})]),
     "no delta": (MessageStream, [chunk({"type": "content_block_delta", "index": 0})]),
 }
