@@ -73,11 +73,8 @@ def failures(found: list[Any]) -> list[tuple[bool, bool, bool, bool]]:
     return [(f.retryable, f.fatal, f.billable, f.throttled) for f in found]
 
 
-AGAIN, NEVER, ENDS = (
-    (True, False, False, False),
-    (False, False, False, False),
-    (False, True, False, False),
-)
+AGAIN, BILLED = (True, False, False, False), (True, False, True, False)
+NEVER, ENDS = (False, False, False, False), (False, True, False, False)
 
 
 def test_an_answer_of_a_batch_is_that_of_a_single_request_at_half_the_price(
@@ -170,7 +167,7 @@ def test_half_of_a_batch_may_fail(openai: OpenAIBatchServer, asking: Asking) -> 
         (lambda name: answered(name, chat(None, None)), (True, False, True, False)),
         (lambda name: unanswered(name), AGAIN),
         (lambda name: unanswered(name, "batch_cancelled"), NEVER),
-        (lambda name: unanswered("another"), AGAIN),
+        (lambda name: unanswered("another"), BILLED),
     ],
 )
 def test_what_failed_in_openais_batch(
@@ -191,7 +188,7 @@ def test_what_failed_in_openais_batch(
         (lambda name: errored(name, "new_error"), AGAIN),
         (lambda name: not_answered(name), AGAIN),
         (lambda name: not_answered(name, "canceled"), NEVER),
-        (lambda name: succeeded("another", messages()), AGAIN),
+        (lambda name: succeeded("another", messages()), BILLED),
     ],
 )
 def test_what_failed_in_anthropics_batch(
@@ -244,7 +241,7 @@ def test_a_batch_that_nobody_can_find_may_be_billed(
     anthropic: AnthropicBatchServer, asking: Asking
 ) -> None:
     anthropic.faults = {"POST batches": [Fault(None, after=True)]}
-    assert failures(asking.answers(requests(2, CLAUDE))) == [(True, False, True, False)] * 2
+    assert failures(asking.answers(requests(2, CLAUDE))) == [BILLED] * 2
     assert asking.possibly_paid_twice == 2
 
 
@@ -270,7 +267,7 @@ def test_results_elsewhere_are_not_fetched(anthropic: AnthropicBatchServer, aski
     with AnsweringServer(Answer()) as other:
         anthropic.results_url = f"{other.url}/v1/messages/batches/msgbatch_0/results"
         found = asking.answers(requests(1, CLAUDE))
-    assert failures(found) == [ENDS]
+    assert failures(found) == [(False, True, True, False)]
     assert other.requests == []
     assert asking.running == ("msgbatch_0",)
 
@@ -279,7 +276,8 @@ def test_results_elsewhere_are_not_fetched(anthropic: AnthropicBatchServer, aski
 def test_a_redirect_is_not_followed(place: str, openai: OpenAIBatchServer, asking: Asking) -> None:
     with AnsweringServer(Answer()) as other:
         openai.faults = {place: [Fault(307, {"Location": f"{other.url}/v1/batches"})]}
-        assert failures(asking.answers(requests(1))) == [NEVER]
+        found = failures(asking.answers(requests(1)))
+    assert found == [(False, False, place.startswith("GET"), False)]
     assert other.requests == []
 
 

@@ -56,7 +56,8 @@ class AnthropicBatchServer(BatchServer):
         requests = {row["custom_id"]: row["params"] for row in asked["requests"]}
         assert len(requests) == len(asked["requests"])
         assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in requests)
-        self.batches.append(Submitted(f"msgbatch_{len(self.batches)}", requests))
+        name = self.name_batch(f"msgbatch_{len(self.batches)}")
+        self.batches.append(Submitted(name, requests))
         return self._shown(self.batches[-1])
 
     def _shown(self, batch: Submitted, *, ended: bool = False) -> Any:

@@ -11,6 +11,7 @@ from support.native_clients import OPENAI
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import CallFailed
 from gatekeeper.providers.batch.client import BatchClient
 from gatekeeper.providers.batch.journal import read_journal
 
@@ -31,9 +32,11 @@ def name_of(request: Request) -> str:
 
 @dataclass
 class Asking:
-    """Asks in batches as one process would; `slept` are its pauses, which it does not wait for."""
+    """Asks in batches as one process would; `slept` are its pauses, which it does not wait for.
+    What failed and may be asked again is asked `attempts` times."""
 
     journal: Path
+    attempts: int = 1
     slept: list[float] = field(default_factory=list)
     submitted: int = 0
     possibly_paid_twice: int = 0
@@ -49,7 +52,7 @@ class Asking:
         async def main() -> Answered:
             client = BatchClient(read_journal(self.journal), name_of, sleep=sleep)
             try:
-                calls = (client.complete(request) for request in asked)
+                calls = (self._ask(client, request) for request in asked)
                 return list(await asyncio.gather(*calls, return_exceptions=True))
             finally:
                 self.submitted = client.submitted
@@ -58,3 +61,12 @@ class Asking:
                 await client.aclose()
 
         return asyncio.run(main())
+
+    async def _ask(self, client: BatchClient, request: Request) -> Completion:
+        for _ in range(self.attempts - 1):
+            try:
+                return await client.complete(request)
+            except CallFailed as failure:
+                if not failure.retryable:
+                    raise
+        return await client.complete(request)

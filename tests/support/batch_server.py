@@ -37,7 +37,8 @@ class Fault:
 class BatchServer(LocalServer):
     """`batches` are those submitted. `faults` are the next answers to a request, by its method and
     the last part of its path. `rows` makes the lines of the results of a batch. A batch ends at the
-    poll number `polls`; `polled` is called at each, `asked` with the name of each request."""
+    poll number `polls`; `polled` is called at each, `asked` with the name of each request.
+    `name_batch` makes the id of a batch of an ordinary one."""
 
     def __init__(self, rows: Callable[[Submitted], list[Row]]) -> None:
         self.batches: list[Submitted] = []
@@ -48,6 +49,7 @@ class BatchServer(LocalServer):
         self.polls = 1
         self.polled: Callable[[Submitted], None] = lambda batch: None
         self.asked: Callable[[str], None] = lambda name: None
+        self.name_batch: Callable[[str], Any] = lambda name: name
         self.lock = threading.Lock()
         super().__init__(self.http(self._handler()))
 

@@ -27,7 +27,8 @@ def unanswered(name: str, code: str = "batch_expired") -> Row:
 
 
 class OpenAIBatchServer(BatchServer):
-    """`status` is the one in which batches end."""
+    """`status` is the one in which batches end. `shown_list` is an answer in place of the list of
+    batches, `output_file` the name of a file in place of the one with the answers."""
 
     def __init__(self, answer: Callable[[Any], str]) -> None:
         super().__init__(
@@ -38,6 +39,8 @@ class OpenAIBatchServer(BatchServer):
         )
         self.status = "completed"
         self.files: dict[str, bytes] = {}
+        self.shown_list: Any = None
+        self.output_file: Any = None
         self.base = f"{self.url}/v1"
 
     def route(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, Any]:
@@ -47,13 +50,16 @@ class OpenAIBatchServer(BatchServer):
                 return 200, {"id": self._keep(body, kind), "object": "file"}
             case "POST", ["batches"]:
                 return 200, self._create(json.loads(body))
+            case "GET", ["batches"] if self.shown_list is not None:
+                return 200, self.shown_list
             case "GET", ["batches"]:
                 return 200, {"data": [self._shown(b) for b in self.batches], "has_more": False}
             case "GET", ["batches", name]:
                 batch, ended = self.poll(name)
                 return 200, self._shown(batch, ended=ended)
             case "GET", ["files", name, "content"]:
-                return 200, self.files[name]
+                found = self.files.get(name)
+                return (404, {}) if found is None else (200, found)
         return 404, {"error": {"message": f"no {path}"}}
 
     def _keep(self, body: bytes, kind: str) -> str:
@@ -71,7 +77,7 @@ class OpenAIBatchServer(BatchServer):
         requests = {row["custom_id"]: row["body"] for row in rows}
         assert len(requests) == len(rows)
         assert len({body["model"] for body in requests.values()}) == 1
-        name = f"batch_{len(self.batches)}"
+        name = self.name_batch(f"batch_{len(self.batches)}")
         self.batches.append(Submitted(name, requests, asked["metadata"]))
         return self._shown(self.batches[-1])
 
@@ -88,4 +94,6 @@ class OpenAIBatchServer(BatchServer):
             if part:
                 self.files[f"{kind}-{batch.id}"] = lines(part)
                 shown[f"{kind}_file_id"] = f"{kind}-{batch.id}"
+        if self.output_file is not None:
+            shown["output_file_id"] = self.output_file
         return {**shown, "status": self.status}

@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from gatekeeper.errors import CallFailed
-from gatekeeper.providers.batch.api import BatchItem, BatchState, ItemResult, quote_id
+from gatekeeper.providers.batch.api import (
+    BatchItem,
+    BatchState,
+    BatchUnknown,
+    ItemResult,
+    quote_id,
+)
 from gatekeeper.providers.batch.transport import BatchTransport
 
 # https://docs.anthropic.com/en/api/errors
@@ -32,8 +37,6 @@ _UNKNOWN_ERROR = 500
 class AnthropicBatches:
     """See `BatchApi`. A batch carries nothing by which it could be found again."""
 
-    can_find = False
-
     def __init__(self, transport: BatchTransport, url: str) -> None:
         """`url` is where a single request goes."""
         self._transport = transport
@@ -47,13 +50,10 @@ class AnthropicBatches:
         created = await self._transport.create(
             self._url, b'{"requests":[' + b",".join(rows) + b"]}"
         )
-        name = created.get("id")
-        if not isinstance(name, str) or not name:
-            raise CallFailed("the provider's answer names no id", billable=True)
-        return name
+        return self._transport.read_id(created)
 
     async def find(self, key: str) -> str | None:  # noqa: ARG002
-        return None
+        raise BatchUnknown
 
     async def state(self, batch: str) -> BatchState:
         found = await self._transport.get(f"{self._url}/{quote_id(batch)}")

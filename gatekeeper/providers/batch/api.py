@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -48,21 +49,23 @@ class SubmissionLost(Exception):
         self.failure = failure
 
 
+class BatchUnknown(Exception):
+    """The provider does not say whether it has a batch: it may have begun or not."""
+
+
 class BatchApi(Protocol):
     """The batch interface of one provider, for requests that go to one address with one key.
 
     All raise CallFailed if the provider does not answer.
     """
 
-    can_find: bool
-    """Whether a batch can be found by its key."""
-
     async def submit(self, items: Sequence[BatchItem], key: str) -> str:
         """Submit a batch and return its id. Raises SubmissionLost."""
         ...
 
     async def find(self, key: str) -> str | None:
-        """Return the id of the batch that was submitted with the key; None if there is none."""
+        """Return the id of the batch that was submitted with the key; None if there is none. Raises
+        BatchUnknown."""
         ...
 
     async def state(self, batch: str) -> BatchState:
@@ -79,7 +82,15 @@ class BatchApi(Protocol):
 
 
 def quote_id(found: object) -> str:
-    """Return an id for use in an address. Raises ValueError for what is none."""
-    if not isinstance(found, str) or not 0 < len(found) <= 200:
-        raise ValueError("an id that is none")
-    return quote(found, safe="")
+    """Return an id for use in an address. Raises CallFailed for what is none."""
+    return quote(read_id(found), safe="")
+
+
+def read_id(found: object) -> str:
+    """Return the id of a batch or a file. Raises CallFailed for anything else."""
+    if not isinstance(found, str) or not _ID.fullmatch(found):
+        raise CallFailed("the provider's answer names no id", billable=True)
+    return found
+
+
+_ID = re.compile(r"[!-~]{1,200}")

@@ -11,19 +11,21 @@ import json
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, MeasurementError
 from gatekeeper.providers.batch.anthropic import AnthropicBatches
 from gatekeeper.providers.batch.api import (
     BatchApi,
     BatchItem,
     BatchState,
+    BatchUnknown,
     ItemResult,
     SubmissionLost,
 )
@@ -43,6 +45,8 @@ from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.sampling.retries import Sleep
 
+T = TypeVar("T")
+
 BATCH_APIS: Mapping[str, Callable[[BatchTransport, str], BatchApi]] = MappingProxyType(
     {"openai": OpenAIBatches, "anthropic": AnthropicBatches}
 )
@@ -56,6 +60,9 @@ _QUIET_SECONDS = 1.0
 """If so long no request arrives, those that have arrived are submitted together."""
 
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS, _POLL_GROWTH = 5.0, 120.0, 1.5
+
+_MOST_OUTAGES = 20
+"""After so many in a row, of four minutes each, the wait for a batch ends."""
 
 
 @dataclass(eq=False, slots=True)
@@ -224,11 +231,13 @@ class BatchClient:
 
     async def _find(self, api: BatchApi, known: KnownBatch) -> str | None:
         """Return the id of a batch that an earlier process meant to submit; None if it did not."""
-        batch = await api.find(known.key)
+        try:
+            batch = await self._despite_outages(lambda: api.find(known.key))
+        except BatchUnknown:
+            self.possibly_paid_twice += len(known.names)
+            return None
         if batch is not None:
             self._journal.submitted(known.key, batch)
-        elif not api.can_find:
-            self.possibly_paid_twice += len(known.names)
         return batch
 
     async def _submit(self, api: BatchApi, waiting: Sequence[_Waiting]) -> str:
@@ -239,26 +248,50 @@ class BatchClient:
         try:
             batch = await api.submit(items, key)
         except SubmissionLost as lost:
-            found = await api.find(key)
+            # The runner asks again, and counts a billable call at its worst price.
+            try:
+                found = await self._despite_outages(lambda: api.find(key))
+            except BatchUnknown:
+                self.possibly_paid_twice += len(names)
+                lost.failure.billable = True
+                raise lost.failure from lost
             if found is None:
-                # The runner counts a billable call at its worst price, and asks again.
-                self.possibly_paid_twice += 0 if api.can_find else len(names)
-                lost.failure.billable = not api.can_find
+                lost.failure.billable = False
                 raise lost.failure from lost
             batch = found
         self.submitted += 1
-        self._journal.submitted(key, batch)
+        try:
+            self._journal.submitted(key, batch)
+        except MeasurementError as error:
+            cancel = f"the batch {batch} is billed; cancel it with {api.how_to_cancel(batch)}"
+            raise MeasurementError(f"{error}; {cancel}") from error
         return batch
 
     async def _ended(self, api: BatchApi, batch: str) -> BatchState:
         self._running[batch] = api.how_to_cancel(batch)
         seconds = _FIRST_POLL_SECONDS
-        while not (state := await api.state(batch)).ended:
+        while not (state := await self._despite_outages(lambda: api.state(batch))).ended:
             await self._sleep(seconds)
             seconds = min(seconds * _POLL_GROWTH, _LAST_POLL_SECONDS)
         if state.fault:
             self._running.pop(batch)
         return state
+
+    async def _despite_outages(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask about a batch that may be billed, also if the provider does not answer for a while.
+
+        Raises CallFailed that is not to be tried again: the requests would go into another batch.
+        """
+        for outage in range(1, _MOST_OUTAGES + 1):
+            try:
+                return await ask()
+            except CallFailed as failure:
+                if not failure.retryable or outage == _MOST_OUTAGES:
+                    ends = failure.fatal or failure.retryable
+                    said, author = str(failure), failure.author
+                    raise CallFailed(said, fatal=ends, author=author, billable=True) from failure
+            await self._sleep(_LAST_POLL_SECONDS)
+        raise AssertionError("unreachable")
 
     async def _read_results(
         self,
@@ -285,14 +318,14 @@ class BatchClient:
 
         try:
             for place in state.places:
-                await transport.read_rows(place, on_row)
+                await self._despite_outages(partial(transport.read_rows, place, on_row))
         finally:
             # Answers first: a failure may end the run, and these are paid for.
             await asyncio.sleep(0)
             for one, failure in failed:
                 _fail([one], failure)
         said = f"{endpoint.model}: the batch {batch} has no result for the request"
-        _fail(open_ones.values(), CallFailed(said, retryable=True))
+        _fail(open_ones.values(), CallFailed(said, retryable=True, billable=True))
 
     def _api(self, endpoint: Endpoint, sent: HttpRequest) -> BatchApi:
         make = BATCH_APIS[read_model_name(endpoint.model).provider]

@@ -7,8 +7,13 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gatekeeper.errors import CallFailed
-from gatekeeper.providers.batch.api import BatchItem, BatchState, ItemResult, quote_id
+from gatekeeper.providers.batch.api import (
+    BatchItem,
+    BatchState,
+    BatchUnknown,
+    ItemResult,
+    quote_id,
+)
 from gatekeeper.providers.batch.transport import BatchTransport
 
 _ENDPOINT = "/v1/chat/completions"
@@ -22,8 +27,6 @@ _GOING_ON = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 class OpenAIBatches:
     """See `BatchApi`. A batch carries its key as metadata, by which it is found again."""
 
-    can_find = True
-
     def __init__(self, transport: BatchTransport, url: str) -> None:
         """`url` is where a single request goes."""
         self._transport = transport
@@ -33,31 +36,31 @@ class OpenAIBatches:
         boundary = secrets.token_hex(16)
         body = _form(boundary, b"".join(map(_line, items)))
         kind = f"multipart/form-data; boundary={boundary}"
-        file = _id(await self._transport.post(f"{self._base}/files", body, kind))
+        created = await self._transport.post(f"{self._base}/files", body, kind)
         asked = {
-            "input_file_id": file,
+            "input_file_id": self._transport.read_id(created),
             "endpoint": _ENDPOINT,
             "completion_window": "24h",
             "metadata": {_KEY: key},
         }
         created = await self._transport.create(f"{self._base}/batches", json.dumps(asked).encode())
-        return _id(created)
+        return self._transport.read_id(created)
 
     async def find(self, key: str) -> str | None:
         after = ""
         for _ in range(_MOST_PAGES):
             page = await self._transport.get(f"{self._base}/batches?limit={_PAGE}{after}")
             batches = page.get("data")
-            if not isinstance(batches, list) or not batches:
-                return None
+            if not isinstance(batches, list) or not all(isinstance(b, Mapping) for b in batches):
+                break
             for batch in batches:
-                metadata = batch.get("metadata") if isinstance(batch, Mapping) else None
+                metadata = batch.get("metadata")
                 if isinstance(metadata, Mapping) and metadata.get(_KEY) == key:
-                    return _id(batch)
-            if not page.get("has_more"):
+                    return self._transport.read_id(batch)
+            if not batches or not page.get("has_more"):
                 return None
             after = f"&after={quote_id(batches[-1].get('id'))}"
-        return None
+        raise BatchUnknown
 
     async def state(self, batch: str) -> BatchState:
         found = await self._transport.get(f"{self._base}/batches/{quote_id(batch)}")
@@ -111,13 +114,6 @@ def _form(boundary: str, content: bytes) -> bytes:
             b"",
         ]
     )
-
-
-def _id(found: Mapping[str, Any]) -> str:
-    name = found.get("id")
-    if not isinstance(name, str) or not name:
-        raise CallFailed("the provider's answer names no id", billable=True)
-    return name
 
 
 def _faults(found: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import UnreadableAnswer
-from gatekeeper.providers.batch.api import SubmissionLost
+from gatekeeper.providers.batch.api import SubmissionLost, read_id
 from gatekeeper.providers.endings import read_document
 from gatekeeper.providers.endpoint import Endpoint
 from gatekeeper.providers.failures import call_failed
@@ -21,6 +21,8 @@ from gatekeeper.sampling.retries import Sleep
 _TRIES = 8
 _LONGEST_WAIT_SECONDS = 60.0
 _JSON = "application/json"
+_SHORTEST_SECRET = 8
+"""Shorter keys stand in for one where a server asks for none, and can stand in any text."""
 
 OnRow = Callable[[Mapping[str, Any]], None]
 
@@ -53,6 +55,14 @@ class BatchTransport:
         """Hand over each JSON object of a file of lines as it comes in. After a lost connection the
         file is read again from its beginning. Raises CallFailed."""
         await self._retried("GET", url, b"", _JSON, sink=lambda: RowReader(on_row).feed)
+
+    def read_id(self, created: Mapping[str, Any]) -> str:
+        """Return the id of what was created. Raises CallFailed for what is none, and for one that
+        repeats the key: it would be in files and messages."""
+        found, key = read_id(created.get("id")), self._endpoint.api_key
+        if key and len(key) >= _SHORTEST_SECRET and key in found:
+            raise CallFailed("the provider's answer names an id with the key in it", billable=True)
+        return found
 
     async def _document(
         self, method: str, url: str, body: bytes, content_type: str, *, once: bool = False

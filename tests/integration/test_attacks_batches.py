@@ -1,0 +1,151 @@
+"""A batch server that breaks down, or lies: nothing is paid for twice, and no run is endless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.anthropic_batch_server import AnthropicBatchServer
+from support.batch_clients import Asking, requests
+from support.batch_server import BatchServer, Fault
+from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, point_at
+from support.openai_batch_server import OpenAIBatchServer
+
+from gatekeeper.errors import CallFailed
+
+OUTAGE = [Fault(503)] * 8
+"""Until every attempt of one request has failed."""
+
+
+def last_word(body: Any) -> str:
+    """The number that a request of `requests` says."""
+    content = body["messages"][-1]["content"]
+    text = content if isinstance(content, str) else content[0]["text"]
+    return str(text.split()[-1])
+
+
+@pytest.fixture(params=[OPENAI, CLAUDE])
+def provider(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, BatchServer]]:
+    """Each of the two, with its model."""
+    kinds: dict[str, Callable[[Any], BatchServer]] = {
+        OPENAI: OpenAIBatchServer,
+        CLAUDE: AnthropicBatchServer,
+    }
+    with kinds[request.param](last_word) as server:
+        point_at(server.url, monkeypatch)
+        yield request.param, server
+
+
+@pytest.fixture
+def openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIBatchServer]:
+    with OpenAIBatchServer(last_word) as server:
+        point_at(server.url, monkeypatch)
+        yield server
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Asking:
+    return Asking(tmp_path / "batches.jsonl", attempts=3)
+
+
+def texts(found: list[Any]) -> list[str]:
+    return [answer.text for answer in found]
+
+
+@pytest.mark.parametrize("place", ["GET batch_0", "GET content"])
+def test_an_outage_while_a_batch_runs_asks_nothing_twice(
+    place: str, openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    openai.faults = {place: list(OUTAGE)}
+    assert texts(asking.answers(requests(3))) == ["0", "1", "2"]
+    assert len(openai.batches) == asking.submitted == 1
+
+
+def test_an_outage_at_anthropic_asks_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch, asking: Asking
+) -> None:
+    with AnthropicBatchServer(last_word) as server:
+        point_at(server.url, monkeypatch)
+        server.faults = {"GET msgbatch_0": list(OUTAGE), "GET results": list(OUTAGE)}
+        assert texts(asking.answers(requests(3, CLAUDE))) == ["0", "1", "2"]
+    assert len(server.batches) == 1
+
+
+def test_a_lost_submission_is_looked_for_until_the_provider_answers(
+    openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    openai.faults = {"POST batches": [Fault(None, after=True)], "GET batches": list(OUTAGE)}
+    assert texts(asking.answers(requests(3))) == ["0", "1", "2"]
+    assert len(openai.batches) == 1
+    assert asking.possibly_paid_twice == 0
+
+
+@pytest.mark.parametrize("place", ["GET batch_0", "GET content", "GET batches"])
+def test_an_outage_without_end_ends_the_run(
+    place: str, openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    openai.faults = {"POST batches": [Fault(None, after=True)], place: OUTAGE * 100}
+    found = asking.answers(requests(3))
+    assert all(isinstance(one, CallFailed) and one.fatal and one.billable for one in found)
+    assert len(openai.batches) == 1
+    openai.faults = {}
+    assert texts(Asking(asking.journal).answers(requests(3))) == ["0", "1", "2"]
+    assert len(openai.batches) == 1
+
+
+@pytest.mark.parametrize("pages", ["endless", "no list", "no list of documents"])
+def test_a_list_that_does_not_end_is_no_proof_that_there_is_no_batch(
+    pages: str, openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    shown: Any = {
+        "endless": {"data": [{"id": "other"}] * 100, "has_more": True},
+        "no list": {"data": "none"},
+        "no list of documents": {"data": [7], "has_more": True},
+    }[pages]
+    asking.attempts = 1
+    openai.faults = {"POST batches": [Fault(None, after=True)]}
+    openai.shown_list = shown
+    found = asking.answers(requests(3))
+    assert all(isinstance(one, CallFailed) and one.billable for one in found)
+    assert asking.possibly_paid_twice == 3
+    assert len(openai.log) < 40
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\ud800", "", None, 7, ["a"], "KEY"])
+def test_an_id_that_is_none_is_a_failed_call(
+    name: Any, provider: tuple[str, BatchServer], asking: Asking
+) -> None:
+    model, server = provider
+    asking.attempts = 1
+    key = KEY if model == OPENAI else ANTHROPIC_KEY
+    server.name_batch = lambda _: f"batch_{key}" if name == "KEY" else name
+    found = asking.answers(requests(2, model))
+    assert all(isinstance(one, CallFailed) and one.billable for one in found)
+    assert key not in asking.journal.read_text()
+    assert len(asking.journal.read_text()) < 2_000
+
+
+@pytest.mark.parametrize("file", [7, ["a"], {"a": 1}, "x" * 300, "\ud800"])
+def test_a_file_that_is_none_is_a_failed_call(
+    file: Any, openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    asking.attempts = 1
+    openai.output_file = file
+    found = asking.answers(requests(2))
+    assert all(isinstance(one, CallFailed) for one in found)
+    assert asking.running == ("batch_0",)
+
+
+@pytest.mark.parametrize("file", ["../../x", "..", "a?b#c", "a\r\nHost: elsewhere"])
+def test_an_id_is_one_part_of_an_address(
+    file: str, openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    asking.attempts = 1
+    openai.output_file = file
+    found = asking.answers(requests(2))
+    assert all(isinstance(one, CallFailed) for one in found)
+    assert not any(line.split()[-1].rsplit("/", 1)[-1] == "x" for line in openai.log)
