@@ -6,7 +6,6 @@ output, reasoning. Some prices depend on the length of the input or on the servi
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -28,6 +27,9 @@ _TIERS: Mapping[str, str] = MappingProxyType(
         "ultrafast": "_ultrafast",
     }
 )
+_MOST_USD = 1_000_000.0
+"""Of one call. Servers report amounts too, and the sum of a few of 1e308 has no value."""
+
 _BATCHES = "_batches"
 _SHARE_OF_A_BATCH = 0.5
 """What OpenAI and Anthropic take for a token of a batch, where the list has no price for it."""
@@ -99,7 +101,14 @@ def call_cost(
     cost *= share
     for name in usage.surcharges:
         cost *= _factor(entry, name)
-    return cost if 0 <= cost < math.inf else None
+    return believed_cost(cost)
+
+
+def believed_cost(said: object) -> float | None:
+    """Return the price of a call in US dollars; None if the value cannot be one."""
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= _MOST_USD:
+        return None
+    return float(said)
 
 
 class _Prices:

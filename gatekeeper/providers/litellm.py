@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +12,7 @@ from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import fingerprint_of, token_count
+from gatekeeper.providers.call_cost import believed_cost
 from gatekeeper.providers.call_requirements import (
     missing_key,
     require_endpoint,
@@ -263,4 +263,4 @@ def _cost(litellm: Any, model: str, response: Any) -> float | None:
     except Exception:
         return None
     unknown = cost == 0 and not model.startswith(FREE) and price_entry(model) is None
-    return cost if 0 <= cost < math.inf and not unknown else None
+    return None if unknown else believed_cost(cost)

@@ -5,7 +5,6 @@ https://platform.openai.com/docs/api-reference/chat
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from gatekeeper.providers.answers import (
     fingerprint_of,
     token_count,
 )
-from gatekeeper.providers.call_cost import call_cost
+from gatekeeper.providers.call_cost import believed_cost, call_cost
 from gatekeeper.providers.dialects import DIALECTS, chat_fields
 from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_ending
 from gatekeeper.providers.endpoint import Endpoint
@@ -202,17 +201,12 @@ _OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")
 def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float | None:
     """Return what the call cost. OpenRouter reports it."""
     if model.startswith("openrouter/"):
-        stated = _stated_cost(document["usage"].get("cost"))
+        stated = believed_cost(document["usage"].get("cost"))
         if document["usage"].get("is_byok") is True:
             details = document["usage"].get("cost_details")
             found = details.get("upstream_inference_cost") if isinstance(details, Mapping) else None
-            upstream = _stated_cost(found)
+            upstream = believed_cost(found)
             return None if upstream is None or stated is None else stated + upstream
         if stated is not None:
             return stated
     return call_cost(model, document.get("model"), usage)
-
-
-def _stated_cost(value: object) -> float | None:
-    sound = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if sound and 0 <= value < math.inf else None  # type: ignore[operator, arg-type]

@@ -315,7 +315,7 @@ def test_openrouter_says_what_a_call_cost() -> None:
 
     assert cost(0.25) == 0.25
     assert cost(0) == 0.0
-    for nonsense in (None, -1, True, "1", 1e999):
+    for nonsense in (None, -1, True, "1", 1e999, 1e308, 10**400, 1_000_001):
         assert cost(nonsense) is None
     # With a provider's key of one's own the provider bills as well, and OpenRouter says what.
     upstream = {"cost_details": {"upstream_inference_cost": 0.5}}
