@@ -40,9 +40,11 @@ def month_spending(records: Iterable[Record], now: datetime) -> MonthSpending:
         time = record.time.astimezone(UTC)
         if (time.year, time.month) != (now.year, now.month) or time > now:
             continue
+        if record.model.startswith(FREE):
+            continue  # what a recording says of its answers was paid when it was made
         if record.cost_usd is not None:
             known.append(record.cost_usd)
-        elif record.calls and not record.model.startswith(FREE):
+        elif record.calls:
             unpriced += 1
     return MonthSpending(math.fsum(known), unpriced, _next_month(now))
 

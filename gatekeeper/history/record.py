@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NamedTuple, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol, TypeGuard
 
 from annotated_types import Interval, MinLen
 
@@ -32,7 +32,8 @@ MOST_EVENTS = 1_000_000_000
 """A larger number was not counted, and would not fit into those that are computed from it."""
 
 Whole = Annotated[int, Interval(ge=0, le=MOST_EVENTS)]
-Amount = Annotated[float, Interval(ge=0, lt=1e12)]
+_MOST_AMOUNT = 1e12
+Amount = Annotated[float, Interval(ge=0, lt=_MOST_AMOUNT)]
 Score = Annotated[float, Interval(ge=0, le=1)]
 Name = Annotated[str, MinLen(1)]
 
@@ -223,7 +224,7 @@ def _record(
         categories=_passes(outcomes, lambda o: category.get(o.sample.trial.fixture)),
         fixtures=_passes(outcomes, lambda o: fixture_key(o.sample.trial.fixture)),
         repaired=sum(bool(o.sample.repairs) for o in outcomes) if outcomes else None,
-        latency_ms={name: value for name, value in quantiles.items() if value is not None},
+        latency_ms={name: value for name, value in quantiles.items() if _is_amount(value)},
         prompt_tokens=_total([c.prompt_tokens for c in answered]),
         completion_tokens=_total([c.completion_tokens for c in answered]),
         cost_usd=_cost(answered),
@@ -294,7 +295,8 @@ def _passes(
 
 def _total(values: Sequence[int | None]) -> int | None:
     known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
+    total = sum(known) if known and len(known) == len(values) else None
+    return None if total is None or total > MOST_EVENTS else total
 
 
 def _mean(scores: Sequence[float]) -> float | None:
@@ -303,4 +305,10 @@ def _mean(scores: Sequence[float]) -> float | None:
 
 def _cost(answered: Sequence[Completion]) -> float | None:
     known = [c.cost_usd for c in answered if c.cost_usd is not None]
-    return math.fsum(known) if known and len(known) == len(answered) else None
+    total = math.fsum(known) if known and len(known) == len(answered) else None
+    return total if _is_amount(total) else None
+
+
+def _is_amount(value: float | None) -> TypeGuard[float]:
+    """Say whether the value can be read back from a record."""
+    return value is not None and 0 <= value < _MOST_AMOUNT

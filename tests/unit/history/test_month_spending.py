@@ -39,6 +39,7 @@ def test_an_unknown_price_is_counted_and_is_not_zero() -> None:
         record(time=NOW, cost_usd=None),
         record(time=NOW, cost_usd=0.5),
         record(time=NOW, cost_usd=None, model="local/smollm2"),
+        record(time=NOW, cost_usd=9e9, model="recorded/answers.jsonl"),
         record(time=NOW, cost_usd=None, samples=0, failed=0, calls=0, failed_calls=0),
     ]
     found = month_spending(records, NOW)

@@ -22,6 +22,7 @@ from gatekeeper.gate.result import (
     SloResult,
     Waiver,
 )
+from gatekeeper.history.lines import to_lines, to_record
 from gatekeeper.history.record import Count, Record, events_of, fixture_key, records_of
 from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -165,6 +166,18 @@ def test_what_was_not_known_stays_unknown() -> None:
     assert (nothing.calls, nothing.failed_calls) == (6, 2)
     empty = replace(record, samples=0, failed=0)
     assert empty.success_rate is None
+
+
+def test_what_a_record_cannot_hold_is_unknown_and_can_be_read() -> None:
+    """A suite of half a million calls has more tokens, and a server may say anything."""
+    huge = {"prompt_tokens": 10**9, "completion_tokens": 10**9, "cost_usd": 9e11}
+    some = tuple(
+        with_completion(outcome("a", "head", n, True, latency=1e15), **huge) for n in range(2)
+    )
+    record = only(run(contract(head=arm(2, 2, latency_p95_ms=1e15)), outcomes=some))
+    assert (record.prompt_tokens, record.completion_tokens, record.cost_usd) == (None, None, None)
+    assert record.latency_ms == {}
+    assert to_record(to_lines([record]).strip()) == record
 
 
 def test_a_check_that_could_not_be_applied_is_no_event() -> None:
