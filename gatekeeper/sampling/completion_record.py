@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -11,6 +10,9 @@ from gatekeeper.contract.trial import Completion
 
 _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
 """Fields that answers kept by earlier versions do not have, and that most answers do not need."""
+
+_MOST = 1e15
+"""Tokens, milliseconds or dollars; the sum of many such is still a number."""
 
 _OF_THE_CALL = ("replayed", "cut", "pause")
 _KEPT = tuple(
@@ -36,7 +38,7 @@ def read_completion(record: Mapping[str, Any]) -> Completion:
             read_text(text)
     amounts = found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd
     for amount in (*amounts, *later.values()):
-        if amount is not None and (isinstance(amount, bool) or not 0 <= amount < math.inf):
+        if amount is not None and (isinstance(amount, bool) or not 0 <= amount <= _MOST):
             raise TypeError("not an amount")
     return found
 

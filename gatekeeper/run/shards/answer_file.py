@@ -8,7 +8,6 @@ session ended: a shard that is run again with `--resume` adds a session to its f
 from __future__ import annotations
 
 import json
-import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from gatekeeper.run.shards.plan_file import IsTracked, ShardedPlan, ShardedWork
     from gatekeeper.sampling.runner import Run
 
+_MOST = 1e9
+"""Calls, dollars or seconds of one session; more is an error in the file."""
+_LAST_YEAR = 9000
 PATTERN = "shard-*-of-*.jsonl"
 
 
@@ -146,7 +148,7 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
         header = json.loads(first)
         shard = int(header["shard"])
         found = (header["plan"], header["order_seed"], header["revision"], header["shards"])
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         raise ValueError("its first line cannot be read") from None
     if found != (plan.plan, plan.order_seed, plan.revision, plan.shards):
         raise UsageError(
@@ -163,7 +165,7 @@ def _read_lines(path: Path, lines: Sequence[bytes]) -> ShardAnswers:
     for line in filter(None, lines):
         try:
             reader.take(json.loads(line))
-        except (KeyError, TypeError, ValueError, RecursionError):
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             reader.damaged += 1
     failures = {key: said for key, said in reader.failures.items() if key not in reader.answers}
     return ShardAnswers(
@@ -188,7 +190,7 @@ class _Reader:
         self._session = ""
 
     def take(self, record: Any) -> None:
-        """Take one line. Raises KeyError, TypeError or ValueError if it cannot be read."""
+        """Take one line. Raises KeyError, TypeError, ValueError or OverflowError if that fails."""
         if "answer" in record:
             key, answer = read_answer(record)
             self.answers.setdefault(key, answer)  # the first answer stands
@@ -200,6 +202,8 @@ class _Reader:
             self.failures[read_text(record["failed"])] = read_text(record["said"])
         elif "session" in record:
             started = datetime.fromisoformat(record["started"]).astimezone(UTC)
+            if started.year > _LAST_YEAR:
+                raise ValueError("not a time")
             self._session = read_text(record["session"])
             self.sessions.setdefault(self._session, Session(started))
         else:
@@ -219,7 +223,7 @@ class _Reader:
         calls, cost, throttled = record["calls"], record["cost_usd"], record["throttled"]
         seconds, detail = record["seconds"], record["detail"]
         for amount in (calls, throttled, seconds, *([] if cost is None else [cost])):
-            if isinstance(amount, bool) or not 0 <= amount < math.inf:
+            if isinstance(amount, bool) or not 0 <= amount <= _MOST:
                 raise TypeError("not an amount")
         self.sessions[self._session] = replace(
             self.sessions[self._session],
