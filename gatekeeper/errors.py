@@ -24,7 +24,7 @@ from dataclasses import dataclass
 class Problem:
     """One thing wrong in one place: where, which field, what, and how to fix it.
 
-    `line` and `column` count from 1; None where the problem has no place in the text.
+    `line` and `column` count from 1; None if the problem has no place in the text.
     """
 
     path: str

@@ -36,7 +36,7 @@ USAGE = """\
 
 _COMMAND = re.compile(rf" {{0,3}}{PREFIX}(?:[ \t]+(.*))?", re.DOTALL)
 _LINE_BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
-"""Control characters but the tab: somebody may see more than one line in what has one of them."""
+"""Control characters except the tab: some programs show text with one of them as several lines."""
 _CONTRACT = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _SHAPES: dict[Name, str] = {
     "rerun": "",

@@ -70,8 +70,8 @@ class CheckMergeGroup:
 class FindPullRequest:
     """Check the pull request that a first stage without secrets has run for.
 
-    GitHub is asked for it by these three values, because the pull request's author controls every
-    artifact and number that the first stage left behind.
+    It is requested from GitHub by these three values, because the pull request's author controls
+    every artifact and number of the first stage.
     """
 
     head_repository: str
@@ -92,9 +92,9 @@ class RunFull:
     """Run the full suite, or the named contracts, on one revision.
 
     `sha` is the commit that the workflow runs on, and its policy applies. `ref` is another commit,
-    branch or tag to run, typed by somebody with the right to start workflows. `samples` replaces
-    the contracts' number, `pull_request` also gets the result, and `keep` is the trigger under
-    which the history keeps the run, for a run of the default branch.
+    branch or tag to run, entered by a person who may start workflows. `samples` replaces the
+    contracts' number, `pull_request` also gets the result, and `keep` is the trigger under which
+    the history keeps the run, for a run of the default branch.
     """
 
     sha: str

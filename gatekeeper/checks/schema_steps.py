@@ -16,7 +16,8 @@ MAX_STEPS = 500_000
 _REFERENCE_STEPS = 20
 """Following a reference is about that much slower than any other keyword."""
 _ITEMS_A_STEP = 20
-"""A keyword that goes through names or items takes about as long for so many as for itself."""
+"""A keyword that visits this many names or items takes about twice as long as one that visits
+none."""
 _CHARACTERS_A_STEP = 200
 """An error's message shows the value: of ten megabytes, if it is the whole output."""
 _SEARCH_STEPS = 5

@@ -35,8 +35,8 @@ def contract_paths(
 
 def find_contracts(references: References, policy: Policy) -> list[Sketch]:
     """Find the contracts of a revision at a glance. A file that a pattern matches by chance, such
-    as fixtures under `contracts/**/*`, is none; one that is meant to be a contract and says nothing
-    of the kind is kept, so that loading it tells what is wrong."""
+    as fixtures under `contracts/**/*`, is no contract. A file that looks like one but has mistakes
+    is kept, so that loading it reports them."""
     paths = sorted(matching_contracts(references.revision.entries, policy))
     require_few_contracts(paths, policy.contracts, POLICY_PATH)
     sketches = references.sketches(paths)

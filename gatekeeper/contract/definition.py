@@ -15,7 +15,8 @@ SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "repair", "enforce"]
 
 POLICY_NAME = "gatekeeper-policy"
-"""What the policy is called where a contract's name stands, as in a waiver. No contract has it."""
+"""The name of the policy in places that expect a contract's name, such as a waiver. No contract may
+have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +159,10 @@ class GatePolicy:
 class Contract:
     """A contract with everything it depends on, loaded and validated.
 
-    `own_model` and `own_params` are what the contract file itself sets; `target` has them
-    together with what the prompt's front matter sets.
-    `dependencies` maps every path the contract was read from to a digest of its meaning:
-    a change of comments, key order or line ends leaves a digest as it is. `model_at` is where
-    the model is named.
+    `own_model` and `own_params` are what the contract file itself sets; `target` has them together
+    with what the prompt's front matter sets. `dependencies` maps every path the contract was read
+    from to a digest of its meaning: a change of comments, key order or line ends leaves a digest as
+    it is. `model_at` is the place that names the model.
     """
 
     name: str

@@ -34,7 +34,7 @@ class Row:
 
 
 MOST_PROBLEMS = 100
-"""Of one file: nobody reads more, and each is an annotation."""
+"""The most problems that are reported for one file; each becomes an annotation."""
 
 
 def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:

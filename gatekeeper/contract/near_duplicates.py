@@ -21,7 +21,7 @@ from gatekeeper.contract.digests import canonical
 FEWEST_CHARACTERS = 30
 """Shorter inputs are alike by chance: one word more or less is all of their meaning."""
 ALIKE = 90
-"""The share of characters, in percent, that two inputs have in common in their order."""
+"""The percentage of characters that two inputs have in common, in the same order."""
 
 _MOST_CHARACTERS = 1_000
 _KEYS = 4

@@ -65,8 +65,8 @@ class Objective:
     target: float
     window: str = DEFAULT_WINDOW
     default: bool = False
-    """Whether the policy's default set it, because the contract has no `success_rate`. It
-    decides one run and has no error budget: nobody promised anything of a window."""
+    """Whether the policy's default set it, because the contract has no `success_rate`. It decides
+    one run and has no error budget, because it has no window."""
     by_policy: bool = False
     """Whether the policy's file sets the target, for a new contract that asks for less."""
 

@@ -126,8 +126,8 @@ class Successors:
 
     @cached_property
     def _pool(self) -> list[str]:
-        """Return the files that the change adds or edits, prompts first. Recordings contain prompts,
-        but are left out."""
+        """Return the files that the change adds or edits, prompts first. Recordings contain
+        prompts, but are left out."""
         changed = {
             path
             for path, entry in self._after.items()

@@ -17,8 +17,8 @@ base contract's own model, parameters and mode."""
 
 
 class SharedPrefix(NamedTuple):
-    """How many `messages` other requests of the run begin with as well, and their `size` in bytes
-    of UTF-8: on the arm where it is smaller."""
+    """How many first `messages` are the same in other requests of the run, and their `size` in
+    bytes of UTF-8, of the arm with the smaller size."""
 
     messages: int
     size: int
@@ -92,7 +92,8 @@ class Completion:
     replayed: bool = False
     """True if the answer comes from a recording and no model was called."""
     fingerprint: str | None = None
-    """What the provider said answered: the model's full name, its build, its file's digest."""
+    """Which model answered, as the provider reports it: its full name, its build, or its file's
+    digest."""
     finish_reason: str | None = None
     """Why the model stopped, in OpenAI's words: `stop`, `length`, `content_filter`, `tool_calls`;
     None if the provider does not say. Without text it is an answer all the same."""
@@ -150,8 +151,8 @@ class Outcome:
 
     @property
     def passed(self) -> bool | None:
-        """Whether every error-severity check passed; None if it could not be measured,
-        and if there is none: nothing checked is nothing passed."""
+        """Whether every error-severity check passed; None if that could not be measured, or if
+        there is no such check."""
         verdicts = [j.passed for j in self.check_results if j.severity == "error"]
         if self.sample.completion is None or not verdicts:
             return None

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from gatekeeper.contract.definition import Contract
 
 MUST_PASS = 0.2
-"""What the must-pass tests have together. The comparison of the suite keeps enough that five
-fixtures of five that break still fail it at 5 %, also beside limits."""
+"""The share of alpha for all must-pass tests together. The comparison of the suite keeps enough to
+fail at 5 % if five of five fixtures break, also if there are limits."""
 
 LIMITS = 0.1
-"""What the limits have together. A rise of cost shows on nearly every fixture, so that a stricter
-level costs them few fixtures."""
+"""The share of alpha for all limits together. A rise of cost shows on nearly every fixture, so that
+a stricter level costs them few fixtures."""
 
 
 class AlphaShares(NamedTuple):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from gatekeeper.contract.trial import Outcome
 
 LONGER = 10
-"""An input outside the suite may have a prompt so many times as long as the longest observed."""
+"""How many times longer than the longest observed prompt the prompt of an input outside the suite
+may be."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 """The parameters that limit an answer."""

@@ -97,7 +97,8 @@ class Comparison:
         self._evaluations: dict[tuple[object, ...], SequentialResult] = {}
 
     def add(self, outcome: Outcome) -> None:
-        """Take the next outcome in plan order, and look where a round or its first pair ends."""
+        """Take the next outcome in plan order, and test at the end of a round or of a first
+        pair."""
         trial = outcome.sample.trial
         number = 0 if self.test.rounds == 1 else trial.repetition
         key = self._unit_of.get(trial.fixture)

@@ -48,10 +48,10 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class ContractEstimate:
-    """One affected contract. `calls` is the most that will be made; `removed` says that head no
-    longer has the contract. If it `may_stop_early`, `expected_calls` are taken by a harmless
-    change (gate/expected_calls.py), and `fewest_calls` if the result is certain as soon as it can
-    be. Otherwise these are the same.
+    """One affected contract. `calls` is the highest possible number of calls; `removed` says that
+    head no longer has the contract. If it `may_stop_early`, `expected_calls` are taken by a
+    harmless change (gate/expected_calls.py), and `fewest_calls` if the result is certain as soon as
+    it can be. Otherwise these are the same.
 
     `tokens` and `cost_usd` are those of the expected calls with answers of an expected length,
     `most_tokens` and `worst_cost_usd` those of all calls with the longest answers that are
@@ -93,8 +93,8 @@ class RunEstimate:
     unaffected: int
     notices: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    """Models that the base policy does not allow, if the most that may be spent is more than it
-    allows, and limits that can never be evaluated."""
+    """Models that the base policy does not allow, a possible cost above its limits, and limits that
+    can never be evaluated."""
 
     @property
     def calls(self) -> int:

@@ -75,7 +75,7 @@ def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
 
 
 def _failed_before(result: MustPassResult) -> bool:
-    """Say whether nothing passed on either side, so that the change did not break it."""
+    """Return whether nothing passed on either side, so that the change did not break it."""
     if result.found != "open" or result.base is None:
         return False
     return not result.head.passed and not result.base.passed

@@ -31,7 +31,7 @@ OBJECTIVE_ERROR = 0.05
 def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) -> Outcome:
     """Return the sample after the contract's repairs, with the result of each check.
 
-    The whole answer is evaluated; what is returned holds no more of it than is stored.
+    The whole answer is evaluated; the result holds only the part that is stored.
     """
     if sample.completion is None:
         return stored_outcome(Outcome(sample))

@@ -42,12 +42,12 @@ def slo_results(
 ) -> tuple[SloResult, ...]:
     """Return the result of each objective that the contract sets, in its order.
 
-    `head` holds the head arm's outcomes, those of failed calls included; `planned` how many
-    each input should have, by fixture: what is missing could have been anything. `confidence`
-    is that with which all decisions hold together: the objectives share the rest in equal parts
-    (Bonferroni), and who looks several times must ask for more.
-    `counts_with` maps a fixture to the one that stands for its unit, its input or its cluster;
-    `clustered` says that units may be clusters of several inputs.
+    `head` holds the head arm's outcomes, those of failed calls included; `planned` how many each
+    input should have, by fixture: a missing outcome could have been anything. `confidence` applies
+    to all decisions together: the objectives share `1 - confidence` in equal parts (Bonferroni). A
+    caller that looks several times must pass a higher value. `counts_with` maps a fixture to the
+    one that stands for its unit, its input or its cluster; `clustered` says that units may be
+    clusters of several inputs.
     """
     if not contract.slo:
         return ()
@@ -148,7 +148,7 @@ def _fixtures(contract: Contract, objective: Objective) -> set[str]:
 
 
 def _has_check_for(objective: Objective, checks: Sequence[CheckSpec]) -> bool:
-    """Say whether a fixture's checks can say anything about the objective."""
+    """Return whether a fixture's checks can say anything about the objective."""
     if objective.measure.unit == "score":
         return any(spec.shape.scores for spec in checks)
     return objective.check is None or any(spec.name == objective.check for spec in checks)
@@ -197,8 +197,8 @@ def _side(
     samples: Sequence[int],
     data: _ObjectiveData,
 ) -> bool | None:
-    """Say whether the share of hits is on the right side of the target, by Gaffke's interval over
-    inputs. Each input counts alike, however many samples it has."""
+    """Return whether the share of hits is on the right side of the target, by Gaffke's interval
+    over inputs. Each input counts alike, however many samples it has."""
     shares = [k / n for k, n in zip(hits, samples, strict=True) if n]
     side = proven_side(shares, target, data.confidence)
     return None if side is None else (side == "above") == (better == "higher")

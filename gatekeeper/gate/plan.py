@@ -173,7 +173,7 @@ class Job:
 
     @property
     def changes_nothing(self) -> bool:
-        """Say whether the same requests are evaluated as at base, with the same answers if the
+        """Return whether the same requests are evaluated as at base, with the same answers if the
         model is a recording."""
         base, head = self.base, self.contract
         if base is None or not self.leaves_requests:

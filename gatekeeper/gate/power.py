@@ -23,12 +23,12 @@ Price = Callable[[Request], float | None]
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPower:
-    """`inputs` distinct inputs, or clusters of them, are compared at `level`, which so many
-    `contracts` share: 1 is the contract alone. They have `together` comparisons, more than
+    """`inputs` distinct inputs, or clusters of them, are compared at `level`. `contracts` says how
+    many contracts share it; 1 is the contract alone. They have `together` comparisons, more than
     one a contract if the base contract also applies. Shares in [0, 1].
 
-    `minimum_detectable_effect` is the smallest drop found with probability 0.8 where fixtures do
-    not flicker, which no number of samples betters; None if none is. `fixtures_needed` is how
+    `minimum_detectable_effect` is the smallest drop found with probability 0.8 if fixtures do not
+    flicker; more samples do not reduce it. None if no drop can be found. `fixtures_needed` is how
     many fixtures find one of `margin`; None if no number does.
     """
 
@@ -41,7 +41,7 @@ class ComparisonPower:
     together: int = 1
     contracts: int = 1
     clustered_fixtures: int | None = None
-    """How many fixtures the clusters hold; None where related fixtures do not count as one."""
+    """How many fixtures the clusters hold; None if related fixtures do not count as one."""
 
     @property
     def warning(self) -> str | None:
@@ -88,7 +88,7 @@ class ComparisonPower:
 
 
 def compute_power(evaluation: Evaluation, together: int = 1, contracts: int = 1) -> ComparisonPower:
-    """Return what the evaluation could detect if so many comparisons of so many contracts share
+    """Return what the evaluation could detect if this many comparisons of this many contracts share
     alpha."""
     gate = evaluation.contract.gate
     units = evaluation.units()

@@ -34,8 +34,8 @@ class ContractProgress:
     """The progress of one contract: `sampled` of at most `planned` samples.
 
     `pairs` of base and head were compared, and `broke` and `fixed` inputs changed; None if nothing
-    is compared. `worse` and `not_worse` say how near these results are, from 0 to 1; None if only
-    a later look can decide. `answer` is the result once no more samples are needed.
+    is compared. `worse` and `not_worse` say how near these results are, from 0 to 1; None if only a
+    later look can decide. `answer` is the result as soon as no more samples are needed.
     """
 
     contract: str

@@ -13,7 +13,7 @@ LimitFinding = Literal["kept", "exceeded", "open", "unmeasured", "unknown"]
 call; `unknown`: calls that were lost decide it."""
 Resource = Literal["cost_per_call_usd", "tokens_per_call", "latency_p50_ms", "latency_p95_ms"]
 _MATERIAL = 0.05
-"""The share by which a resource must change before a report makes a point of it."""
+"""The share by which a resource must change before a report highlights it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ MustPassFinding = Literal["kept", "broke", "open", "unknown"]
 that could not be measured decide it."""
 WaiverKind = Literal["waive", "accept"]
 RunKind = Literal["check", "run", "diff"]
-"""`check`: base against head. `run`: one revision. `diff`: two sides that nobody merges."""
+"""`check`: base against head. `run`: one revision. `diff`: two revisions or two earlier runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,8 @@ class PairedResult:
 
     @property
     def incomplete(self) -> bool:
-        """Say whether sampling ended before every planned pair was taken. The drop that all planned
-        samples could have detected then does not apply."""
+        """Return whether sampling ended before every planned pair was taken. The drop that all
+        planned samples could have detected then does not apply."""
         return self.stopped != "exhausted" and self.compared_rounds < self.planned_rounds
 
 
@@ -222,8 +222,8 @@ class FixtureResult:
 
     `errors` are messages of calls that failed; `failures` the failing error-severity checks,
     `warnings` the failing warn-severity ones. The two outputs are the first sample of each arm.
-    `input` and `wanted` are the fixture's variables and its expected value as text, kept of those
-    that fail on head.
+    `input` and `wanted` are the fixture's variables and its expected value as text; they are kept
+    only for fixtures that fail on head.
     """
 
     id: str
@@ -314,10 +314,10 @@ class ContractResult:
     warnings: tuple[str, ...] = ()
     under_base: UnderBase | None = None
     waiver: Waiver | None = None
-    """What a person waived of it: in a check where that made a difference, in a run on the
-    default branch what had been waived when it was merged."""
+    """What a person waived of it. In a check: what changed the verdict. In a run on the default
+    branch: what was waived when the change was merged."""
     error_budgets: tuple[ErrorBudget, ...] = ()
-    """That of every objective; `error_budget` is the most pressing of them."""
+    """The budget of every objective; `error_budget` is the most pressing of them."""
     order_seed: str | None = None
     """The run's, or that of the earlier run whose samples it goes on with; None if nothing
     was planned."""
@@ -331,12 +331,12 @@ class ContractResult:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`made` reached a model, retries included; `cached` were answered from a recording or from
-    the cache; `saved` were planned and not needed, because the result was certain before; `failed`
-    had no answer; `surplus` were under way when the result was certain: paid for, but no evidence.
+    """`made` reached a model, retries included; `cached` were answered from a recording or from the
+    cache; `saved` were planned and not needed, because the result was certain before; `failed` had
+    no answer; `surplus` were under way when the result was certain: paid for, but no evidence.
     `unrecorded` are requests that a recording should have answered and has no answer for.
-    `throttled` are requests that a provider refused because of load; they are in `made`. The
-    providers' caches gave `cached_tokens` and took `cache_write_tokens`; None if none says so."""
+    `throttled` were refused by a provider because of load; they are in `made`. `cached_tokens` were
+    read from the providers' caches, `cache_write_tokens` written to them; None if unknown."""
 
     made: int = 0
     cached: int = 0
@@ -373,7 +373,7 @@ class PastRun:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The run, whole. Nobody changes it afterwards; what is found later stands beside it."""
+    """The run, whole. It does not change afterwards; later findings are kept separately."""
 
     kind: RunKind
     verdict: Verdict

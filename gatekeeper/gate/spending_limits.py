@@ -21,13 +21,13 @@ from gatekeeper.sampling.calls import distinct_requests, group_calls
 
 def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) -> tuple[str, ...]:
     """Refuse work that the base policy's limits cannot hold or would never let finish, before any
-    call. Returns what is to be said of the rest.
+    call. Returns notices about what is not refused.
 
-    `worst` gives the most that a request can cost. A single call that costs more than the limit
-    is refused to everybody: UsageError. People who may not spend the repository's money, whose
-    work is not `trusted`, are also refused what could spend more than the limits all in all, or
-    has no known price: MeasurementError. A trusted head spends up to the limit and ends in an error
-    there, which is no use where anybody can push again.
+    `worst` gives the highest possible cost of a request. A single call that costs more than the
+    limit is refused to everybody: UsageError. Work that is not `trusted`, because its author may
+    not spend the repository's money, is also refused if it could spend more than the limits in
+    total, or has no known price: MeasurementError. A trusted head may spend up to the limit, and
+    ends in an error there. For others this is no protection, because they could push again.
     """
     refused = refusal(work, worst, trusted=trusted)
     if refused:
@@ -36,8 +36,8 @@ def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) ->
 
 
 def most_cost(work: Work, known: Mapping[int, Completion], worst: Price) -> float | None:
-    """Return the most that the work can cost in US dollars, if every call is made and answered at
-    the first try; None if a price is not known.
+    """Return the highest possible cost of the work in US dollars, if every call is made and
+    answered at the first try; None if a price is not known.
 
     `known` are the answers that take no call, by the trial's index. The cost limit bounds the rest.
     """

@@ -21,8 +21,8 @@ from gatekeeper.gate.result import ArmResult, FixtureResult, MustPassResult, Slo
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`pairs` is None if there is nothing to compare with; `clusters` too where related
-    fixtures do not count as one."""
+    """`pairs` is None if there is nothing to compare with; so is `clusters` if related fixtures do
+    not count as one."""
 
     contract: Contract
     base: ArmResult | None
@@ -110,6 +110,6 @@ def _shown(decided: SloResult, now: SloResult) -> SloResult:
 
 
 def _copies(evaluation: Evaluation) -> bool:
-    """Say whether every sample of a fixture repeats its first: at temperature 0 on both arms."""
+    """Return whether every sample of a fixture repeats its first: at temperature 0 on both arms."""
     arms = (evaluation.head, evaluation.base or evaluation.head)
     return all(arm.params.get("temperature") == 0 for arm in arms)

@@ -76,8 +76,8 @@ def conclude(
 ) -> list[ContractResult]:
     """Return each job's result. All comparisons of the run share the level by Holm's procedure.
 
-    `history` is None if there is none to know of, or if it is `unread`: then it is not
-    known what is frozen. `gated` says which checks gated in earlier runs.
+    `history` is None if there is none, or if it could not be read (`unread`): then it is not known
+    what is frozen. `gated` says which checks gated in earlier runs.
     """
     summaries = _summarise_all(jobs, watches)
     found = []
@@ -201,7 +201,7 @@ def _adjusted(found: Mapping[Key, EvaluationSummary]) -> dict[Key, EvaluationSum
 
 
 def weakened_policy(weakened: Sequence[Weakening], policy: Policy) -> list[ContractResult]:
-    """Return the policy in place of a contract, so that a person can waive its weakening; nothing
+    """Return the policy as if it were a contract, so that a person can waive its weakening; nothing
     if it is not weakened."""
     reasons = policy_reasons(weakened, policy)
     texts = tuple(f"`{found.key}` {found.text}" for found in weakened)

@@ -42,7 +42,8 @@ Option = tuple[str, str]
 
 
 class GitCommand:
-    """git, run in `folder`. `trusted` is used whoever owns it. Not for several threads.
+    """git, run in `folder`. `trusted` is a folder that is used, whoever owns it. Not for several
+    threads.
 
     `secret` are options that hold for these calls alone. They travel in the environment: the
     arguments of a process can be read by every user of the machine.

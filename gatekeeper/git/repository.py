@@ -134,7 +134,7 @@ class Repository:
         return [ref for ref in _BASES if ref in known]
 
     def tracks(self, names: Iterable[str]) -> bool:
-        """Say whether the index or HEAD has one of the paths from the root, or a submodule above
+        """Return whether the index or HEAD has one of the paths from the root, or a submodule above
         it."""
         return any(self._tracks(PurePosixPath(name)) for name in names)
 

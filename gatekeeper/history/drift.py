@@ -25,12 +25,12 @@ from gatekeeper.stats.homogeneity import homogeneity_p
 DriftStatus = Literal["drifted", "watch", "steady", "learning"]
 WatchReason = Literal["tonight", "evidence", "first_nights"]
 NIGHTS_NEEDED = LEARNED_NIGHTS + 1
-"""Before that many nights the usual range is being learned, and no night can be outside of it."""
+"""The number of nights that define the usual range; none of them can be outside of it."""
 WATCHED_E_VALUE = 20.0
-"""If nothing changes, the evidence ever grows so large with probability 5 % at most."""
+"""Evidence that, if nothing changes, is ever reached with a probability of at most 5 %."""
 _FIRST_NIGHTS_LEVEL = 0.01
 _FIRST_NIGHTS_WATCHED = 4 * NIGHTS_NEEDED
-"""After so many nights the usual range rests on more than the first ones."""
+"""The number of nights after which the usual range depends on more than the first ones."""
 
 
 @dataclass(frozen=True, slots=True)

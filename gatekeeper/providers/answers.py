@@ -11,7 +11,7 @@ _MOST_TOKENS = 1_000_000_000
 
 
 class UnreadableAnswer(Exception):
-    """An answer that is none, or an error that came with status 200."""
+    """An answer without a valid form, or an error that came with status 200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class TokenUsage:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the counts can all be true: no more of the prompt is cached than it has."""
+        """Return whether the counts can all be true: the cached part of the prompt is not longer
+        than the prompt."""
         return self.cached + self.cache_writes <= self.prompt
 
 

@@ -103,7 +103,7 @@ def _url(endpoint: Endpoint) -> str | None:
 
 
 def _signed_in() -> bool:
-    """Say whether there is a token of a sign-in, which litellm prefers to a key."""
+    """Return whether there is a token of a sign-in, which litellm prefers to a key."""
     return bool(os.environ.get("ANTHROPIC_AUTH_TOKEN"))
 
 
@@ -151,8 +151,8 @@ def _stop_sequences(value: object) -> list[str]:
 
 
 def _takes_sampling(entry: Mapping[str, Any]) -> bool:
-    """Say whether the model certainly takes a temperature: later ones do not, and an unknown model
-    may be one of those."""
+    """Return whether the model certainly takes a temperature: later ones do not, and an unknown
+    model may be one of those."""
     return bool(entry) and entry.get("supports_sampling_params") is not False
 
 

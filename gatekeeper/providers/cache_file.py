@@ -59,8 +59,8 @@ def read_cache(path: Path, key: bytes, now: datetime) -> Recalled:
 
 
 def write_cache(path: Path, entries: Iterable[Entry], key: bytes) -> tuple[str, ...]:
-    """Put the entries in the place of what is there, the newest where not all fit. Returns what
-    is to be said of one that could never fit, and where the file could not be written."""
+    """Replace the file with these entries, only the newest if not all fit. Returns notices about an
+    entry that is too large, and about a file that could not be written."""
     lines: list[bytes] = []
     notices: list[str] = []
     size = 0

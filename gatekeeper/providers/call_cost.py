@@ -32,7 +32,8 @@ _MOST_USD = 1_000_000.0
 
 _BATCHES = "_batches"
 _SHARE_OF_A_BATCH = 0.5
-"""What OpenAI and Anthropic take for a token of a batch, where the list has no price for it."""
+"""The share of the usual price that OpenAI and Anthropic charge for a token of a batch, if the list
+has no price for it."""
 
 _INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
 _CACHED, _WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"

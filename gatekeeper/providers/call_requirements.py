@@ -23,7 +23,8 @@ def require_known_params(request: Request) -> None:
 
 
 def require_endpoint(model: str) -> Endpoint:
-    """Return where the model is asked. Raises CallFailed if that or the key is missing."""
+    """Return the address and the key with which the model is called. Raises CallFailed if one
+    of them is missing."""
     try:
         endpoint = endpoint_of(model, os.environ)
     except UsageError as error:

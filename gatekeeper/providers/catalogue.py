@@ -16,12 +16,13 @@ from types import MappingProxyType
 class Provider:
     """One provider.
 
-    `keys` are the variables of its key, `addresses` those of its address; of each the first that
-    is set counts. `address` is where it is without them. `hosts` are all that its traffic may
-    reach by https if no address is set; `*` stands for one part of a name; without any it is the
-    address's host. `keyless` servers ask for no key. `ambient` providers may also find credentials
-    where their own library looks: profiles, tokens of the machine; `plain_hosts` are the machine's
-    services for it, which answer by http. `private` are more variables whose values are its own.
+    `keys` are the variables of its key, `addresses` those of its address; of each the first that is
+    set counts. `address` is its address without them. `hosts` are all that its traffic may reach by
+    https if no address is set; `*` stands for one part of a name; without any it is the address's
+    host. `keyless` servers ask for no key. `ambient` providers may also get credentials from the
+    places that their own library reads: profiles, tokens of the machine. `plain_hosts` are the
+    services of the machine that provide them by http. `private` are more variables whose values are
+    its own.
     """
 
     keys: tuple[str, ...] = ()

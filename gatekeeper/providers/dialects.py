@@ -101,7 +101,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
 
 
 def chat_fields(provider: str, name: str, request: Request) -> dict[str, Any] | None:
-    """Return what a request says beside model and messages; None if litellm must send it.
+    """Return the fields of a request other than model and messages; None if litellm must send it.
 
     Args:
         provider: The provider's name.
@@ -129,7 +129,7 @@ def chat_fields(provider: str, name: str, request: Request) -> dict[str, Any] | 
 
 
 def _is_plain_model(provider: str, name: str, dialect: Dialect) -> bool:
-    """Say whether Chat Completions answer for the model, and tokens are what is billed."""
+    """Return whether Chat Completions answer for the model, and tokens are what is billed."""
     model = f"{provider}/{name}"
     if provider in ("openai", "azure") and _OTHER_API.search(name):
         return False
@@ -146,7 +146,7 @@ def _is_plain_model(provider: str, name: str, dialect: Dialect) -> bool:
 
 
 def _is_plain_conversation(request: Request) -> bool:
-    """Say whether litellm leaves the messages to Mistral as they are: it removes empty ones, and
+    """Return whether litellm leaves the messages to Mistral as they are: it removes empty ones, and
     marks the last one of an assistant as the beginning of the answer."""
     messages = request.messages
     return all(m.content.strip() for m in messages) and messages[-1].role != "assistant"

@@ -83,8 +83,8 @@ def read_ending(document: Any, content: object, known: object) -> Ending | None:
 
 
 def refused_request(exchange: Exchange) -> Completion | None:
-    """Return the empty answer of a provider that refused what it was asked: its filter did, or the
-    request is too long or malformed in its messages. None for other failures.
+    """Return the empty answer of a provider that refused a request: because of its filter, or
+    because the messages are too long or malformed. None for other failures.
 
     Such an answer costs nothing, except Azure's: it bills what it has processed before it refuses,
     and does not say how much. https://learn.microsoft.com/azure/ai-foundry/openai/how-to/manage-costs
@@ -113,7 +113,7 @@ _COMPLETE = frozenset(
 
 
 def read_document(body: bytes) -> Any:
-    """Parse an answer's JSON; None if it is none."""
+    """Parse an answer's JSON; None if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -14,7 +14,7 @@ from gatekeeper.providers.model_faults import asks_a_proxy, known_providers
 
 _SECRET_NAME = re.compile(r"(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
 _SHORTEST_SECRET = 16
-"""Shorter values stand in for a key where a server asks for none, and can stand in any text."""
+"""Shorter values are placeholders for servers that need no key, and may occur in any text."""
 
 _PORTS = {"https": 443, "http": 80}
 

@@ -51,7 +51,7 @@ class ChatApi(Protocol):
 NATIVE_APIS: Mapping[str, ChatApi] = MappingProxyType(
     {**dict.fromkeys(DIALECTS, openai_compatible), "anthropic": anthropic}
 )
-"""The API of each provider that is asked natively."""
+"""The API of each provider that is called natively."""
 
 
 class ProviderError(Exception):
@@ -84,7 +84,7 @@ class HostedClient:
         return replace(completion, pause=exchange.pause) if exchange.pause else completion
 
     def can_stream(self, request: Request) -> bool:
-        """Return whether the answer can come token by token: litellm is not asked for that."""
+        """Return whether the answer can be streamed; answers through litellm are not."""
         return self._native_request(self._endpoint(request.model), request) is not None
 
     def is_cached(self, request: Request) -> bool:
@@ -92,8 +92,8 @@ class HostedClient:
         return is_marked(request)
 
     async def require_key(self, model: str) -> None:
-        """Refuse a model that cannot be asked, before anything is sent: its name, its provider, an
-        address or a key that is missing. Raises UsageError."""
+        """Refuse a model that cannot be called, before anything is sent: an invalid name, an
+        unknown provider, a missing address or key. Raises UsageError."""
         endpoint = endpoint_of(model, os.environ)
         if self._api(endpoint) is None:
             await self._through_litellm().require_key(model)

@@ -103,7 +103,7 @@ class HttpClient:
         self._tls: ssl.SSLContext | bool | None = None
 
     async def post(self, request: HttpRequest, exchange: Exchange) -> None:
-        """Send the request and note in `exchange` what came of it. Raises what `send` raises."""
+        """Send the request and record the result in `exchange`. Raises what `send` raises."""
         headers = {
             "Accept": "application/json",
             "Content-Type": "application/json",
@@ -120,7 +120,7 @@ class HttpClient:
         body: bytes,
         exchange: Exchange,
     ) -> Mapping[str, str]:
-        """Send a request, note in `exchange` what came of it (status, body, time), and return the
+        """Send a request, record the result in `exchange` (status, body, time), and return the
         answer's headers.
 
         Raises RequestRefused, aiohttp.ClientError, TimeoutError, OSError.

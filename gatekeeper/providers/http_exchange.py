@@ -1,8 +1,8 @@
 """What happened on the network for one call to a hosted model, and the rules for each request.
 
 A request to another host than the model's, or one with another provider's secret, is not sent. A
-redirect is not followed: the client that follows it would take the key along, and believe whoever
-answers.
+redirect is not followed: a client that follows it would send the key along, and trust any server
+that answers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from gatekeeper.providers.endpoint import Endpoint
 class Exchange:
     """What happened on the network for one call; of several requests the last one counts.
 
-    `endpoint` says where it may go. `sent` says that a request was handed to the HTTP client,
-    `reached` that a connection was had and the provider may have got it, `refused` that no further
-    request is taken. `fault` says why the request or the answer was refused on this side: the same
-    would be refused again. `body` is the answer, unpacked. `stream` joins an answer that comes
-    token by token, and `ttft_ms` is then the time until its first one; `body` is the whole.
-    `pause` is the number of seconds until used-up rate limits are reset; None if something remains.
-    `sink` takes a large answer instead of `body`: each part as it comes in, and no bytes at its
-    end. `batched` says that the answer came in a batch and costs less.
+    `endpoint` says to which hosts it may be sent. `sent` says that a request was handed to the HTTP
+    client, `reached` that a connection was had and the provider may have got it, `refused` that no
+    further request is taken. `fault` says why gatekeeper refused the request or the answer; another
+    try would be refused too. `body` is the answer, unpacked. `stream` joins an answer that comes
+    token by token, and `ttft_ms` is then the time until its first one; `body` is the whole. `pause`
+    is the number of seconds until used-up rate limits are reset; None if something remains. `sink`
+    takes a large answer instead of `body`: each part as it comes in, and no bytes at its end.
+    `batched` says that the answer came in a batch and costs less.
     """
 
     endpoint: Endpoint | None = None

@@ -13,7 +13,7 @@ WAIVER_KEY = "GATEKEEPER_WAIVER_KEY"
 _KEY = re.compile(r"API_KEY$")
 _ADDRESS = re.compile(r"(?:API_BASE|BASE_URL)$")
 _SHORTEST = 16
-"""Shorter ones stand in for a key where a server asks for none, and can be guessed."""
+"""Shorter values are placeholders for servers that need no key, and can be guessed."""
 
 
 def model_access(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

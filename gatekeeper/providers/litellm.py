@@ -69,8 +69,8 @@ class LitellmClient:
         return _completion(session.litellm, request.model, response, exchange)
 
     async def require_key(self, model: str) -> None:
-        """Refuse a model that cannot be asked, before anything is sent: its name, its provider, an
-        address or a key that is missing. Raises UsageError.
+        """Refuse a model that cannot be called, before anything is sent: an invalid name, an
+        unknown provider, a missing address or key. Raises UsageError.
 
         AWS's and Google's libraries may find elsewhere what the environment seems to lack (a
         profile, a token of the machine), so for those a call is tried that ends at the wire.
@@ -197,7 +197,7 @@ def _messages(request: Request) -> list[dict[str, Any]]:
 
 
 async def _sends_a_request(litellm: Any, model: str, endpoint: Endpoint) -> bool:
-    """Say whether litellm has all that it needs for a request. Nothing is sent."""
+    """Return whether litellm has all that it needs for a request. Nothing is sent."""
     rehearsal = Exchange(endpoint, refused=True)
     token = current_exchange.set(rehearsal)
     request = Request(model, (Message("user", "-"),), {}, None, 0)

@@ -25,7 +25,7 @@ def off_peak_prices(entry: Mapping[str, Any], moment: datetime) -> Mapping[str, 
 
 
 def knows_off_peak(entry: Mapping[str, Any]) -> bool:
-    """Say whether the hours have a known form: in UTC, by numbered weekdays."""
+    """Return whether the hours have a known form: in UTC, by numbered weekdays."""
     block = entry.get("off_peak_pricing")
     return block is None or (isinstance(block, Mapping) and "weekday_timezone" not in block)
 
@@ -40,7 +40,7 @@ def _windows(block: Mapping[str, Any], now: datetime) -> Iterator[str]:
 
 
 def _contains(window: str, now: time) -> bool:
-    """Say whether the hours include the time. They may go past midnight; equal ends are the whole
-    day."""
+    """Return whether the hours include the time. They may go past midnight; equal ends are the
+    whole day."""
     start, end = (time.fromisoformat(part.strip()) for part in window.split("-"))
     return start <= now < end if start < end else now >= start or now < end

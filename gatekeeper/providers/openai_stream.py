@@ -93,7 +93,7 @@ class VisibleText:
         self._is_thought_over = False
 
     def add(self, piece: str) -> bool:
-        """Add a piece that is not empty; return whether anything can be seen by now."""
+        """Add a piece that is not empty; return whether the answer has visible text by now."""
         if self._is_thought_over:
             return True
         text = self._end + piece

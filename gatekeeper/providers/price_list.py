@@ -1,7 +1,7 @@
 """litellm's price list, read as the JSON file that its package carries.
 
-Importing litellm takes seconds; reading the file takes a twentieth of one. Commands that only look
-need no more than that.
+Importing litellm takes seconds; reading the file takes a twentieth of one. That is all that
+commands without model calls need.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _without_variant(provider: str, name: str) -> str:
 
 
 def _is_of(entry: Mapping[str, Any], provider: str) -> bool:
-    """Say whether the entry is the provider's own. Another server's model of the same name has
+    """Return whether the entry is the provider's own. Another server's model of the same name has
     another price."""
     owner = entry.get("litellm_provider")
     if not isinstance(owner, str) or provider in _ANY_PROVIDER:

@@ -1,8 +1,8 @@
 """Estimates what a request may cost before it is made, by litellm's price list.
 
-There are two numbers, for two questions. `expected_cost` is for a person who plans: the approximate
-cost of a check. `worst_cost` is for the limit: the most that one request can cost. It is often a
-hundred times as much, because few answers are as long as they may be.
+There are two numbers, for two questions. `expected_cost` is for planning: the approximate cost of a
+check. `worst_cost` is for limits: the highest possible cost of one request. It is often a hundred
+times as much, because few answers are as long as they may be.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def expected_cost(request: Request) -> float | None:
 
 
 def worst_cost(request: Request) -> float | None:
-    """Return the most that the request can cost in US dollars, for the limit to hold.
+    """Return the highest possible cost of the request in US dollars, as limits need it.
 
     Every byte of the input is counted as a token, and the answer is as long as it may be: by
     `max_tokens` or `max_completion_tokens`, else by the model's own maximum. Of several prices
@@ -67,7 +67,7 @@ def worst_cost(request: Request) -> float | None:
     infinite if there is a price and nothing bounds the answer. An embedded or recorded model
     costs nothing.
 
-    A provider that answers with more tokens than it was asked for can still cost more.
+    A provider that answers with more tokens than requested can still cost more.
     """
     if request.model.startswith(FREE):
         return 0.0
@@ -193,8 +193,8 @@ def _prices(entry: Mapping[str, Any], tokens: int) -> Iterator[tuple[str, Any]]:
 
 
 def _is_possible(variant: str, tier: object, entry: Mapping[str, Any]) -> bool:
-    """Say whether a request of that service tier may be billed by that variant of a price. Without
-    a tier, OpenAI uses the settings of the project, which may say priority."""
+    """Return whether a request of that service tier may be billed by that variant of a price.
+    Without a tier, OpenAI uses the settings of the project, which may say priority."""
     if not variant:
         return True
     if tier in (None, "auto"):
@@ -223,7 +223,7 @@ def _fee_per_request(entry: Mapping[str, Any]) -> float:
 
 
 def _has_unbounded_fees(entry: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
-    """Say whether fees depend on how often the model uses citations or the provider's own tools,
+    """Return whether fees depend on how often the model uses citations or the provider's own tools,
     such as a web search."""
     tools = params.get("tools")
     own = isinstance(tools, list | tuple) and any(

@@ -16,7 +16,7 @@ def environment_proxies() -> Mapping[str, str]:
     """Return the address of each proxy by the scheme it is for, with `all` for any.
 
     Raises:
-        UsageError: An address is none, or its kind of proxy is not supported. The sentence does not
+        UsageError: An address is invalid, or its kind of proxy unsupported. The sentence does not
             repeat it, because it may hold a password.
     """
     found = getproxies()

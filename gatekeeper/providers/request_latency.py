@@ -3,8 +3,8 @@
 64 concurrent calls can keep a process busy: an answer then lies in the socket while other requests
 are being built, and any clock read by this process measures that queue too. The kernel knows
 better: it remembers when it last sent and last received data on a connection, so the difference of
-the two, read once the answer is complete, is the request's own time (`TCP_INFO`, tcp(7)). Where
-there is no such thing, the clock has to do.
+the two, read once the answer is complete, is the request's own time (`TCP_INFO`, tcp(7)). On other
+systems the clock is used.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MAX_CHOICES = 128
 """Answers to one request. The gate asks for one; litellm makes kilobytes of objects of each."""
 
 ACCEPTED_ENCODINGS = "gzip"
-"""What is asked for, once: what can be unpacked bit by bit."""
+"""The encodings that requests accept: those that can be unpacked piece by piece."""
 
 MAX_VALUES = 200_000
 """Objects and lists in one answer: each takes a hundred times its two bytes when it is read."""
@@ -46,7 +46,7 @@ _PIECE = 65_536
 
 
 class UnreadableBody(Exception):
-    """The body cannot be read; the text says why. More of the same would come on another try."""
+    """The body cannot be read; the text says why. Another try would give the same."""
 
 
 async def read_body(parts: AsyncIterable[bytes], content_encoding: str) -> bytes:

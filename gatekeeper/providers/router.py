@@ -50,8 +50,7 @@ class ModelRouter:
         return await self._client(request.model).complete(request)
 
     async def require_keys(self, models: Iterable[str]) -> None:
-        """Refuse models that cannot be asked for want of a key, before any call. Raises
-        UsageError."""
+        """Refuse models without a key, before any call. Raises UsageError."""
         for model in models:
             client = self._client(model)
             if isinstance(client, KeyedClient):

@@ -15,7 +15,8 @@ from gatekeeper.providers.answers import UnreadableAnswer
 from gatekeeper.providers.response_body import UnreadableBody
 
 MAX_EVENT = 2_000_000
-"""Characters of one event. Servers send an answer in small parts; some send all of it in one."""
+"""The most characters of one event. Most servers send an answer in small parts, some in a single
+event."""
 
 _BOM = "\ufeff"
 

@@ -31,7 +31,7 @@ def unmeasured_notices(outcomes: Iterable[Outcome], base: Revision, head: Revisi
 
 
 def _is_known(path: str, base: Revision, head: Revision) -> bool:
-    """Say whether base has the same bytes, under any name."""
+    """Return whether base has the same bytes, under any name."""
     entry = head.entries.get(path)
     if entry is None or entry == base.entries.get(path):
         return True

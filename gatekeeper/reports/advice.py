@@ -68,7 +68,7 @@ def _limit_advice(contract: ContractResult) -> str:
 
 
 def _counts_clusters(contract: ContractResult) -> bool:
-    """Say whether related fixtures count as one."""
+    """Return whether related fixtures count as one."""
     under_base = contract.under_base
     compared = (contract.paired, under_base.paired if under_base else None)
     if any(paired is not None and paired.clusters is not None for paired in compared):

@@ -14,7 +14,8 @@ from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_severity, worst_reasons
 
 _MOST_SECTIONS = 4
-"""Of one prompt: a prompt that was written anew must not crowd out the other contracts."""
+"""The most annotations for one prompt, so that a prompt that was rewritten leaves room for other
+contracts."""
 _TITLE = 80
 _REASON = 600
 

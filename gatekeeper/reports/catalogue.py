@@ -37,7 +37,7 @@ class ReasonEntry:
         noted: Whether it is worth a note if the policy or a person allows it.
         adds_units: Whether the advice is to add fixtures, or clusters if related ones count as one.
         about_answers: Whether the check that fails most helps to understand it.
-        news: The kind of notification that tells of it, if any does.
+        news: The kind of notification that reports it, if there is one.
     """
 
     title: str

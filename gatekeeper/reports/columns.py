@@ -126,8 +126,8 @@ def status_text(slo: SloResult, contract: ContractResult) -> str:
 def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[str]]:
     """Return the objectives to show one by one, and all others in a few words: `8 met`.
 
-    That is what is missed, else the one that is most in doubt. If the comparison decided,
-    nobody waits for the open ones.
+    That is what is missed, else the one that is most in doubt. If the comparison decided, open
+    objectives do not matter.
     """
     unmet = sorted((slo for slo in contract.slo if slo.met is not True), key=_urgency)
     first = [slo for slo in unmet if slo.met is False][:_MOST_MISSED]

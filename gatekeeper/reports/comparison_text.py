@@ -14,7 +14,8 @@ _ROUGH = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`passed` of so many on one arm: fixtures, or samples if there are several of each."""
+    """How many `passed` and how many there are on one arm: fixtures, or samples if a fixture has
+    several."""
 
     passed: int
     of: int

@@ -1,8 +1,8 @@
 """Makes text from a model, a fixture, a file or a branch name safe to show.
 
-Such text is written by whoever wants the gate to pass. In Markdown it must not become
-markup, an image, a link, a mention or a forged marker; in a workflow log it must not
-become a command; nowhere may it hide or reorder what a reader sees.
+Its author may want the gate to pass. In Markdown it must not become markup, an image, a link, a
+mention or a forged marker; in a workflow log it must not become a command; nowhere may it hide or
+reorder what a reader sees.
 """
 
 from __future__ import annotations

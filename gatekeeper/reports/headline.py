@@ -138,7 +138,7 @@ def _quoted(contract: ContractResult) -> Reason | None:
 
 
 def _is_reported(reason: Reason, contract: ContractResult) -> bool:
-    """Say whether the numbers of the comparison already express the reason."""
+    """Return whether the numbers of the comparison already express the reason."""
     if not REASONS[reason.code].by_comparison:
         return False
     if reason.contract_from == "head":

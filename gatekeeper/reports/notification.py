@@ -26,7 +26,8 @@ TEMPLATE = """\
 {% if commit %}Commit {{ commit }}
 {% endif %}{% if url %}{{ url }}{% endif %}"""
 LONGEST = 3_000
-"""Of a body, in characters. Slack takes 40,000 and Discord 2,000, where apprise cuts."""
+"""The most characters of a body. Slack accepts 40,000; Discord accepts 2,000, and apprise shortens
+the text for it."""
 _LONGEST_PART = 600
 
 

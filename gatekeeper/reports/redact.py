@@ -15,10 +15,10 @@ Found are, of every known value of eight characters or more:
 | any 16 characters in a row of one with 24 or more | a key without its prefix, or a half of it |
 | backwards | the cheapest thing to ask of a model that has it in its prompt |
 
-Escapes may be escaped again, up to three times. Not found is what takes a computation nobody
-does by accident: other ciphers and bases, base64 of base64, base64 broken into lines, UTF-16,
-mixed case in hexadecimal, characters spaced out or spread over several values. Whoever can
-run code where the secret is can always write it in such a way; nothing of a pull request runs.
+Escapes may be escaped again, up to three times. Forms that need a deliberate computation are not
+found: other ciphers and bases, base64 of base64, base64 broken into lines, UTF-16, mixed case in
+hexadecimal, characters spaced out or spread over several values. A person who can run code next to
+the secret can always write it in such a form, but nothing of a pull request is executed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ SHORTEST = 8
 HIDDEN = "***"
 
 _RUN, _RUN_OF = 16, 24
-"""So many characters in a row, of a secret with so many, are taken for a part of it."""
+"""How many characters in a row count as a part of a secret that has at least the second number of
+characters."""
 _BLOCK = _RUN // 2
 # Parts of paths, addresses and prose are ordinary text, whatever variable holds such a thing.
 _KEY = re.compile(r"(?![/~.])(?!.*//)[A-Za-z0-9_.+/=~:-]{24,}")
@@ -53,7 +54,7 @@ _Value = TypeVar("_Value")
 _OWN_WORDS = frozenset(
     chain.from_iterable(map(get_args, (Verdict, ReasonCode, Stopped, FixtureChange, Arm)))
 )
-"""Words by which the program itself goes on: a secret of this spelling is none."""
+"""Words that the program itself writes; a secret with this spelling is not removed."""
 
 _AS_SENT = (Request, type)
 """The request is not written, but its digest is, by which a sample is replayed."""

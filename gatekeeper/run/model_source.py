@@ -1,4 +1,4 @@
-"""What can answer a run in place of this process's models: batches, the shards of a plan, a
+"""Sources that can answer a run instead of this process's models: batches, the shards of a plan, a
 cluster."""
 
 from __future__ import annotations

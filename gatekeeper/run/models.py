@@ -32,7 +32,7 @@ def open_models(
         revisions: Where `recorded/` models are read from, base first.
         through_litellm: The providers that the policy has litellm call.
         replay: A samples.jsonl that answers every model.
-        source: What answers for models without a recording, in place of this process.
+        source: The client for models without a recording, instead of this process.
     """
     from gatekeeper.providers import ModelRouter
 
@@ -57,7 +57,7 @@ def require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[s
 def prices_within_limits(
     work: Work, trusted: bool, worst: Price | None = None
 ) -> tuple[Price, tuple[str, ...]]:
-    """Return the most that each request can cost, and notices about models without a price.
+    """Return the highest possible cost of each request, and notices about models without a price.
 
     `worst` is the price to use; None for that of a single call.
     Raises UsageError and MeasurementError if the limits cannot hold.

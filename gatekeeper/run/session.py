@@ -1,6 +1,6 @@
 """One run in this process: the model client, the history, signals, the event loop, progress.
 
-The command line and the action share this. Work that calls no model starts none of it.
+The command line and the action share this. Work that calls no model does not start any of this.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RunOptions:
     `history` is read, and `keep` says how to add the run to it. `replay` is a samples.jsonl that
     answers every model. `cache` holds samples of earlier checks. `answers` is the file that keeps
     each answer until the run has ended; `unfinished` holds those of a run that stopped early.
-    `source` answers in place of this process's models. `waivers` are for the tested commit.
+    `source` answers instead of this process's models. `waivers` are for the tested commit.
     `trusted` is False for a fork's head: a plan that could spend more than the limits, or whose
     price is unknown, is then refused. A `full_suite` is refused if the policy's limit of the month
     is reached.
@@ -83,8 +83,8 @@ def measure(
 ) -> GateResult:
     """Measure the work and return its result, without the secrets of this process's environment.
 
-    `revisions`, base first, are where `recorded/` models are read from: base's recorded answers
-    always win, and head can only add to them.
+    `recorded/` models are read from `revisions`, base first: base's recorded answers always win,
+    and head can only add to them.
 
     Raises:
         UsageError: A model cannot be called, one call alone can cost more than the limits allow, or

@@ -38,7 +38,7 @@ class Call:
     unrecorded: bool = False
     reserve: Reserve | None = None
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """What a long answer's trials make of it, by their place, until it is their turn."""
+    """The outcomes of the trials of a long answer, by position, until it is their turn."""
 
     @property
     def is_over(self) -> bool:

@@ -56,8 +56,8 @@ class _Spacing:
 class Meter:
     """Counts calls and costs against the limits, and spaces calls in time.
 
-    A call counts when it starts, also when it is a retry: it reaches the model either way. Before
-    it starts, the most that it can cost is set aside, so that what was spent and what is under way
+    A call counts when it starts, also when it is a retry: it reaches the model either way. Before a
+    call starts, its highest possible cost is set aside, so that finished calls and calls under way
     never exceed the limit together. A call whose price stays unknown, because the answer has no
     token counts or there is no answer although the provider may bill one, keeps what was set aside.
 
@@ -111,9 +111,10 @@ class Meter:
             await self._sleep(seconds)
 
     async def start(self, request: Request) -> Reserve:
-        """Count a call that is about to start, once there is room for the most that it can cost.
+        """Count a call that is about to start, as soon as the limit leaves room for its highest
+        possible cost.
 
-        Raises LimitReached if there is none and no call under way can make any.
+        Raises LimitReached if there is no room and no call under way can free any.
         """
         known = self._price(request) if self._price and self._limits.cost_usd is not None else None
         async with self._queue:

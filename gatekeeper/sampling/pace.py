@@ -109,7 +109,8 @@ class ModelPace:
             self.hold(pause)
 
     def hold(self, seconds: float) -> None:
-        """Let no call start for so many seconds, at most the policy's `longest_wait_seconds`."""
+        """Start no call for the given number of seconds, at most the policy's
+        `longest_wait_seconds`."""
         until = self._clock() + min(seconds, self._retry.longest_wait_seconds)
         self._held_until = max(self._held_until, until)
 

@@ -35,7 +35,7 @@ _CANCEL_SECONDS = 1.0  # a client that does not heed its cancellation is left be
 
 
 class Watch(Protocol):
-    """Who sees the evidence as it comes in, and knows when there is enough of it."""
+    """Receives the evidence as it arrives, and decides when there is enough."""
 
     def wants(self, trial: Trial) -> bool:
         """Return whether the trial can still change anything. Once False, always False."""
@@ -54,9 +54,9 @@ class Watch(Protocol):
 class Run:
     """What was gathered, and how it ended.
 
-    `made` counts the requests sent, retries included. `saved` counts the planned calls
-    that were not wanted any more; trials that share a call were planned as one. `failed` counts
-    the samples without an answer, `unrecorded`, by recording, the requests that it has none
+    `made` counts the requests sent, retries included. `saved` counts the planned calls that were
+    not needed any more; trials that share a call were planned as one. `failed` counts the samples
+    without an answer, `unrecorded`, by recording, the requests that it has none
     for: no model was called, nor for answers from a recording. `surplus` counts
     the calls that were under way when their contract was decided: paid for and in `made`, but
     not evidence. `cached` counts the answers that were known before.
@@ -96,9 +96,9 @@ async def run_trials(
     """Run the trials, as many as are needed and allowed.
 
     `known` are the answers of trials, by index, for which no model is called. `stop` ends the run
-    with the samples so far. The caller closes the client. `price` gives the most that a request can
-    cost; without a known price, the limit only counts the actual cost of calls. `on_answer` gets
-    each answer, with a trial that requested it. `together` starts all allowed calls at once.
+    with the samples so far. The caller closes the client. `price` gives the highest possible cost
+    of a request; without a known price, the limit only counts the actual cost of calls. `on_answer`
+    gets each answer, with a trial that requested it. `together` starts all allowed calls at once.
     """
     meter = Meter(limits, clock, sleep, price, together=together)
     width = max(1, len(trials) if together else limits.concurrency)

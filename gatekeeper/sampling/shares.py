@@ -66,7 +66,7 @@ class _Groups:
         self._parents: dict[object, object] = {}
 
     def find(self, thing: object) -> object:
-        """Return the one of the thing's group that stands for it."""
+        """Return the representative of the item's group."""
         parent = self._parents.setdefault(thing, thing)
         while parent != thing:
             self._parents[thing] = self._parents[parent]  # halves the way for the next time

@@ -24,7 +24,7 @@ Messages = Mapping[str, tuple[Message, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The trials, and the fixtures that an arm's prompt cannot take, whoever lends the variables.
+    """The trials, and the fixtures that an arm's prompt cannot take, under any variable names.
 
     `unpaired` have no base trial; `unanswerable` no head trial.
     """

@@ -74,8 +74,9 @@ def serve(
 
 
 def limit_resources(memory: int) -> None:
-    """Limit this process's memory to so many bytes, and let it write no file and start nothing.
-    Python's own modules it may still read: some are imported only when they are needed."""
+    """Limit this process's memory to the given number of bytes, and forbid it to write files and
+    start processes. Python's own modules it may still read: some are imported only when they are
+    needed."""
     for name, value in {
         "RLIMIT_AS": memory,
         "RLIMIT_DATA": memory,
@@ -123,7 +124,7 @@ def allow_cpu(seconds: float) -> None:
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeUpError inside the block once it has taken so much processor time."""
+    """Raise TimeUpError inside the block after the given amount of processor time."""
 
     def give_up(*_: object) -> None:
         raise TimeUpError("it takes too much time")

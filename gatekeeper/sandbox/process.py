@@ -44,8 +44,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The responses to a request. `overrun` says why there are not all of them: the child took
-    more than it may, and is no more; None if they are complete."""
+    """The responses to a request. `overrun` says why responses are missing: the child exceeded a
+    limit and was ended. None if they are complete."""
 
     responses: Sequence[Any]
     overrun: str | None = None

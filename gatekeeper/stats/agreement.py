@@ -102,8 +102,8 @@ def pearson(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) ->
     """Return the linear correlation of two scores of the same items, `x[i]` and `y[i]`, from -1 to
     1.
 
-    None below two items, and if a score never varies. The interval is Fisher's: z = atanh(r)
-    has standard error 1 / sqrt(n - 3) where the scores are jointly normal; it needs four items.
+    None below two items, and if a score never varies. The interval is Fisher's: z = atanh(r) has
+    the standard error 1 / sqrt(n - 3) if the scores are jointly normal; it needs four items.
     Fisher, R. A. (1921), On the "probable error" of a coefficient of correlation deduced from a
     small sample, Metron 1:3-32.
     """

@@ -10,9 +10,9 @@ def probability_worse(broke: int, fixed: int, both: int, neither: int) -> float 
 
     A fixture passes on `both` arms, on base alone (`broke`), on head alone (`fixed`) or on
     `neither`. Prior: Jeffreys' for these four outcomes, Dirichlet(1/2, 1/2, 1/2, 1/2). Head is
-    worse where the share of broke exceeds that of fixed; of those that change, the share that
-    breaks is Beta(broke + 1/2, fixed + 1/2) whatever the others do, so that the answer is its
-    tail above 1/2, without sampling, and unchanged fixtures do not move it. 1/2 where none
+    worse if the share of broken fixtures exceeds that of fixed ones. Among the changed fixtures,
+    the broken share has the distribution Beta(broke + 1/2, fixed + 1/2), so the result is its tail
+    above 1/2. Nothing is simulated, and unchanged fixtures do not affect it. 1/2 where none
     changed: that is the prior's. Gelman, A. et al. (2013), Bayesian Data Analysis, 3rd ed.,
     section 3.4, for the Dirichlet and its collapsing; Jeffreys, H. (1946), An invariant form for
     the prior probability in estimation problems, Proceedings of the Royal Society A 186:453-461.

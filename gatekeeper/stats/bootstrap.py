@@ -56,10 +56,10 @@ def paired_bootstrap_interval(
     """Return the interval of the mean difference, or of a quantile of the differences; None below
     two.
 
-    One difference a fixture, head minus base, in the unit of what was measured: a fixture that
-    is slow on both arms then widens nothing. `quantile` 0.5 asks for the median: the smallest
-    difference with at least that share at or below it. It is not the difference of the arms'
-    quantiles. The order does not matter. Efron and Tibshirani (1993), chapter 13.
+    One difference a fixture, head minus base, in the unit of what was measured: so a fixture that
+    is slow on both arms does not widen the interval. `quantile` 0.5 asks for the median: the
+    smallest difference with at least that share at or below it. It is not the difference of the
+    arms' quantiles. The order does not matter. Efron and Tibshirani (1993), chapter 13.
     """
     _require_levels(confidence, resamples)
     if quantile is not None:
@@ -159,14 +159,14 @@ def politis_white_block_length(values: Sequence[float]) -> float | None:
     """Return the block length for which the circular block bootstrap of the mean has the smallest
     error.
 
-    `values` in order of time; None below two. From 1, for values that do not depend on each
-    other, to min(3 sqrt(n), n / 3), rounded up. Autocorrelations count up to twice the first lag
-    from which five in a row stay within 2 sqrt(log10(n) / n), weighed by the flat-top window.
-    Politis, D. N. and White, H. (2004), Automatic block-length selection for the dependent
-    bootstrap, Econometric Reviews 23:53-70, with the constant 4/3 of Patton, A., Politis, D. N.
-    and White, H. (2009), Correction, Econometric Reviews 28:372-375. Autocorrelations have the
-    variance of the whole series below; the arch package takes that of a part of it, and so now
-    and then counts up to another lag.
+    `values` in order of time; None below two. From 1, for values that do not depend on each other,
+    to min(3 sqrt(n), n / 3), rounded up. Autocorrelations count up to twice the first lag from
+    which five in a row stay within 2 sqrt(log10(n) / n), weighed by the flat-top window. Politis,
+    D. N. and White, H. (2004), Automatic block-length selection for the dependent bootstrap,
+    Econometric Reviews 23:53-70, with the constant 4/3 of Patton, A., Politis, D. N. and White, H.
+    (2009), Correction, Econometric Reviews 28:372-375. Autocorrelations are divided by the variance
+    of the whole series. The arch package uses the variance of a part of it, and therefore sometimes
+    stops at another lag.
     """
     require_finite("values", values)
     n = len(values)

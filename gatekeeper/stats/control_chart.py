@@ -57,9 +57,10 @@ def ewma_chart(
     """Return the chart's point for each night; None for a night without a score and for those that
     are only learned from.
 
-    `resolution`, above 0, is the smallest difference that two scores can have: the scatter between
-    nights is never taken to be less, so that where all nights were alike the smallest change is
-    no alarm. Nights beyond the limits are not learned from: a shift that lasts stays in sight.
+    `resolution`, above 0, is the smallest difference that two scores can have. The standard
+    deviation between nights is never estimated below it, so that the smallest change after
+    identical nights is no alarm. Nights beyond the limits do not change the
+    estimates, so that a lasting shift stays visible.
     """
     if not resolution > 0:
         raise ValueError(f"resolution: must be above 0, got {resolution!r}")

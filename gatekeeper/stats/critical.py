@@ -9,8 +9,8 @@ def critical_counts(levels: Iterable[float]) -> list[int]:
     """Return, for each number n = 0, 1, 2 … of changed fixtures, the fewest broken with P(X >=
     broken) <= level for X ~ binomial(n, 1/2); n + 1 if not even all are enough.
 
-    `levels` holds one level for each n from 1 on, and never rises. From n to the next the
-    answer grows or stays, so one pass with the tail kept up to date does.
+    `levels` holds one level for each n from 1 on, and never rises. The number never decreases with
+    n, so one pass that updates the tail probability is enough.
     """
     fewest, tail, weight = 1, 0.0, 1.0  # tail = P(X >= fewest), weight = P(X = fewest - 1)
     found = [1]

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 ALPHA = 0.01
 _STAKE = 0.6
-"""The part of their money that each believer stakes."""
+"""The share of the capital that each player stakes."""
 _HALF = 30
-"""Half of the money is on a change in the first so many nights, half of the rest on one in the
-twice as many after them, and so on."""
+"""Half of the capital is bet on a change in the first nights, as many as this number; half of the
+rest on the next nights, twice as many; and so on."""
 _TIED = 1e-9
 """Scores as near as this are the same score but for rounding."""
 _MOST = 690.0
@@ -56,9 +56,9 @@ _MOST = 690.0
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """How many samples of each fixture passed, and of how many; fixtures in one order
-    throughout, 0 samples where a fixture was not measured. `model` is the fingerprint of the
-    model that answered, None if it is not known."""
+    """How many samples of each fixture passed, and how many there were. The order of the fixtures
+    is the same in all nights; 0 samples if a fixture was not measured. `model` is the fingerprint
+    of the model that answered, None if it is not known."""
 
     passed: tuple[int, ...]
     samples: tuple[int, ...]
@@ -67,9 +67,9 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change that the nights show. `since` is the first night of it, as well as it can be
-    estimated, `detected` the night at which it was certain. `size` is the pass rate from then on
-    minus the one before, with its 95 % interval, up to the night with the strongest evidence."""
+    """The change that the nights show. `since` is the estimated first night of the change,
+    `detected` the night on which it became certain. `size` is the pass rate from then on minus the
+    one before, with its 95 % interval, up to the night with the strongest evidence."""
 
     since: int
     detected: int

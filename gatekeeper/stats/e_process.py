@@ -29,9 +29,9 @@ def not_worse_capital(
     differences: Sequence[int] | NDArray[np.signedinteger[Any]] | NDArray[np.float64],
     margin: float,
 ) -> NDArray[np.float64]:
-    """Return the capital after each pair of a player who bets, from 1 on, that the mean drop is
-    below `margin`. `differences` has one entry per fixture in random order: 1 if it broke, -1 if it
-    was fixed, 0 if it stayed the same; for several fixtures that count as one, their mean.
+    """Return the capital after each pair of a player who starts with 1 and bets that the mean drop
+    is below `margin`. `differences` has one entry per fixture in random order: 1 if it broke, -1 if
+    it was fixed, 0 if it stayed the same; for several fixtures that count as one, their mean.
 
     If the mean drop is `margin` or more, every bet is fair or worse, and the chance that the
     capital *ever* reaches 1/alpha is at most alpha (Ville 1939), at whatever pair one looks.
@@ -49,12 +49,12 @@ def not_worse_capital(
 def bounded_mean_interval(
     values: Sequence[float], confidence: float = 0.95
 ) -> ConfidenceInterval | None:
-    """Return the interval of the mean of independent numbers from 0 to 1, in random order: the
-    means that a player who bets against each of them has not refuted. None without a number.
+    """Return the interval of the mean of independent numbers from 0 to 1, in random order: those
+    means that a player who bets against each of them has not rejected. None without a number.
 
-    It holds for any distribution and any number of values, where Student's t trusts values that
-    are all alike: twenty times 1 leave it no doubt, although one 0 in fifty is easily missed. The
-    betting interval of Waudby-Smith and Ramdas (2024), section 4.
+    It is valid for any distribution and any number of values. Student's t is not: twenty values of
+    1 give it no width, although one 0 in fifty is easily missed. The betting interval of
+    Waudby-Smith and Ramdas (2024), section 4.
     """
     require_inside("confidence", confidence)
     require_numbers("values", values)

@@ -1,7 +1,7 @@
 """Effect sizes: a change in units of its standard deviation. Also the paired t-test.
 
-Differences are head minus base, one a fixture. Below 0 is worse, as for a rate; where lower is
-better, as for latency and cost, hand over base minus head.
+Differences are head minus base, one a fixture. Below 0 is worse, as for a rate; if lower is better,
+as for latency and cost, pass base minus head.
 """
 
 from __future__ import annotations

@@ -37,19 +37,20 @@ CLOCK_SKEW = timedelta(days=1)
 """An event up to this far ahead happened now, by a clock that is fast; a later one is wrong."""
 
 FREEZE_ERROR = 0.05
-"""The chance that the budget of an objective which is kept exactly is ever said to be overspent
-within one window."""
+"""The probability that a budget is called overspent within one window although the objective is met
+exactly."""
 
 LEAST_ALLOWED = Decimal("0.001")
-"""A stricter objective is overspent beyond chance where one of 99.9 % would be. At 100 % nothing
-could be chance, and a single fault outside the prompt would freeze it."""
+"""A stricter objective is tested as if it were 99.9 %. At 100 % nothing could be chance, and a
+single fault outside the prompt would freeze it."""
 
 State = Literal["unknown", "left", "spent", "overspent"]
 """No event in the window; something is left, or exactly nothing; more failed than the budget
 allows, but that could be chance; more than chance explains."""
 
 _LOOKS = 56
-"""Runs within the same so many-th part of the window are one look, such as 12 hours of 28 days."""
+"""Into how many parts the window is divided: runs within one part are one look, such as 12 hours of
+28 days."""
 
 _SHORT = 12
 """The short window of a pair is that part of the long one."""
@@ -84,15 +85,14 @@ Spending: TypeAlias = Mapping[str, Mapping[str, Sequence[Event]]]
 class ErrorBudget:
     """`budget`, `spent` and `left` count failed events; `left` may be negative.
 
-    `burn_rate` maps a window such as `1d` to its rate, None if it saw no event or the
-    objective is 1; `burning` names those at or above their threshold. `projected_burn_rate` is
-    what merging head would burn, `(low, high)` from head's interval.
-    `exhausted_at` is when the budget ends if the coming days are as the last seven (or the
-    window, if that is shorter); None if nothing fails, if that would never end it,
-    and if it is spent. `freezes_at` is how many failures of these events would be more than
-    chance explains; None if less is spent than the budget, or if no number is enough.
-    `frozen_until` is when so many are no longer in the window if nothing fails and nothing runs
-    from now on; None if it is not overspent.
+    `burn_rate` maps a window such as `1d` to its rate, None if it saw no event or the objective is
+    1; `burning` names those at or above their threshold. `projected_burn_rate` is what merging head
+    would burn, `(low, high)` from head's interval. `exhausted_at` is when the budget ends if the
+    coming days are as the last seven (or the window, if that is shorter); None if nothing fails, if
+    that would never end it, and if it is spent. `freezes_at` is how many failures of these events
+    would be more than chance explains; None if less is spent than the budget, or if no number is
+    enough. `frozen_until` is when enough failures have left the window, if nothing fails and
+    nothing runs from now on; None if the budget is not overspent.
     """
 
     window: str
@@ -137,10 +137,10 @@ def error_budget(
     """Return the budget over the `window` that ends at `now`: after its start, up to and including
     `now`. An event later than that by no more than `CLOCK_SKEW` counts as one of now.
 
-    `objective` is the share of events that must be good; `head_interval` the interval of that
-    share on head, `(low, high)`. `thresholds` holds the burn rate from which a window is burning,
-    the objective's own as `window`; nothing is burning at a window without one. `alpha` is the
-    chance of a false freeze within a window; with None nobody asks whether it is overspent.
+    `objective` is the share of events that must be good; `head_interval` the interval of that share
+    on head, `(low, high)`. `thresholds` holds the burn rate from which a window is burning, the
+    objective's own as `window`; nothing is burning at a window without one. `alpha` is the chance
+    of a false freeze within a window; with None it is not tested whether the budget is overspent.
     """
     if now.tzinfo is None:
         raise ValueError(f"now: must have a time zone, got {now.isoformat()}")

@@ -9,8 +9,8 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`interval` is None if the data gives the value but not how far off it may be: too few
-    of it, or so uniform that the estimated standard error is 0."""
+    """`interval` is None if the data gives the value but not its uncertainty: there is too little
+    data, or it is so uniform that the estimated standard error is 0."""
 
     value: float
     interval: ConfidenceInterval | None

@@ -29,9 +29,9 @@ _RANGE = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
-    """`fewest[k]` broken among the first k changed fixtures cross the boundary (k + 1 where
-    none do); `spent[k]` is the chance that a harmless change has crossed it by then.
-    Both run from k = 0 to the number of fixtures."""
+    """`fewest[k]` broken among the first k changed fixtures cross the boundary (k + 1 if none do);
+    `spent[k]` is the chance that a harmless change has crossed it by then. Both run from k = 0 to
+    the number of fixtures."""
 
     fewest: NDArray[np.int64]
     spent: NDArray[np.float64]

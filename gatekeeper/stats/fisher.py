@@ -18,10 +18,10 @@ def fisher_exact(
     """Return the p-value of `head_passed` of `head_n` against `base_passed` of `base_n`, given how
     many passed in all; 1 if an arm has no sample.
 
-    `worse` is the probability of so few passes on head or fewer; `two-sided` that of every
-    table at most as probable as this one. In whole numbers throughout, so that equally
-    probable tables are recognised as such; the counts are the samples of one fixture, hence
-    small. Fisher, R. A. (1935), The logic of inductive inference, JRSS 98:39-82.
+    `worse` is the probability of at most this many passes on head; `two-sided` that of all tables
+    that are at most as probable as this one. In whole numbers throughout, so that equally probable
+    tables are recognised as such; the counts are the samples of one fixture, hence small. Fisher,
+    R. A. (1935), The logic of inductive inference, JRSS 98:39-82.
     """
     require_passed("base_passed", base_passed, "base_n", base_n)
     require_passed("head_passed", head_passed, "head_n", head_n)

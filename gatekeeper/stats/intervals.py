@@ -1,6 +1,6 @@
 """Confidence intervals for rates, quantiles and the difference of two paired rates.
 
-None means that the data cannot carry an interval: there is none of it, or too little.
+None means that there is no data, or too little for an interval.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.interval import ConfidenceInterval
 
 UNSEEN = 1000
-"""An amount that nobody has limited could be so many times the largest observed."""
+"""How many times the largest observed amount an amount without a limit could be."""
 
 SMALL_SAMPLE = 10
 """Below this many samples `rate_interval` takes Jeffreys, as Brown, Cai and DasGupta (2001) and
@@ -140,8 +140,8 @@ def clustered_mean_interval(
 def quantile_bounds(
     values: Sequence[float], q: float, confidence: float = 0.95
 ) -> tuple[float | None, float | None]:
-    """Order statistics below and above the `q` quantile, each missed with probability at most
-    (1 - confidence) / 2; None for an end that so few values cannot give.
+    """Order statistics below and above the `q` quantile, each missed with probability at most (1 -
+    confidence) / 2; None for an end that needs more values.
 
     The number of values below the quantile is binomial(n, q), whatever their distribution
     (at most conservative where values tie): David, H. A. and Nagaraja, H. N. (2003), Order
@@ -173,11 +173,10 @@ def paired_difference_interval(
 ) -> ConfidenceInterval | None:
     """Return the interval of head's rate minus base's over the same fixtures; None without any.
 
-    `both` passed on both arms, `broke` on base alone, `fixed` on head alone, `neither` on
-    none. Wilson limits of the two rates combined by their correlation phi, continuity
-    corrected where positive: Newcombe, R. G. (1998), Improved confidence intervals for the
-    difference between binomial proportions based on paired data, Statistics in Medicine
-    17:2635-2650, method 10.
+    `both` passed on both arms, `broke` on base alone, `fixed` on head alone, `neither` on none.
+    Wilson limits of the two rates combined by their correlation phi, continuity corrected if
+    positive: Newcombe, R. G. (1998), Improved confidence intervals for the difference between
+    binomial proportions based on paired data, Statistics in Medicine 17:2635-2650, method 10.
     """
     counts = {"both": both, "broke": broke, "fixed": fixed, "neither": neither}
     for name, count in counts.items():

@@ -41,11 +41,11 @@ def mcnemar_mid_p(broke: int, fixed: int, alternative: Alternative = "worse") ->
     """Return McNemar's mid-p value: the exact one with half the probability of the outcome itself.
 
     `worse` is P(X > broke) + P(X = broke) / 2 for X ~ binomial(broke + fixed, 1/2); two-sided
-    doubles the smaller such tail, and is 1 - P(X = broke) / 2 where as many broke as were
-    fixed. Less conservative than the exact test, but it does not guarantee the level.
-    Without a changed fixture 1, by definition. Fagerland, M. W., Lydersen, S. and Laake, P.
-    (2013), The McNemar test for binary matched-pairs data: mid-p and asymptotic are better than
-    exact conditional, BMC Medical Research Methodology 13:91.
+    doubles the smaller such tail, and is 1 - P(X = broke) / 2 if as many broke as were fixed. Less
+    conservative than the exact test, but it does not guarantee the level. Without a changed fixture
+    1, by definition. Fagerland, M. W., Lydersen, S. and Laake, P. (2013), The McNemar test for
+    binary matched-pairs data: mid-p and asymptotic are better than exact conditional, BMC Medical
+    Research Methodology 13:91.
     """
     exact = mcnemar_exact(broke, fixed, alternative)
     n = broke + fixed

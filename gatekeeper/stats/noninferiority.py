@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BROKEN = 0.5
-"""A fixture that fails in more than this share of its samples more often than on base is one
-that was seen to break."""
+"""A fixture counts as broken outright if head fails in more than this share of its samples more
+than base."""
 
 _ROUNDING = 1 + 1e-12
 """Lets P(X <= most) = alpha count as reached in spite of the rounding of sums."""
@@ -32,10 +32,10 @@ _ROUNDING = 1 + 1e-12
 def drop_bound(drops: Sequence[float] | NDArray[np.float64], level: float) -> float | None:
     """Return the upper confidence bound of the mean drop at `1 - level`; None below two fixtures.
 
-    `drops` has one entry a fixture: base's pass rate less head's, from -1 to 1. Student's t,
-    raised where few fixtures drop by much: Johnson, N. J. (1978), Modified t tests and
-    confidence intervals for asymmetrical populations, JASA 73:536-544; with the skewness term
-    that Chen, L. (1995), JASA 90:767-772, gives for this tail. It is never lowered.
+    `drops` has one entry a fixture: base's pass rate less head's, from -1 to 1. Student's t, raised
+    if few fixtures drop by much: Johnson, N. J. (1978), Modified t tests and confidence intervals
+    for asymmetrical populations, JASA 73:536-544; with the skewness term that Chen, L. (1995), JASA
+    90:767-772, gives for this tail. It is never lowered.
 
     If all drops are equal the bound is that drop: what does not vary leaves Student's t no
     doubt. It is no proof then, which is why `not_worse` asks for `most_broken` as well.

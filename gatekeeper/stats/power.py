@@ -65,7 +65,7 @@ def minimum_detectable_effect(
 ) -> float | None:
     """Return the smallest share of fixtures that must break to be found with probability `power`.
 
-    None where even the greatest possible drop (every fixture that is not fixed) is not: below
+    None if even the largest possible drop (every fixture that is not fixed) is not detected: below
     5 fixtures at alpha 0.05. With a `fixed_rate` the net drop is the answer less that rate.
     """
     require_inside("power", power)

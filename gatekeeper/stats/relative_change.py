@@ -155,7 +155,7 @@ def _require_units(
         for values in units:
             require_finite(name, values)
             if not values:
-                raise ValueError(f"{name}: must have a value of each unit")
+                raise ValueError(f"{name}: must have at least one value for each unit")
     if quantile is not None:
         require_inside("quantile", quantile)
 

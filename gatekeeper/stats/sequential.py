@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     order in which they are first sampled. If related fixtures count as one unit, it is the total
     of each unit."""
     Sizes = NDArray[np.int64]
-    """How many fixtures each unit has. None stands for one each."""
+    """How many fixtures each unit has. None means one each."""
 
 Stop = Literal["regressed", "not_worse", "exhausted"]
 
@@ -81,8 +81,8 @@ class Look:
 
 
 def looks(rounds: int, *, early: bool = True) -> tuple[Look, ...]:
-    """Return when to look in a run of so many rounds: after 1, 2, 3, 5, 10, 20, 50 … and the last;
-    if not `early`, after the last alone."""
+    """Return when to look in a run with the given number of rounds: after 1, 2, 3, 5, 10, 20, 50 …
+    and the last; if not `early`, after the last alone."""
     if not early:
         return (Look(rounds, 1.0, 1.0),)
     ends = [*_LOOKS, *(m * 10**k for k in range(1, 4) for m in (1, 2, 5))]

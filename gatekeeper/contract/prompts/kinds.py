@@ -41,7 +41,8 @@ def prompt_kind(path: str) -> PromptKind:
 
 
 def may_hide_words(text: str) -> bool:
-    """Return whether the text, read as JSON or YAML, can hold a word that does not stand in it."""
+    """Return whether the text can have escapes or aliases, so that it contains a word, read as JSON
+    or YAML, that the file itself does not contain."""
     return _HIDING_ESCAPE.search(text) is not None
 
 

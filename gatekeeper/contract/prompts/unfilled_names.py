@@ -12,7 +12,7 @@ from gatekeeper.errors import Problem
 # Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.
 _IN_BRACES = re.compile(r"(?<![\w{}\\\]$%#])\{([A-Za-z_]\w*)\}(?!\})")
 _MOST_NOTICES = 3
-"""Of one contract: who reads of three places looks for the others."""
+"""The most places that are named for one contract."""
 _OPENING = re.compile(r"\{[{%]")
 _CLOSING = re.compile(r"[%}]\}")
 

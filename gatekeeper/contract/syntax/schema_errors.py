@@ -42,7 +42,7 @@ def schema_problems(
 ) -> list[Problem]:
     """Return every violation of the schema by `data`, which is at `at` in the document.
 
-    `known` are keys that may also stand there, for the suggestion of the nearest one.
+    `known` are the other keys that are allowed there, to suggest the most similar one.
     """
     if conforms(data, schema):
         return []

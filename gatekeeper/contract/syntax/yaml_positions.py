@@ -55,8 +55,8 @@ for _tag, _pattern, _first in (
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Parsed text. `places` holds where each value starts, `keys` where each mapping key does,
-    `text_lines` on which line the text of a block scalar starts. All count from 1."""
+    """Parsed text. `places` holds the start of each value, `keys` the start of each mapping key,
+    `text_lines` the first line of the text of each block scalar. All count from 1."""
 
     path: str
     data: Any

@@ -134,8 +134,8 @@ def evaluate_text(text: str, variables: Mapping[str, Any], budget: Budget) -> An
 
 
 def find_included(source: str) -> Sequence[tuple[str | None, int]]:
-    """Return every template that the source includes, imports or extends, with its line. None
-    stands for a name that is only known when rendering.
+    """Return every template that the source includes, imports or extends, with its line. None means
+    that the name is only known when rendering.
 
     Raises:
         jinja2.TemplateSyntaxError: The source is no template, or too large to tell.

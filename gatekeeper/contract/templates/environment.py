@@ -250,7 +250,7 @@ def included_names(
 ) -> tuple[tuple[str | None, int], ...]:
     """Return every template that the source includes, imports or extends, with its line.
 
-    None stands for a name that is only known when rendering.
+    None means that the name is only known when rendering.
     """
     if "{%" not in source:
         return ()

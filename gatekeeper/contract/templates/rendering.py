@@ -30,7 +30,7 @@ MAX_SECONDS = 3.0
 """Of processor time, for one rendering."""
 
 TimeLimit = Callable[[float], AbstractContextManager[None]]
-"""Ends a block after so many seconds of processor time, by an exception."""
+"""Ends a block with an exception after the given number of seconds of processor time."""
 
 
 def _no_limit(seconds: float) -> AbstractContextManager[None]:

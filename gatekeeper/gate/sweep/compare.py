@@ -55,10 +55,10 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What a sweep found. `inputs` is how many distinct ones any two settings have both answered,
-    or how many clusters of them if `clustered`; 0 if there are none. `visible` is the smallest
-    drop between two settings that it could have found with 80 % power, as a share; None if it
-    could find none."""
+    """What a sweep found. `inputs` is the number of distinct inputs that any two settings have both
+    answered, or of clusters of them if `clustered`; 0 if there are none. `visible` is the smallest
+    drop between two settings that it could have found with 80 % power, as a share; None if it could
+    find none."""
 
     contract: str
     cells: tuple[Cell, ...]

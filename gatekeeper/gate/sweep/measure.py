@@ -45,10 +45,10 @@ def plan_sweep(
 ) -> tuple[Trial, ...]:
     """Return the trials: repetition by repetition, fixture by fixture, all settings of it together.
 
-    `generator` gives the order of the fixtures, and anew for each fixture that of its settings: if
-    one always went first, one bad replica of the provider could make it look worse. A trial's
-    `contract` is the setting's number, so that no two settings share a call. Raises ContractError
-    where a prompt cannot take the fixtures.
+    `generator` chooses the order of the fixtures, and the order of the settings for each fixture:
+    if one setting always went first, a bad replica of the provider could make it look worse. A
+    trial's `contract` is the setting's number, so that no two settings share a call. Raises
+    ContractError if a prompt cannot take the fixtures.
     """
     require_few_trials([(contract, len(settings))])
     generator = generator or random.SystemRandom()

@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import Literal
 
 Format = Literal["badge", "parquet", "prometheus", "sarif"]
-"""Reports that are written only on request, beside those of every run."""
+"""Reports that are written only on request, in addition to those of every run."""

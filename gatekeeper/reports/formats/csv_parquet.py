@@ -4,7 +4,7 @@ Both hold the same columns in the same order. Parquet keeps every text as it is.
 opened in spreadsheets and read as text, so two things are changed there, and can be undone
 (`restored`):
 
-- A character that is invisible, reorders text or ends a line in some readers only is spelled
+- A character that is invisible, reorders text or ends a line only in some programs is written as
   `⟨U+202E⟩`, and a `⟨` before `U+` is `⟨U+27E8⟩`.
 - If a spreadsheet would begin a cell with `=`, `+`, `-` or `@`, and so read a formula, an
   apostrophe goes before it; where such apostrophes are there already, one more. A cell begins

@@ -18,7 +18,8 @@ from gatekeeper.reports.markdown.page import byte_length
 LIMIT = 2_000_000
 """Bytes of the whole file."""
 _BODY_SHARE = 0.5
-"""Of the limit; beyond it fewer contracts are shown in full, and samples have their room."""
+"""The share of the size limit for contracts. Beyond it, fewer contracts are shown in full, to leave
+room for samples."""
 _DETAILED = (40, 15, 5, 1, 0)
 _WIDEST = 10**9
 """A number of samples that takes as much room as any other."""

@@ -1,4 +1,4 @@
-"""Tables whose cells are coloured by their value: readable as a table, seen as a map.
+"""Tables whose cells are coloured by their value: a heat map that is also a readable table.
 
 The colour only repeats what the cell says in digits, and goes from pale to dark in one hue, so
 that nobody needs to tell hues apart.
@@ -64,9 +64,10 @@ def heatmap(
 def failure_clusters(
     fixtures: Sequence[FixtureResult], outcomes: Mapping[str, Sequence[Outcome]]
 ) -> str:
-    """Render where head fails: a row for each category, a column for each check, the worst first.
+    """Render the failures on head: a row for each category, a column for each check, the worst
+    first.
 
-    Empty where no check fails on head. A cell is the share of head's evaluated samples that fail.
+    Empty if no check fails on head. A cell is the share of head's evaluated samples that fail.
     """
     counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for fixture in fixtures:

@@ -49,9 +49,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One fixture that broke or fails. Texts are cut about the place where they differ, and raw:
-    each report escapes them. `before` is None if nothing was compared, base has no answer, or the
-    fixture fails with the same answer as before."""
+    """One fixture that broke or fails. Texts are cut around the first difference, and are not
+    escaped: each report does that. `before` is None if nothing was compared, base has no answer, or
+    the fixture fails with the same answer as before."""
 
     fixture: str
     tally: str

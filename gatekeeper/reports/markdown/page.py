@@ -59,7 +59,7 @@ class Page:
     ) -> bool:
         """Add as many rows as fit into a share of the rest, and the number of the others.
 
-        `total` counts the rows there would be, where `rows` are only the first of them.
+        `total` is the number of all rows if `rows` are only the first ones.
         """
         wanted = len(rows) if total is None else total
         room = int(self._left * share) - self._size(opening + closing + more(wanted)) - 8

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_LINES = 15.0
 _SECONDS_BETWEEN_DRAWINGS = 0.2
 _SHARE_OF_TIME = 0.05
-"""Of the run's own time, the most that showing its progress may take."""
+"""The largest share of the run's time that showing its progress may take."""
 _SECONDS_FOR_ESTIMATE = 5.0
 _CALLS_FOR_ESTIMATE = 20
 """Or a quarter of them all, if that is fewer: then the time left is worth telling."""
@@ -174,8 +174,8 @@ class TerminalProgress:
         return ", ".join(said)
 
     def _can_tell_time(self, seconds: float) -> bool:
-        """Say whether the speed is known: the first answers come late and together, so they show no
-        speed."""
+        """Return whether the speed is known: the first answers come late and together, so they show
+        no speed."""
         return seconds >= _SECONDS_FOR_ESTIMATE and self._done >= min(
             _CALLS_FOR_ESTIMATE, self._total / 4
         )
@@ -227,8 +227,8 @@ class _LossyStream:
 
 
 def _can_draw(console: Console) -> bool:
-    """Say whether the file is a terminal. FORCE_COLOR makes rich take a log for one, so the file is
-    asked."""
+    """Return whether the file is a terminal. With FORCE_COLOR, rich takes a log
+    for a terminal, so the file itself is checked."""
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 

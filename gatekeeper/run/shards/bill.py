@@ -21,8 +21,8 @@ def plan_shards(
 ) -> tuple[ShardedWork, tuple[str, ...]]:
     """Divide the work among `shards` machines, or among fewer if there are fewer calls.
 
-    Returns the divided work, and what to tell the person who plans it. Raises UsageError if a
-    single call can cost more than one shard may spend.
+    Returns the divided work, and notices for the person who plans it. Raises UsageError if a single
+    call can cost more than one shard may spend.
     """
     whole = ShardedWork(make_plan(work, 1, contracts), work, path)
     calls = len(distinct_requests(whole.asked))

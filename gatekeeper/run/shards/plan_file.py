@@ -51,7 +51,7 @@ class ShardedPlan:
 
 @dataclass(frozen=True)
 class ShardedWork:
-    """A plan and the work that it stands for. `path` is the plan's file."""
+    """A plan and the work that it describes. `path` is the plan's file."""
 
     plan: ShardedPlan
     work: Work
