@@ -12,6 +12,7 @@ trials in the same order, and decides as the run would have decided without the 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import stat
@@ -107,7 +108,8 @@ class AnswerLog:
     """Appends answers to the file of an unfinished run.
 
     If the file cannot be written, the run goes on without it; `fault` says why. An answer that
-    repeats a secret or that was cut is left out, so a resumed run asks for it again.
+    repeats a secret or that was cut is left out, so a resumed run asks for it again. The file is
+    locked while it is written: a second run in the folder would delete answers that are paid for.
     """
 
     def __init__(self, path: Path, clean: Callable[[Completion], bool]) -> None:
@@ -120,8 +122,10 @@ class AnswerLog:
 
     def start(self, header: Mapping[str, Any]) -> None:
         """Remove the file of an earlier run. A new one begins with the first record: `header` is
-        its first line."""
+        its first line. Raises UsageError if another run is writing the file."""
         self._header = header
+        if _is_locked(self.path):
+            raise _in_use(self.path)
         with contextlib.suppress(OSError):  # if it stays, it is in the way of the first answer
             self.path.unlink(missing_ok=True)
 
@@ -131,9 +135,13 @@ class AnswerLog:
             self._begin()
 
     def resume(self) -> None:
-        """Continue after the answers in the file."""
+        """Continue after the answers in the file. Raises UsageError if another run is writing
+        it."""
         with self._noting_faults():
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+            if not _lock(self._file):
+                self.close()
+                raise _in_use(self.path)
             os.write(self._file, b"\n")  # the last line may have been cut short
 
     def add(self, trial: Trial, completion: Completion) -> None:
@@ -162,6 +170,7 @@ class AnswerLog:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        _lock(self._file)
         self._write(self._header or {})
 
     def _write(self, record: Mapping[str, Any]) -> None:
@@ -194,10 +203,41 @@ def refuse_unfinished_batches(folder: Path) -> None:
 
 def forget_unfinished(path: Path) -> None:
     """Delete the file of a run that has ended, and that of its batches. What cannot be deleted is
-    left."""
+    left, and so is what another run is writing."""
+    if _is_locked(path):
+        return
     for file in (path, path.with_name(BATCHES)):
         with contextlib.suppress(OSError):
             file.unlink(missing_ok=True)
+
+
+def _lock(file: int) -> bool:
+    """Lock an open file until it is closed; return False if another process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return not _lock(file)
+    finally:
+        os.close(file)
+
+
+def _in_use(path: Path) -> UsageError:
+    return UsageError(
+        f"{path}: another run is writing its answers there; wait until it has ended, or name "
+        "another folder with --out"
+    )
 
 
 def header_of(trials: Sequence[Trial], order_seed: str) -> dict[str, Any]:

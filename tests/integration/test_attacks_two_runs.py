@@ -1,0 +1,116 @@
+"""Two runs in one folder at the same time: neither deletes the answers that the other paid for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.pull_request import CONTRACT, answer, files
+
+from gatekeeper.cli.main import main
+from gatekeeper.errors import UsageError
+from gatekeeper.run.unfinished import BATCHES, FILE, AnswerLog, forget_unfinished
+
+FIXTURES = 4
+HEADER = {"version": 1}
+
+
+def open_log(path: Path) -> AnswerLog:
+    return AnswerLog(path, lambda completion: True)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Iterator[AnswerLog]:
+    """The file of a run that goes on."""
+    log = open_log(tmp_path / FILE)
+    log.start(HEADER)
+    log.add_record({"a": 1})
+    yield log
+    log.close()
+
+
+def test_a_second_run_is_refused_while_the_first_goes_on(written: AnswerLog) -> None:
+    content = written.path.read_bytes()
+    with pytest.raises(UsageError):
+        open_log(written.path).start(HEADER)
+    with pytest.raises(UsageError):
+        open_log(written.path).resume()
+    assert written.path.read_bytes() == content
+    written.close()
+    second = open_log(written.path)
+    second.resume()
+    second.add_record({"b": 2})
+    second.close()
+    assert (written.fault, second.fault) == (None, None)
+    assert written.path.read_bytes().startswith(content)
+
+
+def test_of_two_runs_that_began_together_the_second_deletes_nothing(written: AnswerLog) -> None:
+    batches = written.path.with_name(BATCHES)
+    batches.write_text("{}")
+    second = open_log(written.path)
+    second.add_record({"b": 2})  # it had looked before the first one wrote
+    assert second.fault
+    forget_unfinished(written.path)
+    assert written.path.exists()
+    assert batches.exists()
+    written.close()
+    forget_unfinished(written.path)
+    assert not written.path.exists()
+    assert not batches.exists()
+
+
+@pytest.fixture
+def suite(git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = git_repository("suite")
+    made.commit("suite", {**files(FIXTURES), "contracts/sentiment.yaml": CONTRACT})
+    monkeypatch.chdir(made.path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    return made.path
+
+
+@pytest.mark.parametrize("command", ["run", "sample"])
+def test_the_answers_of_a_killed_run_outlive_a_second_run(
+    command: str, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first_answers, asked = threading.Event(), 0
+    lock = threading.Lock()
+
+    def answering(body: Mapping[str, Any]) -> str:
+        nonlocal asked
+        with lock:
+            asked += 1
+            late = asked == FIXTURES
+        if late:
+            first_answers.wait(20)
+        return answer(body)
+
+    with OpenAIServer(answering) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        arguments = ["run", "--out", "out"]
+        kept = suite / "out" / FILE
+        if command == "sample":
+            assert main(["plan", "--shards", "1", "--out", "plan.json"]) == 0
+            arguments = ["sample", "--plan", "plan.json", "--shard", "1/1", "--out", "out"]
+            kept = suite / "out" / "shard-1-of-1.jsonl"
+        with subprocess.Popen([sys.executable, "-m", "gatekeeper", *arguments]) as first:
+            try:
+                while not (kept.exists() and kept.read_bytes().count(b'"answer"') == FIXTURES - 1):
+                    assert first.poll() is None
+                    first_answers.wait(0.02)
+                content = kept.read_bytes()
+                assert main(arguments) == 2
+                assert main([*arguments, "--resume"]) == 2
+                assert kept.read_bytes() == content
+            finally:
+                first.kill()
+                first_answers.set()
+        assert main([*arguments, "--resume"]) == 0
+    assert asked == FIXTURES + 1  # the one that was under way is asked again
