@@ -13,7 +13,7 @@ from support.batch_server import BatchServer, Fault
 from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, point_at
 from support.openai_batch_server import OpenAIBatchServer
 
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, MeasurementError
 
 OUTAGE = [Fault(503)] * 8
 """Until every attempt of one request has failed."""
@@ -127,6 +127,67 @@ def test_an_id_that_is_none_is_a_failed_call(
     assert all(isinstance(one, CallFailed) and one.billable for one in found)
     assert key not in asking.journal.read_text()
     assert len(asking.journal.read_text()) < 2_000
+
+
+@pytest.mark.parametrize("status", ["paused", None, 7, "x" * 9_000])
+def test_a_status_that_is_not_known_is_no_reason_to_ask_again(
+    status: Any, openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    openai.status = status
+    for again in (asking, Asking(asking.journal, attempts=3)):
+        found = again.answers(requests(3))
+        assert all(isinstance(one, CallFailed) and one.fatal and one.billable for one in found)
+        assert again.running == ("batch_0",)
+    assert len(openai.batches) == 1
+    openai.status = "completed"
+    assert texts(Asking(asking.journal).answers(requests(3))) == ["0", "1", "2"]
+
+
+def test_an_ended_batch_without_results_is_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch, asking: Asking
+) -> None:
+    with AnthropicBatchServer(last_word) as server:
+        point_at(server.url, monkeypatch)
+        monkeypatch.setattr(
+            server, "_shown", lambda batch, ended=False: {"id": "m", "processing_status": "ended"}
+        )
+        for again in (asking, Asking(asking.journal, attempts=3)):
+            found = again.answers(requests(3, CLAUDE))
+            assert all(isinstance(one, CallFailed) and one.fatal for one in found)
+    assert len(server.batches) == 1
+
+
+def test_a_completed_batch_without_files_is_asked_three_times_and_counted(
+    openai: OpenAIBatchServer, asking: Asking
+) -> None:
+    openai.rows = lambda batch: []
+    found = asking.answers(requests(3))
+    assert all(isinstance(one, CallFailed) and one.billable for one in found)
+    assert len(openai.batches) == asking.attempts
+
+
+def test_a_batch_that_cannot_be_noted_is_named_with_the_way_to_cancel_it(
+    provider: tuple[str, BatchServer], asking: Asking
+) -> None:
+    model, server = provider
+
+    def fill_the_disk(request: str) -> None:
+        if request == "POST batches":
+            asking.journal.unlink()
+            asking.journal.mkdir()
+
+    server.asked = fill_the_disk
+    found = asking.answers(requests(3, model))
+    (batch,) = server.batches
+    assert all(isinstance(one, MeasurementError) for one in found)
+    assert all(f"{batch.id}/cancel" in str(one) for one in found)
+
+
+def test_a_line_of_a_million_objects_is_not_read(openai: OpenAIBatchServer, asking: Asking) -> None:
+    rows = openai.rows
+    bomb: Any = {"custom_id": "openai-0", "response": {"status_code": 200, "body": [{}] * 10**6}}
+    openai.rows = lambda batch: [bomb, *rows(batch)]
+    assert texts(asking.answers(requests(2))) == ["0", "1"]
 
 
 @pytest.mark.parametrize("file", [7, ["a"], {"a": 1}, "x" * 300, "\ud800"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from gatekeeper.run.unfinished import BATCHES, FILE, AnswerLog, forget_unfinishe
 
 FIXTURES = 4
 HEADER = {"version": 1}
+UNFINISHED = {**HEADER, "plan": "p", "order_seed": "0" * 32}
 
 
 def open_log(path: Path) -> AnswerLog:
@@ -114,3 +116,13 @@ def test_the_answers_of_a_killed_run_outlive_a_second_run(
                 first_answers.set()
         assert main([*arguments, "--resume"]) == 0
     assert asked == FIXTURES + 1  # the one that was under way is asked again
+
+
+def test_batches_that_a_commit_brings_are_not_collected(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = GitRepository(suite)
+    made.commit("batches", {f"out/{BATCHES}": '{"intended": "k", "model": "m", "names": []}\n'})
+    (suite / "out" / FILE).write_text(json.dumps(UNFINISHED))
+    assert main(["run", "--out", "out", "--batch", "--resume"]) == 2
+    assert f"{BATCHES} is under version control" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from gatekeeper.cli.arguments import (
     add_run,
     history_of,
     require_history_folder,
+    tracked_by,
     unfinished_of,
 )
 from gatekeeper.cli.output import print_error, report, require_writable
@@ -68,7 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
         history = history_of(arguments, repository)
         answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)
-        batches = _batches(arguments, work, arguments.out / BATCHES) if answers else None
+        file = arguments.out / BATCHES
+        if answers and arguments.resume and tracked_by(repository)(file):
+            raise UsageError(f"--resume: {file} is under version control; remove it from there")
+        batches = _batches(arguments, work, file) if answers else None
         with _cluster(arguments, policy) as cluster:
             result = measure(
                 work,

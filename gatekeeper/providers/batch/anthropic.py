@@ -13,6 +13,7 @@ from gatekeeper.providers.batch.api import (
     BatchUnknown,
     ItemResult,
     quote_id,
+    unknown_status,
 )
 from gatekeeper.providers.batch.transport import BatchTransport
 
@@ -61,7 +62,7 @@ class AnthropicBatches:
         if status in ("in_progress", "canceling"):
             return BatchState(False)
         if status != "ended" or not isinstance(place, str):
-            return BatchState(True, fault=f"status {status!r} without results")
+            raise unknown_status(batch, status)
         return BatchState(True, (place,))
 
     def read_result(self, row: Mapping[str, Any]) -> ItemResult | None:

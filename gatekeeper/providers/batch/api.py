@@ -22,7 +22,7 @@ class BatchItem:
 @dataclass(frozen=True, slots=True)
 class BatchState:
     """How far a batch is. `places` are the addresses of its results once it has ended. `fault` says
-    why it was not begun at all."""
+    why it was not begun at all, and so is not billed."""
 
     ended: bool
     places: tuple[str, ...] = ()
@@ -79,6 +79,13 @@ class BatchApi(Protocol):
     def how_to_cancel(self, batch: str) -> str:
         """Return the request that cancels the batch."""
         ...
+
+
+def unknown_status(batch: str, status: object) -> CallFailed:
+    """Return the failure of a batch that goes on, or has ended, in a way that is not known. It may
+    be billed, so nothing of it is asked again."""
+    said = f"the batch {batch} has the status {str(status)[:40]!r} and names no results"
+    return CallFailed(said, fatal=True, billable=True)
 
 
 def quote_id(found: object) -> str:

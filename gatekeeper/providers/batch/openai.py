@@ -13,6 +13,7 @@ from gatekeeper.providers.batch.api import (
     BatchUnknown,
     ItemResult,
     quote_id,
+    unknown_status,
 )
 from gatekeeper.providers.batch.transport import BatchTransport
 
@@ -68,8 +69,9 @@ class OpenAIBatches:
         if status == "failed":
             return BatchState(True, fault=_faults(found))
         if status not in _ENDED:
-            known = status in _GOING_ON
-            return BatchState(False) if known else BatchState(True, fault=f"status {status!r}")
+            if status in _GOING_ON:
+                return BatchState(False)
+            raise unknown_status(batch, status)
         files = (found.get("output_file_id"), found.get("error_file_id"))
         places = (f"{self._base}/files/{quote_id(file)}/content" for file in files if file)
         return BatchState(True, tuple(places))

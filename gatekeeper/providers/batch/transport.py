@@ -15,7 +15,7 @@ from gatekeeper.providers.failures import call_failed
 from gatekeeper.providers.hosted import ProviderError, error_text
 from gatekeeper.providers.http_client import HttpClient
 from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.response_body import MAX_BYTES, UnreadableBody
+from gatekeeper.providers.response_body import MAX_BYTES, MAX_VALUES, UnreadableBody
 from gatekeeper.sampling.retries import Sleep
 
 _TRIES = 8
@@ -147,6 +147,8 @@ class RowReader:
         self._rest.append(part)
 
     def _read(self, line: bytes) -> None:
+        if line.count(b"{") + line.count(b"[") > MAX_VALUES:
+            return  # each takes a hundred times its two bytes in memory
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
