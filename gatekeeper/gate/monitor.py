@@ -153,6 +153,10 @@ class Progress(Protocol):
         """Count one finished call; a `cost_usd` of None is not known."""
         ...
 
+    def refused(self) -> None:
+        """Count one request that the provider refused because of load; it is tried again."""
+        ...
+
 
 class Watches:
     """The watch of a whole run: an EvaluationMonitor for each evaluation of each contract."""

@@ -123,6 +123,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         stop=around.stop,
         price=around.price,
         on_answer=around.on_answer,
+        on_refusal=around.progress.refused if around.progress else None,
         together=around.together,
     )
     if sampled.ended == "fatal" and sampled.author:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 
 from gatekeeper.contract.trial import Request
+from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.prefix_writer import PrefixWriter
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 
@@ -30,7 +32,7 @@ class ModelPace:
     `allowed` is the number of calls that may be under way now; it stays between 1 and `most`.
     The first call with a prefix that the provider keeps in its cache goes alone (`prefixes`).
     After a refusal that names no pause, the pause is `first_wait_seconds` of the retry policy, and
-    doubles with each further round of refusals.
+    doubles with each further round of refusals. `on_refusal` is called for each refused call.
     """
 
     def __init__(
@@ -40,9 +42,11 @@ class ModelPace:
         clock: Clock,
         sleep: Sleep,
         prefixes: PrefixWriter | None = None,
+        on_refusal: Callable[[], None] | None = None,
     ) -> None:
         self.allowed = most
         self._prefixes = prefixes
+        self._on_refusal = on_refusal
         self._most = most
         self._retry = retry
         self._clock = clock
@@ -98,6 +102,8 @@ class ModelPace:
                 same time only the first one lowers the number of calls.
             pause: the seconds that the provider asks to wait; None if it does not say.
         """
+        if self._on_refusal:
+            self._on_refusal()
         if in_round == self._round:
             self._round += 1
             self._refused_rounds += 1
@@ -118,3 +124,16 @@ class ModelPace:
         first = self._retry.first_wait_seconds
         spread = random.uniform(0, first)  # noqa: S311  # programs that share a key come back apart
         return float(first * 2 ** min(self._refused_rounds - 1, 20)) + spread
+
+
+def pace_of_each_model(
+    most: int,
+    retry: RetryPolicy,
+    clock: Clock,
+    sleep: Sleep,
+    client: ModelClient,
+    on_refusal: Callable[[], None] | None = None,
+) -> Mapping[str, ModelPace]:
+    """Return the paces of all models of a run; each is made when its model is first called."""
+    prefixes = PrefixWriter(client)
+    return defaultdict(lambda: ModelPace(most, retry, clock, sleep, prefixes, on_refusal))

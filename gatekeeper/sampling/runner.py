@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -22,8 +22,7 @@ from gatekeeper.sampling.call_window import call_window
 from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.client import AnswerMissing, LimitedClient, ModelClient
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
-from gatekeeper.sampling.pace import ModelPace
-from gatekeeper.sampling.prefix_writer import PrefixWriter
+from gatekeeper.sampling.pace import ModelPace, pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, within
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
@@ -91,6 +90,7 @@ async def run_trials(
     sleep: Sleep = asyncio.sleep,
     price: Price | None = None,
     on_answer: OnAnswer | None = None,
+    on_refusal: Callable[[], None] | None = None,
     together: bool = False,
 ) -> Run:
     """Run the trials, as many as are needed and allowed.
@@ -98,13 +98,13 @@ async def run_trials(
     `known` are the answers of trials, by index, for which no model is called. `stop` ends the run
     with the samples so far. The caller closes the client. `price` gives the highest possible cost
     of a request; without a known price, the limit only counts the actual cost of calls. `on_answer`
-    gets each answer, with a trial that requested it. `together` starts all allowed calls at once.
+    gets each answer, with a trial that requested it; `on_refusal` is called for each request that
+    is refused because of load. `together` starts all allowed calls at once.
     """
     meter = Meter(limits, clock, sleep, price, together=together)
     width = max(1, len(trials) if together else limits.concurrency)
     retry = retry or RetryPolicy()
-    prefixes = PrefixWriter(client)
-    pace = defaultdict[str, ModelPace](lambda: ModelPace(width, retry, clock, sleep, prefixes))
+    pace = pace_of_each_model(width, retry, clock, sleep, client, on_refusal)
     runner = _Runner(
         trials, known or {}, client, watch, retry, meter, sleep, width, pace, on_answer
     )

@@ -41,7 +41,7 @@ _LAYOUTS = (
     ("near",),
     (),
 )
-_ANSWERS = {"regressed": "is worse", "not_worse": "is not worse", "exhausted": "all drawn"}
+_ANSWERS = {"regressed": "is worse", "not_worse": "is not worse", "exhausted": "all sampled"}
 _STYLES = {"regressed": "red", "not_worse": "green"}
 
 
@@ -55,7 +55,7 @@ class TerminalProgress:
         self._clock = clock
         self._live: Live | None = None
         self._contracts: Callable[[], Sequence[ContractProgress]] = tuple
-        self._total = self._done = self._failed = 0
+        self._total = self._done = self._failed = self._refused = 0
         self._cost: float | None = None
         self._began = self._next = 0.0
 
@@ -77,7 +77,8 @@ class TerminalProgress:
 
         `contracts` is called now and then.
         """
-        self._total, self._done, self._failed, self._cost = total, 0, 0, None
+        self._total, self._cost = total, None
+        self._done = self._failed = self._refused = 0
         self._contracts = contracts
         self._began = self._clock()
         if not total:
@@ -101,15 +102,22 @@ class TerminalProgress:
         self._failed += failed
         if cost_usd is not None:
             self._cost = (self._cost or 0.0) + cost_usd
+        self._show()
+
+    def refused(self) -> None:
+        """Count one more request that the provider refused because of load. A person who waits for
+        the first answer then sees why."""
+        self._refused += 1
+        self._show()
+
+    def _show(self) -> None:
         if self._clock() < self._next:
             return
         if self._live:
             self._draw()
         else:
             self._next = self._clock() + _SECONDS_BETWEEN_LINES
-            self._line(
-                "; ".join([f"sampling: {self._calls()}, {self._state()}", *self._evidence()])
-            )
+            self._line("; ".join([f"sampling: {self._calls()}{self._state()}", *self._evidence()]))
 
     def finished(self) -> None:
         """Remove the display and leave one line. Safe to call twice."""
@@ -118,7 +126,7 @@ class TerminalProgress:
             self._live = None
         if self._total:
             took = numbers.duration(self._clock() - self._began)
-            self._line(f"sampling: {self._calls()} in {took}, {self._state(ended=True)}")
+            self._line(f"sampling: {self._calls()} in {took}{self._state(ended=True)}")
             self._total = 0
 
     def _draw(self) -> None:
@@ -133,7 +141,7 @@ class TerminalProgress:
         from rich.text import Text
 
         console = self._console()
-        head = Text(f"sampling: {self._calls()}, {self._state(contracts)}", overflow="ellipsis")
+        head = Text(f"sampling: {self._calls()}{self._state(contracts)}", overflow="ellipsis")
         head.no_wrap = True
         # Two lines for the head and for what is left out, one for the cursor.
         room = max(0, min(_MOST_CONTRACTS, console.height - 3))
@@ -163,7 +171,7 @@ class TerminalProgress:
         self, contracts: Sequence[ContractProgress] | None = None, *, ended: bool = False
     ) -> str:
         seconds = self._clock() - self._began
-        said = [f"cost {numbers.dollars(self._cost)}"]
+        said = [f"cost {numbers.dollars(self._cost)}"] if self._done else []
         if seconds > 0 and self._done:
             said.insert(0, f"{self._done / seconds:.1f}/s")
             left = 0 if ended else self._calls_left(contracts)
@@ -171,7 +179,9 @@ class TerminalProgress:
                 said.append(f"at most {numbers.duration(left * seconds / self._done)} left")
         if self._failed:
             said.append(f"{self._failed:,} failed")
-        return ", ".join(said)
+        if self._refused:
+            said.append(f"{self._refused:,} refused because of the provider's load")
+        return "".join(f", {part}" for part in said)
 
     def _can_tell_time(self, seconds: float) -> bool:
         """Return whether the speed is known: the first answers come late and together, so they show

@@ -111,6 +111,7 @@ def _sample(
             stop=stop,
             price=price,
             on_answer=keep,
+            on_refusal=progress.refused,
         )
 
     return asyncio.run(with_signals(client, within))

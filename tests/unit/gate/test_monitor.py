@@ -35,6 +35,8 @@ class Advances:
     def advanced(self, *, cost_usd: float | None, failed: bool) -> None:
         self.told.append((cost_usd, failed))
 
+    def refused(self) -> None: ...
+
 
 def revision(prompt: bytes) -> MemoryRevision:
     return MemoryRevision({"contracts/words.yaml": CONTRACT, "prompts/words.md": prompt})

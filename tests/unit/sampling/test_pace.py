@@ -46,6 +46,22 @@ def test_calls_of_one_round_that_are_refused_halve_the_number_once() -> None:
     asyncio.run(check())
 
 
+def test_each_refusal_is_told_to_who_listens() -> None:
+    time, heard = FakeTime(), [0]
+
+    def hear() -> None:
+        heard[0] += 1
+
+    async def check() -> None:
+        pace = ModelPace(16, RETRY, time, time.sleep, on_refusal=hear)
+        for _ in range(3):
+            pace.refused(0, 0)
+        pace.answered()
+
+    asyncio.run(check())
+    assert heard == [3]
+
+
 def test_one_call_at_a_time_is_always_allowed() -> None:
     async def check() -> None:
         pace, _ = a_pace(3)

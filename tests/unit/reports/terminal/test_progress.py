@@ -80,6 +80,22 @@ def test_a_log_gets_a_few_plain_lines() -> None:
     ]
 
 
+def test_a_log_says_why_nothing_is_answered() -> None:
+    clock, console = _Clock(), _log()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(400)
+        for _ in range(12):
+            clock.now += 3
+            progress.refused()
+    lines = _text(console).splitlines()
+    assert [line.partition(" refused")[0] for line in lines] == [
+        "sampling: at most 400 calls",
+        "sampling: 0 of 400, 5",
+        "sampling: 0 of 400, 10",
+        "sampling: 0 of 400 in 36 s, 12",
+    ]
+
+
 def test_a_log_tells_the_evidence_of_the_nearest_answer() -> None:
     clock, console = _Clock(), _log()
     with TerminalProgress(console, clock) as progress:
@@ -263,7 +279,7 @@ def test_a_real_terminal() -> None:
         while chunk := reader.read(65536):  # ends with EIO, as nobody writes any more
             text += chunk.decode()
     assert "speech-tag" in text
-    assert text.endswith("sampling: 0 of 400 in 0 s, cost unknown\r\n")
+    assert text.endswith("sampling: 0 of 400 in 0 s\r\n")
 
 
 def test_nothing_to_sample_is_silent() -> None:
@@ -294,5 +310,5 @@ def test_the_drawing_goes_away_when_a_run_breaks_off() -> None:
     progress = TerminalProgress(console, _Clock())
     progress.started(3)
     progress.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
-    assert _drawn(console).splitlines()[-1].endswith("sampling: 0 of 3 in 0 s, cost unknown")
+    assert _drawn(console).splitlines()[-1].endswith("sampling: 0 of 3 in 0 s")
     assert _text(console).count("\x1b[?25l") == _text(console).count("\x1b[?25h") == 1
