@@ -164,13 +164,13 @@ class Meter:
             self._assumed += reserve.amount
 
     def _expected_tokens(self, request: Request) -> float:
-        """Return the mean tokens of calls to the model so far; a rough guess before the first
-        ended."""
+        """Return the mean tokens of calls to the model so far. Before the first has ended, return a
+        rough guess, with an answer no longer than the parameters allow."""
         calls, tokens = self._tokens_known.get(request.model, (0, 0))
         if calls:
             return tokens / calls
         characters = sum(len(message.content) for message in request.messages)
-        return characters / _CHARACTERS_A_TOKEN + _TOKENS_OF_AN_ANSWER
+        return characters / _CHARACTERS_A_TOKEN + min(_TOKENS_OF_AN_ANSWER, *_most_allowed(request))
 
     def _count_tokens(
         self, reserve: Reserve, completion: Completion | None, *, called: bool
@@ -234,6 +234,13 @@ class Meter:
 _ROUNDING = 1e-12  # sums of prices are not exact
 _CHARACTERS_A_TOKEN = 4  # of English text
 _TOKENS_OF_AN_ANSWER = 250
+
+
+def _most_allowed(request: Request) -> list[int]:
+    """Return the positive limits on the tokens of an answer that the parameters set; they come from
+    the pull request, which must not make a call look as if it took nothing."""
+    written = [request.params.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    return [w for w in written if isinstance(w, int) and w > 0] or [_TOKENS_OF_AN_ANSWER]
 
 
 def _spacing(a_minute: float | None, now: float) -> _Spacing | None:

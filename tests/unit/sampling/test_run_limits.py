@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,6 +114,27 @@ def test_calls_are_spaced_by_tokens_per_minute() -> None:
     assert len(run(first, FakeClient(lambda _: answer), limits=limits, time=time).samples) == 4
     # 100 tokens take ten seconds of a minute's 600.
     assert time.slept == pytest.approx([10, 10, 10])
+
+
+@pytest.mark.parametrize(
+    ("params", "tokens"),
+    [
+        ({"max_tokens": 8}, 10),
+        ({"max_completion_tokens": 8}, 10),
+        ({"max_tokens": 4000}, 252),
+        ({"max_tokens": 0}, 252),
+        ({"max_tokens": "8"}, 252),
+    ],
+)
+def test_the_first_answers_are_guessed_no_longer_than_they_may_be(
+    params: dict[str, object], tokens: int
+) -> None:
+    time = FakeTime()
+    limits = Limits(tokens_per_minute=60, concurrency=1)
+    each = (trial(n, text="8 letter", contract=f"c{n}") for n in range(2))
+    trials = [replace(t, request=replace(t.request, params=params)) for t in each]
+    run(trials, FakeClient(lambda _: Completion("ok")), limits=limits, time=time)
+    assert time.slept == pytest.approx([tokens])
 
 
 def test_tokens_that_are_not_told_count_as_expected() -> None:
