@@ -67,13 +67,6 @@ class BatchRun(ModelSource):
         limits = replace(work.policy.limits, requests_per_minute=None, tokens_per_minute=None)
         return replace(around, retry=_RETRY, limits=limits, together=True)
 
-    def require(self, work: Work) -> None:
-        """Refuse requests that cannot go into a batch. Raises UsageError."""
-        for request in distinct_requests(work.trials):
-            refused = self.client.refusal(request)
-            if refused and not request.model.startswith("recorded/"):
-                raise UsageError(refused)
-
     @property
     def price(self) -> Price:
         """Return the most that a request costs in a batch."""
@@ -115,7 +108,6 @@ def open_batches(work: Work, file: Path) -> BatchRun:
             f"--batch: the run takes {calls:,} calls, and a run in batches at most "
             f"{MOST_CALLS:,}; name some contracts with --contract"
         )
-    _require_prices(work)
     # Two contracts may ask the same, and each gets an answer of its own: so a request is known by
     # its trial, and not by what it says.
     names = {id(trial.request): request_key(trial) for trial in work.trials}
@@ -123,7 +115,10 @@ def open_batches(work: Work, file: Path) -> BatchRun:
     def name_of(request: Request) -> str:
         return names[id(request)]
 
-    return BatchRun(BatchClient(read_journal(file), name_of, work.policy.through_litellm))
+    client = BatchClient(read_journal(file), name_of, work.policy.through_litellm)
+    _require_models(work, client)
+    _require_prices(work)  # after models: one that no batch takes needs no price
+    return BatchRun(client)
 
 
 def _require_no_times(contract: Contract) -> None:
@@ -137,6 +132,14 @@ def _require_no_times(contract: Contract) -> None:
             f"--batch: {contract.name} has {timed[0]}, and no time is measured in a batch; run "
             "this contract without --batch, and name the others with --contract"
         )
+
+
+def _require_models(work: Work, client: BatchClient) -> None:
+    """Refuse requests that cannot go into a batch. Raises UsageError."""
+    for request in distinct_requests(work.trials):
+        refused = client.refusal(request)
+        if refused and not request.model.startswith("recorded/"):
+            raise UsageError(refused)
 
 
 def _require_prices(work: Work) -> None:

@@ -30,9 +30,6 @@ class ModelSource:
         """Return the context of the run, with limits and retries that suit the source."""
         return around
 
-    def require(self, work: Work) -> None:
-        """Refuse work that the source cannot answer, before anything is sent. Raises UsageError."""
-
     @property
     def price(self) -> Price:
         """Return the most that a request costs, as a function of the request."""

@@ -191,7 +191,6 @@ def _measure_now(
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
         require_streams(work.trials, client)
-        source.require(work)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # Imports that the end of the run needs take no time while the models are thinking.
         imports = asyncio.create_task(asyncio.to_thread(_import_statistics_and_reports))
@@ -239,7 +238,9 @@ def _about_unfinished(
     """Return notices about the answers that were kept."""
     said = []
     if unfinished:
-        said.append(f"Resumed with {count(len(unfinished.answers), 'answer')} of an earlier run.")
+        if unfinished.answers:  # a run in batches may have none yet, and is resumed all the same
+            answers = count(len(unfinished.answers), "answer")
+            said.append(f"Resumed with {answers} of an earlier run.")
         if unfinished.damaged:
             said.append(
                 f"{log.path}: {count(unfinished.damaged, 'line')} could not be read; those "

@@ -182,6 +182,21 @@ def test_what_cannot_go_into_a_batch_is_refused_before_any_request(
     assert not (tmp_path / "out" / BATCHES).exists()
 
 
+def test_a_model_that_no_batch_takes_is_refused_for_that_and_not_for_its_price(
+    server: OpenAIBatchServer,
+    suite: Callable[..., GitRepository],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = suite(CONTRACT.replace("openai/gpt-4o-mini", "local/smollm2"))
+    assert main(arguments(made, tmp_path / "out", "--batch")) == 2
+    said = capsys.readouterr().err
+    assert "local/smollm2" in said
+    assert "--contract" in said
+    assert "limits.cost_usd" not in said
+    assert server.log == []
+
+
 def test_the_cost_limit_counts_what_a_batch_can_cost(
     server: OpenAIBatchServer, suite: Callable[..., GitRepository], tmp_path: Path
 ) -> None:
