@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatekeeper.contract.digests import canonical, digest, request_digest
 from gatekeeper.errors import UsageError
+from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
     from gatekeeper.contract.trial import Completion, Trial
@@ -53,8 +54,9 @@ class UnfinishedRun:
         """
         if plan_digest(trials) != self.plan:
             raise UsageError(
-                f"{self.path}: the unfinished run had other requests: its commits, contracts or "
-                "options were others; run without --resume"
+                f"{self.path}: the unfinished run had other requests, because its commits, "
+                "contracts or options were different: repeat its command with --resume, or run "
+                f"without --resume to discard its {count(len(self.answers), 'answer')}"
             )
         keys = enumerate(map(request_key, trials))
         return {

@@ -191,7 +191,9 @@ def test_a_change_after_the_interruption_is_refused(
     leave_unfinished(3, proposed, tmp_path)
     proposed.commit("again", {PROMPT: BROKEN.replace("What", "So what")})
     assert main(arguments(proposed, tmp_path, "--resume")) == 2
-    assert "the unfinished run had other requests" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "the unfinished run had other requests" in said
+    assert "3 answers" in said, "what a run without --resume would discard"
     assert count_answers(tmp_path) == 3
 
 
