@@ -100,7 +100,8 @@ def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
     try:
         return load_policy(change.policy_revision), ()
     except ContractError as error:
-        return Policy(), (f"The base policy cannot be read, so the defaults apply: {error}",)
+        mistakes = "; ".join(str(error).splitlines())  # a notice is one line
+        return Policy(), (f"The base policy cannot be read, so the defaults apply: {mistakes}",)
 
 
 def load_policy(revision: Revision) -> Policy:

@@ -11,13 +11,14 @@ from gatekeeper.gate.result import Calls, GateResult
 def describe_calls(calls: Calls) -> str:
     """Say what became of the calls: `400 calls made, 120 saved`. What is zero is left out."""
     # Each retry is a call; a request counts once, when its last try has failed.
-    made = f"{numbers.count(calls.made, 'call')} made{', retries included' if calls.failed else ''}"
-    unanswered = "request not answered" if calls.failed == 1 else "requests not answered"
+    retried = ", retries included" if 0 < calls.failed < calls.made else ""
+    made = f"{numbers.count(calls.made, 'call')} made{retried}"
+    failed = "request failed" if calls.failed == 1 else "requests failed"
     others = {
         "saved": calls.saved,
         "cached": calls.cached,
         "not recorded": calls.unrecorded,
-        unanswered: calls.failed,
+        failed: calls.failed,
         "cancelled after the decision": calls.surplus,
         "refused because of the provider's load": calls.throttled,
     }

@@ -69,7 +69,7 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
         found += [
             _column("base", "Base", [_rate(c.base, c.paired) for c in contracts]),
             _column("head", "Head", [_rate(c.head, c.paired) for c in contracts]),
-            _column("difference", "Difference", [_difference(c.paired) for c in contracts]),
+            _column("difference", "Difference", [_difference(c) for c in contracts]),
             _column("p", "p", [_chance(c.paired) for c in contracts]),
         ]
     else:
@@ -186,8 +186,13 @@ def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:
     return Cell(lines, sort_key=arm.success_rate)
 
 
-def _difference(paired: PairedResult | None) -> Cell:
+def _difference(contract: ContractResult) -> Cell:
+    """Return head minus base; unknown without the two rates, which a run that was cut short may
+    lack although it compared some samples."""
+    paired, arms = contract.paired, (contract.base, contract.head)
     if paired is None or paired.difference is None:
+        return Cell(_UNKNOWN)
+    if any(arm is not None and rates(arm, paired).value is None for arm in arms):
         return Cell(_UNKNOWN)
     early = ended_early(paired)
     interval = "early estimate" if early else numbers.points_interval(paired.interval)

@@ -96,12 +96,15 @@ def test_a_broken_policy_does_not_merge(repository, tmp_path, capsys):
 def test_a_broken_policy_can_be_repaired(git_repository, tmp_path):
     made = git_repository("policy")
     write_contract(made)
-    made.commit("broken", {".github/gatekeeper.yml": "limts: {}\n"})
+    made.commit("broken", {".github/gatekeeper.yml": "limts: {}\nlimits: {calls: x}\n"})
     made.branch("pr")
     made.commit("mend", {".github/gatekeeper.yml": "limits: {calls: 5}\n"})
 
     assert check(made, tmp_path / "out") == 0
-    assert "defaults apply" in result_of(tmp_path / "out")["notices"][0]
+    notice = result_of(tmp_path / "out")["notices"][0]
+    assert "defaults apply" in notice
+    assert "\n" not in notice
+    assert notice.count("; .github/gatekeeper.yml:") == 1, "two mistakes, told apart"
 
 
 def test_the_policy_of_the_tip_checks_a_branch_that_was_cut_before(repository, tmp_path):

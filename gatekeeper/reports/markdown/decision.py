@@ -17,7 +17,7 @@ from gatekeeper.reports.ranking import worst_verdict
 from gatekeeper.reports.resource_text import details, limit_details
 from gatekeeper.stats.error_budget import ErrorBudget
 
-_TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Standing", "Budget left")
+_TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Status", "Budget left")
 _RULES = ("---",) * len(_TITLES)
 
 
@@ -71,9 +71,9 @@ def decision_rows(contract: ContractResult) -> list[str]:
     name = code(contract.name, 100)
     rows = []
     if contract.affected_by:
-        shown = [f"{code(a.path, 120)} {a.change}" for a in contract.affected_by[:5]]
+        shown = [f"{code(a.path, 120)} was {a.change}" for a in contract.affected_by[:5]]
         more = contract.affected_by[5:]
-        rows.append(f"- {name} ran because of {', '.join(shown)}{f' +{len(more)}' if more else ''}")
+        rows.append(f"- {name} ran because {', '.join(shown)}{f' +{len(more)}' if more else ''}")
     if contract.paired:
         rows.append(f"- {name}: {prose(decided_by(contract.paired))}")
     rows += [

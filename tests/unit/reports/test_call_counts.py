@@ -13,9 +13,10 @@ def test_calls_that_did_not_happen_are_left_out() -> None:
     assert describe_calls(Calls(made=1)) == "1 call made"
     assert describe_calls(Calls(4, 3, 2)) == "4 calls made, 2 saved, 3 cached"
     assert describe_calls(Calls(4, failed=1)) == (
-        "4 calls made, retries included, 1 request not answered"
+        "4 calls made, retries included, 1 request failed"
     )
-    assert "12 requests not answered" in describe_calls(Calls(48, failed=12))
+    assert describe_calls(Calls(1, failed=1)) == "1 call made, 1 request failed"
+    assert "12 requests failed" in describe_calls(Calls(48, failed=12))
     made = Calls(made=2_000, surplus=3, unrecorded=1)
     assert describe_calls(made) == (
         "2,000 calls made, 1 not recorded, 3 cancelled after the decision"

@@ -204,7 +204,7 @@ def test_every_objective_has_a_row_in_how_it_was_decided() -> None:
     fold = comment.partition("How this was decided")[2].partition("</details>")[0]
     table = fold.partition("Objectives of `order-id`:\n\n")[2].partition("\n\n")[0]
     assert table.splitlines() == [
-        "| Objective | Target | Window | Observed | Interval | Standing | Budget left |",
+        "| Objective | Target | Window | Observed | Interval | Status | Budget left |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         "| success rate | ≥ 90 % | 28d | 97 % | 93 % to 99 % | met | 61.7 % |",
         "| a&#124;b &lt;img src=x> pass rate | ≥ 50 % | 7d | &lt; 0.1 % | – | missed | −20 % |",
@@ -239,6 +239,15 @@ def test_a_row_is_sorted_by_numbers_and_not_by_what_is_shown() -> None:
     assert shown["slo"].sort_key == 1
     unknown = columns(examples.FAIL, [replace(contract, base=None, paired=None, slo=())])
     assert {cell.sort_key for column in unknown[:1] for cell in column.cells} == {None}
+
+
+def test_a_run_that_was_cut_short_shows_no_difference_of_rates_that_it_lacks() -> None:
+    contract = examples.failing_contract()
+    assert contract.head is not None
+    short = replace(contract, head=replace(contract.head, fixtures=0, fixtures_passed=0))
+    shown = {column.name: column.cells[0] for column in columns(examples.FAIL, [short])}
+    assert shown["head"].lines == shown["difference"].lines
+    assert shown["difference"].sort_key is None
 
 
 def test_an_open_objective_sorts_below_a_missed_one() -> None:

@@ -188,7 +188,7 @@ def test_a_removed_contract() -> None:
     comment = _read(examples.REMOVED)
     assert "## ❌ Do not merge: `greeting` was removed" in comment
     assert "Restore the contract" in comment
-    assert "`greeting` ran because of `contracts/greeting.yaml` deleted" in comment
+    assert "`greeting` ran because `contracts/greeting.yaml` was deleted" in comment
 
 
 def test_a_weakened_contract() -> None:
