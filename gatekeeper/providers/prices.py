@@ -50,8 +50,7 @@ def expected_cost(request: Request) -> float | None:
     if entry is None:
         return None
     tokens, answer = _expected_tokens(request)
-    paid_input = max(_rates(entry, _INPUT[:1], tokens, "default"), default=None)
-    paid_output = max(_rates(entry, _OUTPUT[:1], tokens, "default"), default=None)
+    paid_input, paid_output = _plain_rates(request.model, tokens)
     if paid_input is None and paid_output is None:
         return None
     cost = (paid_input or 0.0) * tokens + (paid_output or 0.0) * answer
@@ -100,6 +99,14 @@ def _worst(request: Request, rates: _Rates) -> float | None:
         answer = paid_output * _longest_answer(entry, request.params)
     cost = _uplift(entry) * ((paid_input or 0.0) * _most_input_tokens(request) + answer)
     return cost + _fee_per_request(entry)
+
+
+@lru_cache(maxsize=4096)
+def _plain_rates(model: str, tokens: int) -> _Rates:
+    """Return the prices without a service tier. Kept like `_highest_rates`."""
+    entry = price_entry(model) or {}
+    paid_input = max(_rates(entry, _INPUT[:1], tokens, "default"), default=None)
+    return paid_input, max(_rates(entry, _OUTPUT[:1], tokens, "default"), default=None)
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ASSUMED_PASS_RATE = 0.9
 """How often a sample passes on either arm, each independently of the others."""
 
-_RUNS, _FEWEST_RUNS = 40, 10
+_RUNS, _FEWEST_RUNS = 40, 4
 _MOST_PAIRS = 1_000_000
 """How many pairs are simulated in all, as far as the number of runs allows."""
 _SEED = 20250601
