@@ -30,6 +30,7 @@ from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Trial
 from gatekeeper.errors import Problem, UsageError
+from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.streaming import stream_timed_answers
@@ -176,7 +177,7 @@ def _plan(
     # Chosen now and not derived from the commits: an author could try many commits.
     seed = new_order_seed() if order_seed is None else order_seed
     planned = [
-        stream_timed_answers(plan_job(contract, policy, seed))
+        cache_arms_alike(stream_timed_answers(plan_job(contract, policy, seed)))
         for contract in wanted
         if contract.head
     ]

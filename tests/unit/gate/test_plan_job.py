@@ -11,8 +11,10 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Allow, Policy
+from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.reasons import broken_base_reasons
+from gatekeeper.sampling.calls import group_calls
 
 CONTRACT = """\
 contract: 1
@@ -223,3 +225,31 @@ def test_the_order_of_a_schema_that_is_not_sent_changes_nothing():
     )
     change = Change(revision(files(before)), revision(files(after)))
     assert find_affected(change, Policy(), SHAPES).contracts == ()
+
+
+@pytest.mark.parametrize("others", [[], ["cars"]])
+def test_no_arm_is_cached_better_than_the_other(others):
+    """The base arm's calls are shared by evaluations, of which each has fixtures of its own."""
+
+    def described(prompt: str, settings: str, subjects: list[str]) -> dict[str, str]:
+        rows = [{"id": f"f{i}", "vars": {"word": f"w{i}", "of": "boats"}} for i in range(3)]
+        rows += [{"id": name, "vars": {"word": "w", "of": name}} for name in subjects]
+        found = files(
+            CONTRACT + settings, f"system:\n{prompt} {{{{ of }}}}.\n\nuser:\n{{{{ word }}}}\n"
+        )
+        found["contracts/words.jsonl"] = "".join(json.dumps(row) + "\n" for row in rows)
+        return found
+
+    base = described("Speak of", MODEL, [])
+    job = planned(base, described("Do speak of", "model: openai/strong\n", others))
+    assert "base_settings" in evaluations_of(job)
+    alike = cache_arms_alike(job)
+    assert unmarked(job) == ({True, False} if others else {False})
+    assert unmarked(alike) == {bool(others)}
+    assert alike == job
+    assert (alike is job) is not others
+
+
+def unmarked(job: Job) -> set[bool]:
+    calls, _ = group_calls(job.trials)
+    return {job.trials[call.trials[0]].request.shared_prefix is None for call in calls}
