@@ -135,7 +135,7 @@ _REMEDIES: Mapping[int, str] = {
     errno.EMFILE: "raise the limit on open files (`ulimit -n`)",
     errno.ENFILE: "close files of other programs",
 }
-"""What helps against each fault of the machine; others are likely our own."""
+"""The remedy for each fault of the machine; other faults are likely bugs of gatekeeper."""
 
 
 class WriteError(MeasurementError):

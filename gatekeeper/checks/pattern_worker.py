@@ -12,7 +12,8 @@ import regex
 from gatekeeper.sandbox.child import allow_cpu, cpu_limit
 
 COMPILE_SECONDS = 3.0
-"""Of processor time. Real patterns take a millisecond, a hundred thousand words a few seconds."""
+"""Seconds of processor time. Ordinary patterns take a millisecond, one with a hundred thousand
+words a few seconds."""
 
 # A search looks at the clock now and then, but a repetition of millions does not.
 _GRACE_SECONDS = 2.0

@@ -30,7 +30,7 @@ Validator: TypeAlias = Any
 # Their values are data: what looks like a keyword there is none.
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
 MAX_PARTS = 20_000
-"""Of a schema with its files. Half a millisecond each makes it ready."""
+"""The most parts of a schema with its files. Preparing each takes half a millisecond."""
 _LOCAL_ONLY = (
     "put the schema into the repository and refer to it by a relative path: "
     "nothing is fetched from the network"

@@ -14,12 +14,12 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # A few lines of references double the work with each line. A large output takes a tenth.
 MAX_STEPS = 500_000
 _REFERENCE_STEPS = 20
-"""Following a reference is about that much slower than any other keyword."""
+"""Following a reference takes this many times as long as any other keyword."""
 _ITEMS_A_STEP = 20
 """A keyword that visits this many names or items takes about twice as long as one that visits
 none."""
 _CHARACTERS_A_STEP = 200
-"""An error's message shows the value: of ten megabytes, if it is the whole output."""
+"""The message of an error shows the value, which can be ten megabytes if it is the whole output."""
 _SEARCH_STEPS = 5
 # What keeps running out of steps holds up the whole run, as a pattern does out of time.
 _EXHAUSTED_ALLOWED = 10

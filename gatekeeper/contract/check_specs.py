@@ -18,7 +18,7 @@ from gatekeeper.errors import ContractError, Problem
 
 COMMON_KEYS = ("type", "name", "severity", "must_pass")
 LONGEST_NAME = 200
-"""Characters. Every evaluated sample repeats the names of its checks."""
+"""The most characters of a check's name, because every evaluated sample repeats it."""
 SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 
 # The meta-schemas come with the JSON Schema library.

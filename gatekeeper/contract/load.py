@@ -42,7 +42,7 @@ from gatekeeper.errors import ContractError, Problem
 T = TypeVar("T")
 
 LONGEST_MODEL = 500
-"""Characters. Every sample names the model that answered."""
+"""The most characters of a model's name, because every sample repeats it."""
 
 
 def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape]) -> Contract:

@@ -19,7 +19,8 @@ from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.digests import canonical
 
 FEWEST_CHARACTERS = 30
-"""Shorter inputs are alike by chance: one word more or less is all of their meaning."""
+"""Shorter inputs are not compared: they are similar by chance, and one word can change their
+meaning."""
 ALIKE = 90
 """The percentage of characters that two inputs have in common, in the same order."""
 

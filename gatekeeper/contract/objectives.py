@@ -68,7 +68,7 @@ class Objective:
     """Whether the policy's default set it, because the contract has no `success_rate`. It decides
     one run and has no error budget, because it has no window."""
     by_policy: bool = False
-    """Whether the policy's file sets the target, for a new contract that asks for less."""
+    """Whether the policy sets the target, because a new contract has a lower one."""
 
     @property
     def measure(self) -> Measure:

@@ -16,8 +16,8 @@ from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.errors import ContractError, Problem
 
 DEFAULT_SUCCESS_RATE = 0.5
-"""What a contract without a `success_rate` is held to, if nothing else can evaluate it.
-A contract that fails most of its own fixtures says that its prompt or the contract is wrong."""
+"""The success rate that a contract without a `success_rate` must reach if nothing else can evaluate
+it. A contract that fails most of its own fixtures says that its prompt or the contract is wrong."""
 
 POLICY_PATH = ".github/gatekeeper.yml"
 NO_HISTORY = "off"

@@ -21,11 +21,12 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.references import recording_path
 
 LIKE = 0.6
-"""The least likeness, from 0 to 1, of two texts that resemble each other."""
+"""The similarity, from 0 to 1, from which two texts count as similar."""
 MOST_BYTES = 200_000
-"""Of one file that is read for its likeness. A longer one is a successor if it is a prompt."""
+"""The most bytes of a file that is compared. A larger file counts as a successor if it is a
+prompt."""
 MOST_COMPARED = 50_000_000
-"""Bytes of all comparisons of a change. What is beyond counts as a successor."""
+"""The most bytes of all comparisons of a change. Files beyond it count as successors."""
 
 _FEW = 8
 # Chinese, Japanese, Korean and Thai put no spaces between words.

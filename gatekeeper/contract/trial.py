@@ -12,8 +12,8 @@ from gatekeeper.contract.definition import Message, Severity
 
 Arm = Literal["base", "head"]
 ContractFrom = Literal["head", "base", "base_settings"]
-"""Whose contract evaluates a trial: head's, base's, or base's with head's prompt file under the
-base contract's own model, parameters and mode."""
+"""The contract that evaluates a trial: head's, base's, or base's own model, parameters and mode
+with head's prompt file."""
 
 
 class SharedPrefix(NamedTuple):
@@ -96,7 +96,7 @@ class Completion:
     digest."""
     finish_reason: str | None = None
     """Why the model stopped, in OpenAI's words: `stop`, `length`, `content_filter`, `tool_calls`;
-    None if the provider does not say. Without text it is an answer all the same."""
+    None if the provider does not say. If the answer has no text, it still counts as an answer."""
     cut: CutText | None = None
     """The whole answer, if `text` is only its beginning; it was evaluated before it was cut."""
     ttft_ms: float | None = None
@@ -106,7 +106,7 @@ class Completion:
     """How many of the prompt's tokens it wrote to its cache."""
     pause: float | None = field(default=None, compare=False, repr=False)
     """The seconds until the provider takes another call, because nothing remains of a rate limit;
-    None for no pause. It concerns the run alone, and no file has it."""
+    None for no pause. Only the run uses it; no file contains it."""
 
 
 @dataclass(frozen=True, slots=True)

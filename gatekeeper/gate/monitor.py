@@ -25,7 +25,7 @@ from gatekeeper.sampling.stored_text import stored_outcome
 from gatekeeper.stats.sequential import looks
 
 OBJECTIVE_ERROR = 0.05
-"""The chance that any objective of a contract is called wrongly, all looks together."""
+"""The probability that any objective of a contract is decided wrongly, over all looks."""
 
 
 def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) -> Outcome:

@@ -154,7 +154,7 @@ def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
         return ()
     return tuple(
         f"{evaluation.contract.name}: the limit gate.cost: {limit} can never be evaluated, because "
-        f"no price is known of {' and '.join(unpriced)}; use gate.tokens instead, or a model with "
+        f"no price is known for {' and '.join(unpriced)}; use gate.tokens instead, or a model with "
         "a known price"
         for limit in limits
     )

@@ -9,8 +9,8 @@ from gatekeeper.contract.resource_limits import LimitName
 from gatekeeper.stats.interval import ConfidenceInterval
 
 LimitFinding = Literal["kept", "exceeded", "open", "unmeasured", "unknown"]
-"""`open`: above the limit, which can be chance; `unmeasured`: what is limited is not known of every
-call; `unknown`: calls that were lost decide it."""
+"""`open`: above the limit, which can be chance; `unmeasured`: the limited amount is not known for
+every call; `unknown`: it depends on calls that failed."""
 Resource = Literal["cost_per_call_usd", "tokens_per_call", "latency_p50_ms", "latency_p95_ms"]
 _MATERIAL = 0.05
 """The share by which a resource must change before a report highlights it."""

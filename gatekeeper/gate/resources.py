@@ -12,7 +12,7 @@ from gatekeeper.gate.resource_result import Resource, ResourceChange
 from gatekeeper.stats.relative_change import relative_change
 
 CONFIDENCE = 0.99
-"""Of each interval: there are four of them in every comparison."""
+"""The confidence of each interval; every comparison has four."""
 _SEED = 42
 
 

@@ -48,8 +48,8 @@ ReasonCode = Literal[
 Stopped = Literal["regressed", "not_worse", "exhausted"]
 FixtureChange = Literal["broke", "fixed", "same"]
 MustPassFinding = Literal["kept", "broke", "open", "unknown"]
-"""`open`: it failed in some samples, which can be chance or cannot be compared; `unknown`: samples
-that could not be measured decide it."""
+"""`open`: it failed in some samples, which can be chance or cannot be compared; `unknown`: it
+depends on samples that could not be measured."""
 WaiverKind = Literal["waive", "accept"]
 RunKind = Literal["check", "run", "diff"]
 """`check`: base against head. `run`: one revision. `diff`: two revisions or two earlier runs."""
@@ -319,8 +319,8 @@ class ContractResult:
     error_budgets: tuple[ErrorBudget, ...] = ()
     """The budget of every objective; `error_budget` is the most pressing of them."""
     order_seed: str | None = None
-    """The run's, or that of the earlier run whose samples it goes on with; None if nothing
-    was planned."""
+    """The seed of the run, or of the earlier run whose samples it continues; None if nothing was
+    planned."""
     contract_digest: str | None = None
     """The same for contracts that run and evaluate in the same way, see contract/digests.py."""
     must_pass: tuple[MustPassResult, ...] = ()
@@ -386,7 +386,7 @@ class GateResult:
     calls: Calls = Calls()
     cost_usd: float | None = None
     most_cost_usd: float | None = None
-    """The most that the planned calls could cost, retries excluded; None if it is not known."""
+    """The highest possible cost of the planned calls, without retries; None if it is not known."""
     uncovered: tuple[str, ...] = ()
     policy_weakened: tuple[Weakening, ...] = ()
     """The ways in which the change weakens the policy, which applies to later changes."""

@@ -65,7 +65,7 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
     for model, price in dearest.items():
         if price is None:
             said.append(
-                f"No price is known of {model}: limits.cost_usd does not limit its calls, "
+                f"No price is known for {model}: limits.cost_usd does not limit its calls, "
                 "limits.calls does."
             )
         elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
@@ -93,7 +93,7 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
         return None
     if None in prices:
         return (
-            f"no price is known of {requests[prices.index(None)].model}, so limits.cost_usd could "
+            f"no price is known for {requests[prices.index(None)].model}, so limits.cost_usd could "
             "not limit what this pull request spends; it comes from a fork, so no model was "
             "called. Use a model of litellm's price list, or ask a maintainer to set "
             f"limits.cost_usd to null in {POLICY_PATH} of the base branch, so that limits.calls "

@@ -15,9 +15,9 @@ from gatekeeper.git.partial import fetch_left_out
 MOST_BYTES = 100_000_000
 """Of one file. A recording of 50,000 answers has less."""
 MOST_BYTES_AHEAD = 1_000_000
-"""Of a file that is read before anybody asks for it."""
+"""The most bytes of a file that is read in advance."""
 MOST_BYTES_HELD = 500_000_000
-"""Of all files that are read from a repository: each is kept until the end."""
+"""The most bytes of all files that are read from a repository, because each stays in memory."""
 
 
 def text(raw: bytes) -> str:

@@ -26,7 +26,7 @@ _BASES = (
 )
 _LEFT_OUT = "blob:limit=1m"
 _SUBMODULE = b"160000"
-"""Contents that are not fetched before they are read: a large file is seldom a prompt."""
+"""Larger files are fetched only when they are read, because they are seldom prompts."""
 
 
 class NoRepositoryError(UsageError):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 PATIENCE_SECONDS = 30
-"""How long another writer, or a server that does not answer, is waited for."""
+"""How long to wait for another writer, or for a server that does not answer."""
 
 _RECORDS = Table(
     "gatekeeper_records",

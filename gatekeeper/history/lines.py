@@ -21,7 +21,7 @@ from gatekeeper.stats.error_budget import CLOCK_SKEW
 SCHEMA = 1
 LARGEST_LINE = 4 * 2**20
 LARGEST_FILE = 64 * 2**20
-"""Bytes; a larger one is no history, or has outgrown its store."""
+"""The most bytes of a history file; a larger one is no history, or needs another store."""
 
 MOST_NOTICES = 10
 """Faults named one by one; the rest are only counted, so that a file of another kind does not

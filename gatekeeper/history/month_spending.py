@@ -11,7 +11,7 @@ from gatekeeper.history.record import Record
 from gatekeeper.providers.prices import FREE
 
 WARNING_SHARE = 0.8
-"""From this share of the month's limit on, people are warned."""
+"""The share of the month's limit from which on users are warned."""
 
 
 @dataclass(frozen=True, slots=True)

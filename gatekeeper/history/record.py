@@ -29,7 +29,8 @@ from gatekeeper.stats.interval import ConfidenceInterval
 Trigger = Literal["push", "schedule", "manual"]
 
 MOST_EVENTS = 1_000_000_000
-"""A larger number was not counted, and would not fit into those that are computed from it."""
+"""The largest number in a record. A larger one cannot be a count, and computations with it would
+overflow."""
 
 Whole = Annotated[int, Interval(ge=0, le=MOST_EVENTS)]
 _MOST_AMOUNT = 1e12

@@ -20,7 +20,8 @@ from typing import NamedTuple
 from gatekeeper.sampling.cache import MOST_AGE, Entry, live_entries, read, written
 
 MOST_BYTES = 20_000_000
-"""Some ten thousand pairs of short answers. The oldest entries make room."""
+"""The most bytes of a cache: some ten thousand pairs of short answers. The oldest entries are
+removed first."""
 
 
 class Recalled(NamedTuple):

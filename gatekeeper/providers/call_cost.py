@@ -28,7 +28,8 @@ _TIERS: Mapping[str, str] = MappingProxyType(
     }
 )
 _MOST_USD = 1_000_000.0
-"""Of one call. Servers report amounts too, and the sum of a few of 1e308 has no value."""
+"""The highest amount for one call. Servers also report amounts, and a sum of values such as 1e308
+would overflow."""
 
 _BATCHES = "_batches"
 _SHARE_OF_A_BATCH = 0.5

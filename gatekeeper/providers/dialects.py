@@ -25,7 +25,7 @@ _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 _LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 _REASONING = frozenset({"reasoning_effort", "thinking", "verbosity"})
 _EFFORTS = frozenset({"low", "medium", "high"})
-"""Every reasoning model takes these; whether it takes another is for litellm to say."""
+"""The efforts that every reasoning model takes; litellm decides about all others."""
 
 _ROLES = frozenset({"system", "user", "assistant"})
 _OTHER_API = re.compile(r"(?:^|/)o\d|^responses/")

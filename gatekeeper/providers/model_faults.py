@@ -35,7 +35,7 @@ def find_model_fault(model: str) -> ModelFault | None:
     other = mistyped_model(model)
     if other is None:
         return None
-    return ModelFault(f"no price is known of `{model}`", f"did you mean `{other}`?", False)
+    return ModelFault(f"no price is known for `{model}`", f"did you mean `{other}`?", False)
 
 
 def asks_a_proxy(environ: Mapping[str, str]) -> bool:

@@ -27,7 +27,8 @@ _TOKENS_AROUND_A_REQUEST = 512
 _TOKENS_AROUND_A_MESSAGE = 32
 
 FREE = ("local/", "recorded/", "ollama/", "ollama_chat/")
-"""Run on this machine or from a file. litellm would ask ollama's server for its price of 0."""
+"""Models on this machine or from a file. litellm would request the price, 0, from ollama's
+server."""
 
 _INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
 _OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 LONGEST_PAUSE = 3600.0
-"""In seconds. Whoever waits has a lower limit of their own."""
+"""The longest pause in seconds; callers have lower limits of their own."""
 
 _LONGEST_TEXT = 40
 _NOTHING = re.compile(r"0{1,20}")

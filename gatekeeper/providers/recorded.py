@@ -31,7 +31,7 @@ class _Recorded:
     completion: Completion | None
     error: str | None
     cut_at: int | None = None
-    """How long the answer was of which only the beginning was kept, in characters."""
+    """The length in characters of an answer of which only the beginning was kept."""
 
 
 # By request and repetition, then by the model that was asked.

@@ -13,29 +13,34 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from typing import Any
 
 MAX_BYTES = 10_000_000
-"""Of one answer, as sent and unpacked. A hundred times the longest answers of today's models."""
+"""The most bytes of one answer, as sent and unpacked: a hundred times the longest answers of
+today's models."""
 
 MAX_STREAM_BYTES = 100_000_000
-"""Of one streamed answer, which is not kept as sent: each token comes with 250 bytes around it."""
+"""The most bytes of one streamed answer, which is not kept as sent: each token comes with 250 other
+bytes."""
 
 MAX_RESULTS_BYTES = 2_000_000_000
-"""Of the results of one batch, which are read line by line."""
+"""The most bytes of the results of one batch, which are read line by line."""
 
 MAX_CHOICES = 128
-"""Answers to one request. The gate asks for one; litellm makes kilobytes of objects of each."""
+"""The most answers to one request. The gate requests one, and litellm builds kilobytes of objects
+for each."""
 
 ACCEPTED_ENCODINGS = "gzip"
 """The encodings that requests accept: those that can be unpacked piece by piece."""
 
 MAX_VALUES = 200_000
-"""Objects and lists in one answer: each takes a hundred times its two bytes when it is read."""
+"""The most objects and lists in one answer: each takes two bytes as text and a hundred times as
+much in memory."""
 
 MAX_ERROR_BYTES = 20_000
-"""Of an answer that is an error. litellm searches its text by patterns whose time grows with the
-square of its length, and nothing else runs meanwhile, not even the time limit."""
+"""The most bytes of an error. litellm searches its text with patterns whose time grows with the
+square of the length. Meanwhile nothing else runs, not even the time limit."""
 
 MAX_NAME = 1_000
-"""Characters of what an answer says of itself. litellm looks a model's name up in the same way."""
+"""The most characters of an answer's names. litellm searches a model's name with such patterns
+too."""
 
 _NAMES = ("id", "model", "object", "system_fingerprint", "service_tier", "type", "role")
 _FEW_BYTES = 100_000
@@ -94,7 +99,7 @@ def _inflation(content_encoding: str) -> Any:
         return None
     if encoding not in ("gzip", "x-gzip"):
         # As it was sent: in lower case, a key that the server repeats would not be recognised.
-        raise UnreadableBody(f"the answer is packed as {sent[:40]!r}, which was not asked for")
+        raise UnreadableBody(f"the answer is packed as {sent[:40]!r}, which was not requested")
     return zlib.decompressobj(_GZIP)
 
 

@@ -15,8 +15,8 @@ from gatekeeper.gate.result import ReasonCode
 
 NewsKind = Literal["regression", "freeze", "drift", "spending"]
 Level = Literal["error", "warning"]
-"""`error` if the reason can fail a contract; `warning` if it only says that something could not be
-decided or measured, which is no fault of the prompt."""
+"""`error` if the reason can fail a contract; `warning` if something could not be decided or
+measured."""
 Example = Literal["worse", "failing", "objective", "must_pass"]
 """The fixtures that show a reason: those that got worse, all that fail on head, those that fail
 what an objective counts, or those that must pass and fail."""

@@ -57,7 +57,7 @@ _OWN_WORDS = frozenset(
 """Words that the program itself writes; a secret with this spelling is not removed."""
 
 _AS_SENT = (Request, type)
-"""The request is not written, but its digest is, by which a sample is replayed."""
+"""Requests are not written. Their digests are, because a replay finds samples by them."""
 
 _CUT = ("…", "...")
 # A letter after a backslash belongs to an escape.

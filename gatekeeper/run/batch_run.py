@@ -78,7 +78,7 @@ class BatchRun(ModelSource):
         """Say what was asked in batches, and what was not collected."""
         if self.client.submitted:
             batches = count(self.client.submitted, "batch", "batches")
-            yield f"The models were asked in {batches}, so no latency was measured."
+            yield f"The models were called in {batches}, so no latency was measured."
         for batch, cancel in self.client.running.items():
             yield (
                 f"The answers of the batch {batch} were not collected, and it is billed: run the "
@@ -152,7 +152,7 @@ def _require_prices(work: Work) -> None:
     for request in distinct_requests(work.trials):
         if worst_batch_cost(request) is None:
             raise UsageError(
-                f"--batch: no price is known of {request.model}, so limits.cost_usd could not "
+                f"--batch: no price is known for {request.model}, so limits.cost_usd could not "
                 "limit a batch; set limits.cost_usd to null in the policy, so that limits.calls "
                 "alone counts"
             )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gatekeeper.history.store import HistoryStore, Past
 
 MergedWaivers = tuple[Sequence[Waiver], Sequence[str]]
-"""The waivers of what was merged, and what to say if they are not known."""
+"""The waivers of the merged change, and a notice if they are not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ def _require_reachable(address: str) -> None:
         with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_CONNECT):
             pass
     except (OSError, OverflowError) as error:
-        raise MeasurementError(f"--ray {address}: nobody answers there: {error}") from error
+        raise MeasurementError(f"--ray {address}: no answer: {error}") from error
 
 
 def _takes_work(node: dict[str, Any]) -> bool:

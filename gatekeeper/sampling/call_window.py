@@ -7,8 +7,8 @@ from asyncio import Semaphore
 CALLS_AHEAD = 8
 """How many calls per concurrent one may be started beyond the first that has no answer yet.
 
-What is beyond it is paid for before it can be evidence. Fewer make the run wait for every slow
-answer, more save nothing: `benchmarks/ahead.py` has the figures.
+Further calls would be paid for before they can be evidence. With fewer, the run waits for every
+slow answer; more save no time: `benchmarks/ahead.py` has the figures.
 """
 
 

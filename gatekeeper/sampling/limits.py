@@ -16,8 +16,8 @@ from gatekeeper.sampling.retries import Sleep
 
 Clock = Callable[[], float]
 Price = Callable[[Request], float | None]
-"""The most that a request can cost, in US dollars; None if no price is known, infinite if there is
-a price and nothing bounds it."""
+"""The highest possible cost of a request in US dollars; None if no price is known, infinite if
+nothing limits the cost."""
 
 
 class LimitReached(Exception):
@@ -77,7 +77,7 @@ class Meter:
     ) -> None:
         self.made = 0
         self.cost_usd: float | None = None
-        """The sum of the costs that are known; None if none is."""
+        """The sum of the known costs; None if no cost is known."""
         self._limits = limits
         self._clock = clock
         self._sleep = sleep
@@ -218,7 +218,7 @@ class Meter:
         said = f"the cost limit of {numbers.dollars(limit)} is reached: {spent} are spent"
         if self._assumed:
             said += (
-                f", of which {assumed} are the most that calls without a known price can have cost"
+                f", of which {assumed} is the highest possible cost of calls without a known price"
             )
         raise LimitReached(
             f"{said}, and the next call to {reserve.model} can cost "

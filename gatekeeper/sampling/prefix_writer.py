@@ -19,8 +19,8 @@ from gatekeeper.sampling.client import CachingClient, ModelClient
 _Prefix = tuple[str, tuple[Message, ...]]
 
 _FAILURES = 2
-"""So many failed writers end the waiting. If a provider answers nobody, calls that waited for each
-other would take as many times longer to find out as calls are made at a time."""
+"""After this many failed writers, calls stop waiting. If a provider does not answer at all, calls
+that wait for each other would take much longer to fail."""
 
 
 class PrefixWriter:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from gatekeeper.contract.trial import CheckResult, Completion, CutText, Outcome
 
 MOST_CHARACTERS = 100_000
-"""Of an answer, as the model gave it and after repairs."""
+"""The most characters of an answer that are stored, as the model gave it and after repairs."""
 MOST_OF_MESSAGE = 2_000
 """Characters of what a check or a failed call says."""
 MOST_OF_FINGERPRINT = 200

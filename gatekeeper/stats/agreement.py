@@ -23,7 +23,7 @@ from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.ranks import mid_ranks
 
 _ROUNDING = 1e-12
-"""A correlation so near to 1 is 1 but for the rounding of its sums."""
+"""A correlation this near to 1 counts as 1; the difference is rounding."""
 
 
 def cohen_kappa(

@@ -28,11 +28,12 @@ from gatekeeper.stats.arguments import require_finite
 NIGHTS_PER_FALSE_ALARM = 370.0
 """One a year of nights."""
 WEIGHT = 0.2
-"""The weight of tonight, which the night before has 0.8 times, and so on."""
+"""The weight of the last night; each earlier night has 0.8 times the weight of the next one."""
 LEARNED_NIGHTS = 7
-"""Nights that are learned from before the first is compared."""
+"""The number of nights that are only used to estimate the usual range."""
 _FARTHEST = 6.0
-"""Standard deviations that one night counts at most: it can signal, but not for long."""
+"""The most standard deviations that one night may count, so that one night cannot cause a long
+alarm."""
 _NODES = 64
 
 

@@ -49,7 +49,7 @@ _HALF = 30
 """Half of the capital is bet on a change in the first nights, as many as this number; half of the
 rest on the next nights, twice as many; and so on."""
 _TIED = 1e-9
-"""Scores as near as this are the same score but for rounding."""
+"""Scores this near to each other count as equal; the difference is rounding."""
 _MOST = 690.0
 """The logarithm of the largest e-value that is reported."""
 

@@ -34,7 +34,8 @@ BURN_WINDOWS = ("1d", "7d")
 """Shown in addition to the objective's own window, if they are shorter than it."""
 
 CLOCK_SKEW = timedelta(days=1)
-"""An event up to this far ahead happened now, by a clock that is fast; a later one is wrong."""
+"""An event up to this far in the future counts as happening now, because of a fast clock; a later
+one is invalid."""
 
 FREEZE_ERROR = 0.05
 """The probability that a budget is called overspent within one window although the objective is met

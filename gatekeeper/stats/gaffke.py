@@ -39,7 +39,7 @@ _MOST_STEPS, _NEAR = 60, 0.01
 _LARGEST_RATIO = 1e100
 """Of two sizes: beyond it the chance is 0 to every digit."""
 _PRECISE = 1e-7
-"""Ends are found to this share of the range."""
+"""The precision of the ends, as a share of the range."""
 
 
 def gaffke_interval(

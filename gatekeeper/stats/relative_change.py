@@ -34,7 +34,8 @@ _ROUNDING = 1e-9
 _MOST_DRAWS = 400_000
 """The most random swaps: levels below one in 400,000 cannot be reached."""
 _MOST_WEIGHTS = 100_000_000
-"""Draws times units: some ten seconds. Above it, small levels are out of reach."""
+"""The most random swaps times units: some ten seconds. With more units, small levels cannot be
+reached."""
 
 
 @dataclass(frozen=True, slots=True)

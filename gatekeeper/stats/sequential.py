@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Differences = NDArray[np.signedinteger[Any]]
-    """Base passed less head passed: 1, 0 or -1 for each (fixture, round), fixtures in the
-    order in which they are first sampled. If related fixtures count as one unit, it is the total
-    of each unit."""
+    """Passes on base minus passes on head: 1, 0 or -1 for each (fixture, round), with the fixtures
+    in the order in which they are first sampled. If related fixtures count as one unit, it is the
+    total of each unit."""
     Sizes = NDArray[np.int64]
     """How many fixtures each unit has. None means one each."""
 

@@ -22,7 +22,7 @@ ASSUMED_PASS_RATE = 0.9
 
 _RUNS, _FEWEST_RUNS = 40, 4
 _MOST_PAIRS = 1_000_000
-"""How many pairs are simulated in all, as far as the number of runs allows."""
+"""How many pairs are simulated in total, within the limits on the number of runs."""
 _SEED = 20250601
 
 

@@ -217,7 +217,7 @@ def test_a_fork_s_forecast_takes_the_longest_answers(spender: Spender) -> None:
 def test_a_server_of_one_s_own_works_under_the_default_limit(spender: Spender) -> None:
     result = spender.check("openai/our-own-llama", policy="{}")
     assert len(spender.requests) == 48
-    assert any("No price is known of openai/our-own-llama" in notice for notice in result.notices)
+    assert any("No price is known for openai/our-own-llama" in notice for notice in result.notices)
 
 
 def test_a_model_that_is_not_called_needs_no_known_price(
@@ -239,7 +239,7 @@ def test_a_model_that_is_not_called_needs_no_known_price(
 
 
 def test_a_fork_may_not_use_a_model_without_a_price_under_a_cost_limit(spender: Spender) -> None:
-    with pytest.raises(MeasurementError, match="no price is known of openai/our-own-llama"):
+    with pytest.raises(MeasurementError, match="no price is known for openai/our-own-llama"):
         spender.check("openai/our-own-llama", policy="{}", trusted=False)
     assert spender.requests == []
     none = "limits: {cost_usd: null}"

@@ -111,7 +111,7 @@ def test_without_limits_nothing_is_refused() -> None:
 
 def test_what_has_no_price_is_refused_to_a_fork_and_named_to_others() -> None:
     _, work = proposal("limits: {calls: 1000, cost_usd: 1}", samples=5)
-    with pytest.raises(MeasurementError, match=r"no price is known of openai/gpt-4o-mini"):
+    with pytest.raises(MeasurementError, match=r"no price is known for openai/gpt-4o-mini"):
         require_within_limits(work, lambda _: None)
     (notice,) = require_within_limits(work, lambda _: None, trusted=True)
     assert "openai/gpt-4o-mini" in notice

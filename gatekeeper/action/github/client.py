@@ -31,7 +31,7 @@ ACTIONS_BOT = "github-actions[bot]"
 
 TIMEOUT_S = 15
 MAX_WAIT_S = 90.0
-"""The longest one call is waited for in all: a report is not worth holding a runner for more."""
+"""The longest total wait for one call: a report is not worth a longer use of the runner."""
 SECONDARY_LIMIT_WAIT_S = 60.0
 BACKOFF_S = (1.0, 4.0, 10.0)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Reaction = Literal["eyes", "rocket", "confused", "-1"]
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
-"""What a person may do in a repository, each with all that the ones before it may.
+"""A person's role in a repository; each role includes the rights of the ones before it.
 https://docs.github.com/en/organizations/managing-user-access-to-your-organizations-repositories"""
 
 _RUN_ADDRESS = re.compile(r"/actions/runs/(\d+)")

@@ -20,9 +20,9 @@ from gatekeeper.errors import WriteError
 
 Level = Literal["error", "warning", "notice"]
 SUMMARY_LIMIT = 1024 * 1024
-"""Bytes. Above it the runner drops the whole summary."""
+"""The most bytes of a summary; the runner drops a larger one completely."""
 ANNOTATIONS_A_LEVEL = 10
-"""What the runner shows of each level; more are dropped without a word."""
+"""How many annotations of each level the runner shows; it drops the others silently."""
 ANNOTATION_LIMIT = 4_096
 
 

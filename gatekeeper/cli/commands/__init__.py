@@ -45,4 +45,4 @@ COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] 
     (init.init, init.add),
     (action.action, action.add),
 )
-"""Each command and what adds its arguments, in the order of `gatekeeper --help`."""
+"""Each command with the function that adds its arguments, in the order of `gatekeeper --help`."""

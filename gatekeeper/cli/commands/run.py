@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gatekeeper.run.unfinished import BATCHES, FILE
 
     if arguments.batch and arguments.replay:
-        raise UsageError("--batch asks models and --replay asks none; leave one of them out")
+        raise UsageError("--batch calls models and --replay calls none; leave one of them out")
     require_formats(arguments.format)
     forget_reports(arguments.out)
     require_history_folder(arguments.history)

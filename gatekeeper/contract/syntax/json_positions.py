@@ -13,7 +13,7 @@ KeyPath = tuple[str | int, ...]
 Place = tuple[int, int]
 
 MOST_VALUES = 500_000
-"""Of one text. Each takes some hundred bytes, for it and for its place."""
+"""The most values in one text. Each takes some hundred bytes, with its position."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)

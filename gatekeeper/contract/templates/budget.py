@@ -8,11 +8,11 @@ from sys import getsizeof
 MAX_WORK_OF_ALL = 10_000_000
 """Loop turns and calls, of which most renderings take a few hundred."""
 MAX_BYTES_OF_ALL = 200_000_000
-"""Of the finished texts in memory, which are held until they are sent."""
+"""The most bytes of finished texts, which stay in memory until they are sent."""
 MAX_SECONDS_OF_ALL = 20.0
 """Of processor time. One rendering takes about a millisecond."""
 OVERRUN_SECONDS = 10.0
-"""What a rendering that goes beyond its limits is charged."""
+"""How much of the budget a rendering that exceeds its limits uses."""
 
 
 @dataclass(slots=True)

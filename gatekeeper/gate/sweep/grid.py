@@ -21,7 +21,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.sampling.trials import as_sent
 
 MOST_SETTINGS = 100
-"""Every two are compared, and a table of more says nothing to a reader."""
+"""The most settings of a sweep: every two are compared, and a longer table is not readable."""
 
 
 @dataclass(frozen=True, slots=True)

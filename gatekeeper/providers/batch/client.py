@@ -128,13 +128,13 @@ class BatchClient:
         provider = read_model_name(request.model).provider
         if provider not in BATCH_APIS or provider in self._forced:
             return (
-                f"{request.model} cannot be asked in a batch, only models of openai and anthropic "
+                f"{request.model} cannot be called in a batch, only models of openai and anthropic "
                 "that gatekeeper calls without litellm; run without --batch, or name other "
                 "contracts with --contract"
             )
         if self._native(request) is None:
             return (
-                f"{request.model} cannot be asked in a batch with these messages and parameters, "
+                f"{request.model} cannot be called in a batch with these messages and parameters, "
                 "because only litellm can send them; run without --batch"
             )
         return None

@@ -23,7 +23,7 @@ from gatekeeper.reports.escape import clip, visible
 from gatekeeper.stats.error_budget import ErrorBudget, error_budget
 
 MOST_RUNS = 60
-"""Runs in a trend; what is older tells little of today."""
+"""The most runs in a trend; older runs say little about today."""
 _MOST_LABELS = 6
 _LATENCY_SHARES = (0.0, *(step / 40 for step in range(2, 40)), 0.99, 1.0)
 _TABLE_SHARES = (0.5, 0.9, 0.95, 0.99)

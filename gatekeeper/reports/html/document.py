@@ -22,7 +22,7 @@ _BODY_SHARE = 0.5
 room for samples."""
 _DETAILED = (40, 15, 5, 1, 0)
 _WIDEST = 10**9
-"""A number of samples that takes as much room as any other."""
+"""The number of samples as a placeholder of fixed width."""
 
 _SHELL = Template("""\
 <!doctype html>

@@ -292,7 +292,7 @@ def _facts(outcome: Outcome) -> str:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
             facts.append(f"{tokens} tokens")
         if completion.cached_tokens:
-            facts.append(f"{completion.cached_tokens:,} of the prompt's from the provider's cache")
+            facts.append(f"{completion.cached_tokens:,} prompt tokens from the provider's cache")
         if completion.cost_usd is not None:
             facts.append(numbers.dollars(completion.cost_usd))
         if completion.finish_reason not in (None, "stop"):

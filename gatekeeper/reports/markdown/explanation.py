@@ -146,7 +146,7 @@ def _failures(contract: ContractResult) -> list[str]:
         parts.append(f"…and {left:,} more in `result.json`.")
     if lost:
         calls = numbers.count(len(lost), "fixture")
-        parts.append(f"Samples are missing of {calls}: {code(lost[0].errors[0], 300)}.")
+        parts.append(f"Samples are missing for {calls}: {code(lost[0].errors[0], 300)}.")
     return parts
 
 

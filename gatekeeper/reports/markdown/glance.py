@@ -25,7 +25,7 @@ _MESSAGE = 200
 _LEAD_IN = 40
 """Characters kept in front of the place where two long texts begin to differ."""
 _SHARE = 0.3
-"""Of the room that is left; the table and the reasons come after it."""
+"""The share of the remaining room; the table and the reasons follow after it."""
 
 
 class EditedLine(NamedTuple):

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from gatekeeper.run.unfinished import AnswerLog
 
 _PATIENT = RetryPolicy(attempts=1, throttled_attempts=1, give_up_after=1_000_000_000)
-"""Calls that failed on their shard are not tried again, and however many there are, they end no
-run: the shard had its own limit for that."""
+"""Calls that failed on their shard are not repeated, and any number of them ends no run: the shard
+had its own limit for failed calls."""
 
 _MOST_NAMED = 10
 

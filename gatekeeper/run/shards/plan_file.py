@@ -26,7 +26,8 @@ MOST_SHARDS = 256
 """The most jobs that a matrix of GitHub may have."""
 
 IsTracked = Callable[[Path], bool]
-"""Whether git tracks a file. Nothing that a commit brings may steer a run or answer for a model."""
+"""Whether git tracks a file. A file from a commit must not control a run or replace answers of a
+model."""
 
 
 @dataclass(frozen=True, slots=True)

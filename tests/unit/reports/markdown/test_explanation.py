@@ -105,4 +105,4 @@ def test_outputs_are_cut_and_harmless() -> None:
     text = explained(examples.result(replace(contract, fixtures=fixtures)))
     assert "<!--" not in text
     assert "x" * 500 not in text
-    assert "Samples are missing of" in text
+    assert "Samples are missing for" in text
