@@ -15,7 +15,7 @@ _SMALLEST_P = 0.0001
 _TRACE = 0.0005
 
 Unit = Literal["share", "ms", "usd", "tokens", "score"]
-"""What an objective is measured in."""
+"""The unit of an objective."""
 
 
 def percent(share: float | None) -> str:

@@ -35,7 +35,7 @@ from gatekeeper.action.bot_commands import Command, NotUnderstood, read_command
 from gatekeeper.errors import UsageError
 
 MAX_SAMPLES = 1000
-"""What a contract may ask for, too."""
+"""The most samples of a fixture; a contract has the same limit."""
 
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 

@@ -48,8 +48,9 @@ def error_budgets(
     contract: Contract, spending: Spending, policy: Policy, now: datetime, on_head: Shares = _NONE
 ) -> tuple[ErrorBudget, ...]:
     """Return the budget of each objective that counts events, in the contract's order; those of a
-    mean (cost, tokens, score) have none. `on_head` is what merging would add. The objectives share
-    the probability of a false freeze in equal parts (Bonferroni)."""
+    mean (cost, tokens, score) have none. `on_head` is the share of good events that merging would
+    add, as an interval for each objective. The objectives share the probability of a false freeze
+    in equal parts (Bonferroni)."""
     events = spending.get(contract.name, {})
     budgeted = sum(objective.good_share is not None for objective in contract.slo)
     return tuple(

@@ -54,7 +54,7 @@ class RunContext:
     `gated` says which checks gated in earlier runs. `remembered` are the samples of earlier runs,
     by plan, which are not taken again. `resumed` holds the answers of an unfinished run by the
     trial's index, and `on_answer` gets each new one. `price` gives the most that a request can
-    cost; None if no prices are known. `limits` apply in place of the policy's. `together` says that
+    cost; None if no prices are known. `limits` replace the policy's limits. `together` says that
     all calls are made before the first answer comes, so that sampling cannot stop early.
     """
 

@@ -58,8 +58,8 @@ class _RunEstimate(Protocol):
 
 
 def estimate_text(forecast: _RunEstimate) -> str:
-    """Say what is expected and what is possible: `expected 130 calls, 52,000 tokens, 0.0081 USD;
-    at most 400 calls, …`."""
+    """Return the expected and the highest possible numbers: `expected 130 calls, 52,000 tokens,
+    0.0081 USD; at most 400 calls, …`."""
     expected = _amounts(forecast.expected_calls, forecast.tokens, forecast.cost_usd)
     most = _amounts(forecast.calls, forecast.most_tokens, forecast.worst_cost_usd)
     fewest = ""

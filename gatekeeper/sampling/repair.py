@@ -16,8 +16,8 @@ from gatekeeper.contract.definition import RepairMode, RepairPolicy
 def repair(text: str, policy: RepairPolicy, mode: RepairMode) -> tuple[str, tuple[str, ...]]:
     """Return the repaired text, and the names of the steps that changed it, in order.
 
-    At most `policy.max_steps` steps change the text. In mode `observe` none does.
-    Raises KeyError for a step that is not in STEPS; the contract's schema lets none through.
+    At most `policy.max_steps` steps change the text. In mode `observe` none does. Raises KeyError
+    for a step that is not in STEPS, which the contract's schema already refuses.
     """
     if mode == "observe":
         return text, ()

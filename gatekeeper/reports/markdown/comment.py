@@ -30,7 +30,8 @@ def render_comment(
     marker_id: str = DEFAULT_ID,
 ) -> str:
     """Render Markdown of at most `limit` characters, or a few hundred if the limit is below that,
-    with the marker in the first line. `notices` are later than the result."""
+    with the marker in the first line. `notices` are those that came after the result was
+    complete."""
     first = comment_marker(marker_id)
     return f"{first}\n{comment_text(result, notices, limit=limit - len(first) - 1)}"
 
