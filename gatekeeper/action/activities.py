@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.result import GateResult, Waiver
     from gatekeeper.gate.work import Work
     from gatekeeper.history.store import HistoryStore
-    from gatekeeper.run.kept_run import MergedWaivers
+    from gatekeeper.run.keep_in_history import MergedWaivers
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
@@ -196,7 +196,7 @@ def _push(
     settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     from gatekeeper.gate.work import plan_push, plan_run
-    from gatekeeper.run.kept_run import Keep
+    from gatekeeper.run.keep_in_history import Keep
     from gatekeeper.run.session import RunOptions, measure
 
     revision = checkout.revision(activity.after)
@@ -222,7 +222,7 @@ def _full(
     names = activity.contracts or settings.contracts
 
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.run.kept_run import Keep
+    from gatekeeper.run.keep_in_history import Keep
     from gatekeeper.run.session import RunOptions, measure
 
     work = plan_run(revision, policy, names, activity.samples)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.trial import Arm, Completion, Outcome
 from gatekeeper.gate.arm_intervals import CONFIDENCE, given, rng
-from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.result import Difference
 from gatekeeper.stats.bayes import probability_worse
 from gatekeeper.stats.bootstrap import (

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gatekeeper.contract.trial import ContractFrom
-from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.must_pass import must_pass_units
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.sampling.calls import group_calls
 from gatekeeper.stats.sequential import looks

@@ -14,9 +14,9 @@ from typing import Protocol
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import ContractFrom, Outcome, Sample, Trial
-from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job, levels
 from gatekeeper.gate.progress import ContractProgress, contract_progress
 from gatekeeper.gate.result import SloResult, Stopped

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gatekeeper.contract.trial import Outcome
-from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.result import Stopped
 

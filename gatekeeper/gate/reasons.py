@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.error_budgets import is_exempt
 from gatekeeper.gate.fixture_reasons import (
     must_pass_reasons,
@@ -19,6 +18,7 @@ from gatekeeper.gate.fixture_reasons import (
     tolerance_reasons,
 )
 from gatekeeper.gate.objective_reasons import slo_reasons
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.resource_limits import limit_reasons
 from gatekeeper.gate.result import (

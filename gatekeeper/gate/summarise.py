@@ -12,7 +12,7 @@ from gatekeeper.gate.monitor import EvaluationMonitor
 from gatekeeper.gate.must_pass import must_pass_results
 from gatekeeper.gate.objectives import objective_status, slo_results, undecided
 from gatekeeper.gate.outcomes import arm_result, by_fixture, fixture_results
-from gatekeeper.gate.pairs import Pairs, count_clusters, count_pairs
+from gatekeeper.gate.pair_counts import Pairs, count_clusters, count_pairs
 from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.resource_limits import limit_results
 from gatekeeper.gate.resource_result import LimitResult

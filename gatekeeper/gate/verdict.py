@@ -29,7 +29,7 @@ from gatekeeper.gate.contract_reasons import (
 from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, most_pressing
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
-from gatekeeper.gate.pairs import paired_result
+from gatekeeper.gate.pair_counts import paired_result
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.reasons import (
     EvaluationSummary,

@@ -18,6 +18,7 @@ from gatekeeper.providers.call_requirements import (
     require_endpoint,
     require_known_params,
 )
+from gatekeeper.providers.cost_estimate import FREE
 from gatekeeper.providers.endings import read_document, read_ending, refused_request
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.failures import call_failed
@@ -26,7 +27,6 @@ from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.httpx_transport import HttpxTransport, current_exchange
 from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.providers.price_list import price_entry
-from gatekeeper.providers.prices import FREE
 from gatekeeper.providers.prompt_caching import MARK, marked_message
 from gatekeeper.providers.quiet_litellm import load_litellm
 

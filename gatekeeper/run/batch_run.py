@@ -70,7 +70,7 @@ class BatchRun(ModelSource):
     @property
     def price(self) -> Price:
         """Return the most that a request costs in a batch."""
-        from gatekeeper.providers.prices import worst_batch_cost
+        from gatekeeper.providers.cost_estimate import worst_batch_cost
 
         return worst_batch_cost
 
@@ -145,7 +145,7 @@ def _require_models(work: Work, client: BatchClient) -> None:
 def _require_prices(work: Work) -> None:
     """Refuse models without a known price under a limit on cost: of single calls the first one
     tells the price, of a batch none does in time. Raises UsageError."""
-    from gatekeeper.providers.prices import worst_batch_cost
+    from gatekeeper.providers.cost_estimate import worst_batch_cost
 
     if work.policy.limits.cost_usd is None:
         return

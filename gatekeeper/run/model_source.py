@@ -33,7 +33,7 @@ class ModelSource:
     @property
     def price(self) -> Price:
         """Return the most that a request costs, as a function of the request."""
-        from gatekeeper.providers.prices import worst_cost
+        from gatekeeper.providers.cost_estimate import worst_cost
 
         return worst_cost
 

@@ -63,7 +63,7 @@ def prices_within_limits(
     Raises UsageError and MeasurementError if the limits cannot hold.
     """
     from gatekeeper.gate.spending_limits import require_within_limits
-    from gatekeeper.providers.prices import worst_cost
+    from gatekeeper.providers.cost_estimate import worst_cost
 
     worst = worst or worst_cost
     return worst, require_within_limits(work, worst, trusted=trusted)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.run.kept_run import Keep
+    from gatekeeper.run.keep_in_history import Keep
     from gatekeeper.run.model_source import ModelSource
     from gatekeeper.run.unfinished import AnswerLog, UnfinishedRun
     from gatekeeper.sampling.limits import Price
@@ -103,7 +103,7 @@ def measure(
         notices = (*notices, *require_sound_models(work, revisions))
     gc.enable()  # the action turns it off until here
     from gatekeeper.history.record import past_runs
-    from gatekeeper.run.kept_run import keep_run
+    from gatekeeper.run.keep_in_history import keep_run
     from gatekeeper.run.sample_cache import SampleCache
 
     past, said = _read_past(work, options)

@@ -18,11 +18,11 @@ from typing import Any, Literal, Protocol
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.call_window import call_window
+from gatekeeper.sampling.adaptive_concurrency import ModelPace, pace_of_each_model
 from gatekeeper.sampling.calls import Call, State, group_calls
+from gatekeeper.sampling.calls_ahead import calls_ahead
 from gatekeeper.sampling.client import AnswerMissing, LimitedClient, ModelClient
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
-from gatekeeper.sampling.pace import ModelPace, pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, within
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
@@ -141,7 +141,7 @@ class _Runner:
         self._calls, self._call_of = group_calls(trials, known)
         self._queue = iter([call for call in self._calls if not call.known])
         # Taken by each call before it starts, given back when its first sample is delivered.
-        self._window = call_window(width)
+        self._window = calls_ahead(width)
         self._running: set[Call] = set()
         self._slots: dict[str, asyncio.Semaphore | None] = {}
         self._unrecorded: Counter[str] = Counter()

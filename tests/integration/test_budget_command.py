@@ -12,7 +12,7 @@ from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.file import FileHistory
+from gatekeeper.history.file_store import FileHistory
 from gatekeeper.history.record import Count, Record
 
 OWN = "slo: {success_rate: 0.5}\n"

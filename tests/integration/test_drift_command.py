@@ -8,7 +8,7 @@ import pytest
 from support.nightly_records import nights
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.file import FileHistory
+from gatekeeper.history.file_store import FileHistory
 
 
 @pytest.fixture

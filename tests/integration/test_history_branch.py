@@ -16,7 +16,7 @@ from support.past_runs import line, record
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git import Repository, data_branch
 from gatekeeper.git.command import GitCommand
-from gatekeeper.history import branch as history_branch
+from gatekeeper.history import branch_store as history_branch
 from gatekeeper.history.lines import to_lines
 from gatekeeper.history.open import open_history
 from gatekeeper.history.store import Past

@@ -9,7 +9,7 @@ from support.evaluations import evaluation_of
 from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
-from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation
 
 Passes = Sequence[bool | None]

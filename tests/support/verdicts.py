@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.evaluations import evaluation_of, evidence_of
 from support.outcomes import contract
 
-from gatekeeper.gate.comparison import Comparison
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.reasons import (
     EvaluationSummary,
     paired_reasons,

@@ -20,8 +20,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def affected(arguments: argparse.Namespace) -> int:
     """List what `check` would run, why, and what it would cost. Calls no model."""
     from gatekeeper.gate.estimate import Amounts, estimate_change
+    from gatekeeper.providers.cost_estimate import count_tokens, expected_cost, worst_cost
     from gatekeeper.providers.model_faults import find_model_fault
-    from gatekeeper.providers.prices import count_tokens, expected_cost, worst_cost
     from gatekeeper.reports.terminal.console import print_estimate
 
     with Repository.open(arguments.repo) as repository:

@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def decide(arguments: argparse.Namespace) -> int:
     """Join the answers of all shards, and decide as `gatekeeper run` would. Calls no model."""
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.run.kept_run import Keep
+    from gatekeeper.run.keep_in_history import Keep
     from gatekeeper.run.session import RunOptions, measure
     from gatekeeper.run.shards.join import join_answers
     from gatekeeper.run.shards.plan_file import plan_again, read_plan

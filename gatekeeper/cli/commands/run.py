@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the full suite on one revision. With --history, adds the run to the history."""
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.run.kept_run import Keep
+    from gatekeeper.run.keep_in_history import Keep
     from gatekeeper.run.session import RunOptions, measure
     from gatekeeper.run.unfinished import BATCHES, FILE
 

@@ -20,8 +20,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def validate(arguments: argparse.Namespace) -> int:
     """Find all mistakes in contracts and prompts of the work tree. Calls no model."""
     from gatekeeper.gate.validate import repository_path, validate_contracts
+    from gatekeeper.providers.cost_estimate import expected_cost
     from gatekeeper.providers.model_faults import find_model_fault
-    from gatekeeper.providers.prices import expected_cost
     from gatekeeper.reports.escape import log_text
 
     with Repository.open(arguments.repo) as repository:

@@ -21,7 +21,7 @@ from gatekeeper.contract.policy import Limits
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.spending_limits import most_cost
-from gatekeeper.providers.prices import worst_cost
+from gatekeeper.providers.cost_estimate import worst_cost
 from gatekeeper.run.model_source import ModelSource
 from gatekeeper.run.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
 from gatekeeper.run.unfinished import request_key

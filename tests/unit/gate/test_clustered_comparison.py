@@ -13,9 +13,9 @@ from support.random_comparisons import evaluation
 
 from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.objectives import slo_results
-from gatekeeper.gate.pairs import count_clusters, count_pairs, paired_result
+from gatekeeper.gate.pair_counts import count_clusters, count_pairs, paired_result
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.result import FixtureResult, PairedResult
 from gatekeeper.gate.unit_words import changed_units, compared_units

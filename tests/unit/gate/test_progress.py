@@ -10,8 +10,8 @@ from support.random_comparisons import compared, evaluation, once
 
 from gatekeeper.contract.definition import SamplingPolicy
 from gatekeeper.contract.trial import Trial
-from gatekeeper.gate.comparison import Comparison
 from gatekeeper.gate.monitor import EvaluationMonitor
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.progress import contract_progress
 
 

@@ -9,11 +9,11 @@ import pytest
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers import call_cost as costs
-from gatekeeper.providers import prices
+from gatekeeper.providers import cost_estimate as prices
 from gatekeeper.providers.answers import TokenUsage
 from gatekeeper.providers.call_cost import call_cost
+from gatekeeper.providers.cost_estimate import worst_batch_cost, worst_cost
 from gatekeeper.providers.price_list import price_list
-from gatekeeper.providers.prices import worst_batch_cost, worst_cost
 
 MODEL = "openai/gpt-4o-mini"
 USAGE = TokenUsage(1_000, 100)

@@ -11,8 +11,8 @@ import pytest
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers import price_list as module
+from gatekeeper.providers.cost_estimate import expected_cost
 from gatekeeper.providers.price_list import mistyped_model, price_entry, price_list
-from gatekeeper.providers.prices import expected_cost
 from gatekeeper.providers.quiet_litellm import load_litellm
 
 # What the list calls some providers by, next to the names that a contract uses for them.

@@ -11,10 +11,10 @@ from support.native_clients import CLAUDE, KEY, chat, counted, messages, used
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request, SharedPrefix
 from gatekeeper.providers import anthropic, openai_compatible
+from gatekeeper.providers.cost_estimate import worst_cost
 from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.price_list import price_entry
-from gatekeeper.providers.prices import worst_cost
 from gatekeeper.providers.prompt_caching import is_marked, marked_message
 
 LONG = "word " * 4_000

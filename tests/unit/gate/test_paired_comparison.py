@@ -7,7 +7,7 @@ from support.outcomes import outcome
 from support.random_comparisons import compared, evaluation, once
 
 from gatekeeper.contract.definition import SamplingPolicy
-from gatekeeper.gate.comparison import Comparison, Counts
+from gatekeeper.gate.paired_comparison import Comparison, Counts
 
 
 def test_a_broken_prompt_is_found_after_a_handful_of_pairs():

@@ -136,7 +136,7 @@ def test_eight_writers_at_once_lose_and_double_nothing(location: str) -> None:
 
 
 def test_a_run_is_added_whole_or_not_at_all(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gatekeeper.history import database
+    from gatekeeper.history import database_store as database
 
     store = history(location)
     store.append([record("old")])

@@ -12,7 +12,7 @@ slow answer; more save no time: `benchmarks/ahead.py` has the figures.
 """
 
 
-def call_window(concurrency: int) -> Semaphore:
+def calls_ahead(concurrency: int) -> Semaphore:
     """Return what a call acquires before it starts; it is released when the call's first sample is
     delivered, and samples are delivered in plan order."""
     return Semaphore(concurrency * CALLS_AHEAD)

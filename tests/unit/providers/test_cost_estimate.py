@@ -9,7 +9,7 @@ import pytest
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
-from gatekeeper.providers.prices import expected_cost, worst_cost
+from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
 from gatekeeper.providers.quiet_litellm import load_litellm
 
 BAD_MAXIMA: list[dict[str, Any]] = [
