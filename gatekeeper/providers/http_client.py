@@ -37,6 +37,7 @@ from gatekeeper.providers.response_body import (
     ACCEPTED_ENCODINGS,
     MAX_ERROR_BYTES,
     MAX_RESULTS_BYTES,
+    UnknownPacking,
     UnreadableBody,
     read_body,
     unpack,
@@ -169,7 +170,7 @@ async def _read(response: aiohttp.ClientResponse, exchange: Exchange) -> None:
         body = await _read_content(response, exchange)
     except UnreadableBody as error:
         response.close()
-        if response.status >= 400:
+        if response.status >= 400 and isinstance(error, UnknownPacking):
             return  # the status says enough: the call may be tried again
         exchange.fault = str(error)
         raise RequestRefused(exchange.fault) from error

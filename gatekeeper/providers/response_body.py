@@ -54,6 +54,10 @@ class UnreadableBody(Exception):
     """The body cannot be read; the text says why. Another try would give the same."""
 
 
+class UnknownPacking(UnreadableBody):
+    """The body is packed in a way that was not asked for."""
+
+
 async def read_body(parts: AsyncIterable[bytes], content_encoding: str) -> bytes:
     """Read and unpack a body.
 
@@ -99,7 +103,7 @@ def _inflation(content_encoding: str) -> Any:
         return None
     if encoding not in ("gzip", "x-gzip"):
         # As it was sent: in lower case, a key that the server repeats would not be recognised.
-        raise UnreadableBody(f"the answer is packed as {sent[:40]!r}, which was not requested")
+        raise UnknownPacking(f"the answer is packed as {sent[:40]!r}, which was not requested")
     return zlib.decompressobj(_GZIP)
 
 

@@ -195,7 +195,7 @@ def refuse_unfinished_batches(folder: Path) -> None:
     """Raise UsageError if a run in batches has not ended in the folder: another run would remove
     the answers that it has collected, and ask again what its batches answer."""
     file = folder / BATCHES
-    if file.exists():
+    if os.path.lexists(file):  # False, too, for a name that is too long
         raise UsageError(
             f"{file}: an earlier run in batches has not ended, and its batches are billed in any "
             "case; collect their answers with `gatekeeper run --batch --resume`, use another "
