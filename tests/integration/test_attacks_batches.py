@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.anthropic_batch_server import AnthropicBatchServer
-from support.batch_clients import Asking, requests
+from support.batch_clients import Asking, name_of, requests
 from support.batch_server import BatchServer, Fault
 from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, point_at
 from support.openai_batch_server import OpenAIBatchServer
 
 from gatekeeper.errors import CallFailed, MeasurementError
+from gatekeeper.providers.batch import client as client_module
+from gatekeeper.providers.batch.client import BatchClient
+from gatekeeper.providers.batch.journal import read_journal
 
 OUTAGE = [Fault(503)] * 8
 """Until every attempt of one request has failed."""
@@ -95,6 +100,37 @@ def test_an_outage_without_end_ends_the_run(
     openai.faults = {}
     assert texts(Asking(asking.journal).answers(requests(3))) == ["0", "1", "2"]
     assert len(openai.batches) == 1
+
+
+def test_an_interruption_waits_for_the_id_of_a_batch(
+    monkeypatch: pytest.MonkeyPatch, asking: Asking
+) -> None:
+    taken, interrupted = threading.Event(), threading.Event()
+
+    def wait(request: str) -> None:
+        if request == "POST batches":
+            taken.set()
+            interrupted.wait(20)
+
+    async def interrupt() -> Mapping[str, str]:
+        client = BatchClient(read_journal(asking.journal), name_of)
+        call = asyncio.create_task(client.complete(requests(1, CLAUDE)[0]))
+        await asyncio.to_thread(taken.wait, 20)
+        call.cancel()
+        closing = asyncio.create_task(client.aclose())
+        await asyncio.wait([call])
+        interrupted.set()
+        await closing
+        return client.running
+
+    with AnthropicBatchServer(last_word) as server:
+        point_at(server.url, monkeypatch)
+        monkeypatch.setattr(client_module, "_QUIET_SECONDS", 0.01)
+        server.asked = wait
+        assert list(asyncio.run(interrupt())) == ["msgbatch_0"]
+        assert texts(asking.answers(requests(1, CLAUDE))) == ["0"]
+    assert len(server.batches) == 1
+    assert asking.possibly_paid_twice == 0
 
 
 @pytest.mark.parametrize("pages", ["endless", "no list", "no list of documents"])

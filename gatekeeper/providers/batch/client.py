@@ -61,6 +61,10 @@ _QUIET_SECONDS = 1.0
 
 _FIRST_POLL_SECONDS, _LAST_POLL_SECONDS, _POLL_GROWTH = 5.0, 120.0, 1.5
 
+_SECONDS_TO_SUBMIT = 5.0
+"""How long a run that was interrupted waits for the id of a batch. A runner of GitHub kills it
+after ten."""
+
 _MOST_OUTAGES = 20
 """After so many in a row, of four minutes each, the wait for a batch ends."""
 
@@ -105,6 +109,7 @@ class BatchClient:
         self._arrived: list[_Waiting] = []
         self._gathering: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._submitting: set[asyncio.Task[str]] = set()
 
     async def complete(self, request: Request) -> Completion:
         sent = self._native(request)
@@ -145,8 +150,11 @@ class BatchClient:
         return MappingProxyType(self._running)
 
     async def aclose(self) -> None:
-        """Stop to wait. Batches go on at the provider."""
-        tasks = [*self._tasks, *filter(None, [self._gathering])]
+        """Stop to wait. Batches go on at the provider. One that is being submitted has some seconds
+        to end: without its id nobody could collect its answers."""
+        if self._submitting:
+            await asyncio.wait(self._submitting, timeout=_SECONDS_TO_SUBMIT)
+        tasks = [*self._tasks, *self._submitting, *filter(None, [self._gathering])]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -241,6 +249,13 @@ class BatchClient:
         return batch
 
     async def _submit(self, api: BatchApi, waiting: Sequence[_Waiting]) -> str:
+        """Submit a batch and return its id, in a task that outlives whoever waits for it."""
+        submitting = asyncio.create_task(self._submit_now(api, waiting))
+        self._submitting.add(submitting)
+        submitting.add_done_callback(self._submitting.discard)
+        return await asyncio.shield(submitting)
+
+    async def _submit_now(self, api: BatchApi, waiting: Sequence[_Waiting]) -> str:
         key = secrets.token_hex(16)
         names = [one.name for one in waiting]
         self._journal.intend(key, waiting[0].request.model, names)
@@ -260,6 +275,7 @@ class BatchClient:
                 raise lost.failure from lost
             batch = found
         self.submitted += 1
+        self._running[batch] = api.how_to_cancel(batch)
         try:
             self._journal.submitted(key, batch)
         except MeasurementError as error:
