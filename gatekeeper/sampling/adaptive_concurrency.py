@@ -56,6 +56,7 @@ class ModelPace:
         self._answers = 0  # since `allowed` last changed
         self._round = 0  # refused calls of one round lower `allowed` once
         self._refused_rounds = 0  # in a row
+        self._has_answered = False
         self._held_until = clock()
 
     @asynccontextmanager
@@ -87,6 +88,7 @@ class ModelPace:
         if pause is not None:
             self.hold(pause)
         self._refused_rounds = 0
+        self._has_answered = True
         self._answers += 1
         if self.allowed == self._most or self._answers < self.allowed:
             return
@@ -94,8 +96,10 @@ class ModelPace:
         self._answers = 0
         self._room.set()
 
-    def refused(self, in_round: int, pause: float | None) -> None:
-        """Slow down after a refusal because of load.
+    def refused(self, in_round: int, pause: float | None) -> bool:
+        """Slow down after a refusal because of load. Returns whether to give the model up: it has
+        refused more rounds in a row than the policy's `throttled_attempts`, or three times as many
+        if it had answered before.
 
         Args:
             in_round: what `place` yielded for the call. Of the calls that were under way at the
@@ -113,6 +117,8 @@ class ModelPace:
                 self.hold(self._own_pause())
         if pause is not None:
             self.hold(pause)
+        patience = self._retry.throttled_attempts * (3 if self._has_answered else 1)
+        return self._refused_rounds > patience
 
     def hold(self, seconds: float) -> None:
         """Start no call for the given number of seconds, at most the policy's

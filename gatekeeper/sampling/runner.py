@@ -250,7 +250,7 @@ class _Runner:
             except CallFailed as failure:
                 if failure.throttled:
                     self._throttled += 1
-                    pace.refused(in_round, failure.retry_after)
+                    failure.fatal = pace.refused(in_round, failure.retry_after)
                 raise
         if not completion.replayed:
             pace.answered(completion.pause)

@@ -284,3 +284,20 @@ def test_a_hostile_pause_of_an_answer_is_bounded() -> None:
         assert time.now - started == pytest.approx(RETRY.longest_wait_seconds)
 
     asyncio.run(check())
+
+
+@pytest.mark.parametrize("answered_before", [False, True])
+def test_a_provider_that_refuses_every_call_is_given_up(answered_before: bool) -> None:
+    """Twenty minutes of refusals help nobody, and the limit on minutes is not their cause."""
+
+    def answer(_: Request) -> Completion:
+        if answered_before and len(client.asked) == 1:
+            return Completion("ok", cost_usd=0.0)
+        raise overloaded()
+
+    client = FakeClient(answer)
+    time = FakeTime()
+    result = run(heads(2000), client, limits=MANY, time=time)
+    assert result.ended == "fatal"
+    assert "429" in str(result.detail)
+    assert 60 < time() < 300
