@@ -52,6 +52,7 @@ bench: setup $(VENV)/.ray-ready
 	$(BIN)/python benchmarks/image.py
 	$(BIN)/python benchmarks/affected.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python -m benchmarks.local_model
 	$(BIN)/python benchmarks/ray_nodes.py
 
 # Simulates the decisions and writes the tables of docs/statistics.md.
@@ -79,6 +80,7 @@ bench-smoke: setup
 	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
 	$(BIN)/python -m benchmarks.engine --calls 8 --concurrency 4 --delay-ms 20
 	$(BIN)/python -m benchmarks.ahead --runs 1 --calls 100
+	$(BIN)/python -m benchmarks.local_model --fixtures 1
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
 	$(BIN)/python -m benchmarks.objectives --runs 5
