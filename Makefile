@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 # Programs that the tests start again and again keep their byte code.
 unexport PYTHONDONTWRITEBYTECODE
 
+# One more worker than cores: some tests wait for a process or a server.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 .PHONY: setup demo test test-rest test-all test-container lint bench bench-stats bench-smoke schema lock clean
 
 setup: $(VENV)/.ready
@@ -22,11 +25,11 @@ demo: setup
 
 # The first half of `test-all`. With COVERAGE=1 it leaves its coverage for the second half.
 test: setup
-	$(BIN)/python -m pytest -n auto -m "not long and not container" $(if $(COVERAGE),--cov --cov-report= --cov-fail-under=0) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not long and not container" $(if $(COVERAGE),--cov --cov-report= --cov-fail-under=0) $(ARGS)
 
 # What `make test` leaves out: long tests, and new examples for the properties.
 test-rest: setup $(VENV)/.ray-ready
-	$(BIN)/python -m pytest -n auto -m "(long or hypothesis) and not container" --hypothesis-profile=random \
+	$(BIN)/python -m pytest -n $(WORKERS) -m "(long or hypothesis) and not container" --hypothesis-profile=random \
 	  $(if $(COVERAGE),--cov --cov-append --cov-report=term) $(ARGS)
 
 test-all:
