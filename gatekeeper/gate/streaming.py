@@ -34,9 +34,9 @@ def require_streams(trials: Iterable[Trial], client: ModelClient) -> None:
         if trial.request.streamed and not client.can_stream(trial.request):
             raise UsageError(
                 f"{trial.contract}: the time to first token of {trial.request.model} cannot be "
-                "measured, because gatekeeper asks this model, or asks it with these parameters, "
-                "through litellm, which does not stream here; remove the objectives `ttft_…` from "
-                "the contract, or use a model that has a native client, see docs/models.md"
+                "measured. For this model or these parameters gatekeeper uses litellm, and it does "
+                "not stream through litellm. Remove the objectives `ttft_…` from the contract, or "
+                "use a model that has a native client; docs/models.md lists them"
             )
 
 

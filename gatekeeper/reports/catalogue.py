@@ -64,8 +64,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "Base and head answered the same fixtures, and head passes fewer of them than chance "
         "explains.",
         "Look at the fixtures that broke, then correct the prompt. If the new answers are correct, "
-        "update the expected values in the fixtures. The old contract still applies to "
-        "this pull request; set `allow: {weakening: true}` on the base branch to lift it.",
+        "update the expected values in the fixtures. The base branch's contract still applies to "
+        "this pull request; to apply only the new one, set `allow: {weakening: true}` there.",
         "error",
         ("got worse", "got worse"),
         "worse",
@@ -103,8 +103,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "must_pass": ReasonEntry(
         "A fixture or check that must pass fails",
-        "A fixture or check with `must_pass: true` fails in every sample on head and not on base, "
-        "or more often than on base by more than chance explains.",
+        "A fixture or check with `must_pass: true` got worse. It fails in every sample on head and "
+        "passed at least once on base, or it fails significantly more often than on base.",
         "Look at the answers to the fixtures that must pass, then correct the prompt.",
         "error",
         ("fails what must pass", "fail what must pass"),
