@@ -3,6 +3,7 @@ cluster."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,8 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.limits import Price
 
 
-class ModelSource:
-    """A model client that may also change how the run is made. Unless a subclass says otherwise, it
-    changes nothing."""
-
-    async def complete(self, request: Request) -> Completion:
-        """Return the model's answer. Raises CallFailed."""
-        raise NotImplementedError
-
-    async def aclose(self) -> None:
-        """Close what is open."""
+class RunHooks:
+    """How a source may change a run. Unless a subclass says otherwise, it changes nothing."""
 
     def prepare(self, around: RunContext, work: Work, log: AnswerLog | None) -> RunContext:  # noqa: ARG002
         """Return the context of the run, with limits and retries that suit the source."""
@@ -44,3 +37,15 @@ class ModelSource:
     def notices(self) -> Iterable[str]:
         """Return what there is to say of the source after the run."""
         return ()
+
+
+class ModelSource(RunHooks, ABC):
+    """A model client that answers a run, and may change how the run is made."""
+
+    @abstractmethod
+    async def complete(self, request: Request) -> Completion:
+        """Return the model's answer. Raises CallFailed."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close what is open."""

@@ -171,10 +171,10 @@ def _measure_now(
     """Ask the models, with progress and signals."""
     import asyncio
 
-    from gatekeeper.run.model_source import ModelSource
+    from gatekeeper.run.model_source import RunHooks
     from gatekeeper.run.signals import with_signals
 
-    source = options.source or ModelSource()
+    hooks: RunHooks = options.source or RunHooks()
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measurement:
         price: Price = free_price
@@ -182,7 +182,7 @@ def _measure_now(
         if not options.replay:
             # In a thread: the price list is large, and progress is already shown.
             price, said = await asyncio.to_thread(
-                prices_within_limits, work, options.trusted, source.price
+                prices_within_limits, work, options.trusted, hooks.price
             )
         try:
             await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
@@ -198,18 +198,18 @@ def _measure_now(
             found = await measure_contracts(work, ready)
         finally:
             await imports
-        found = source.count(found)
+        found = hooks.count(found)
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
     around = replace(around, on_answer=log.add) if log else around
     try:
-        around = source.prepare(around, work, log)
+        around = hooks.prepare(around, work, log)
         found = asyncio.run(with_signals(client, within))
     finally:
         if log:
             log.close()
-    return replace(found, notices=(*found.notices, *source.notices()))
+    return replace(found, notices=(*found.notices, *hooks.notices()))
 
 
 def _import_statistics_and_reports() -> None:
