@@ -5,20 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gatekeeper.checks import (
+from gatekeeper.checks.check import Check
+from gatekeeper.checks.measures import latency, length
+from gatekeeper.checks.text import (
     contains,
     enumeration,
-    equals,
-    json_required,
-    json_schema,
-    json_valid,
-    latency,
-    length,
     not_contains,
     regex_search,
     similarity,
 )
-from gatekeeper.checks.check import Check
+from gatekeeper.checks.values import equals, json_required, json_schema, json_valid
 from gatekeeper.contract.definition import CheckShape
 
 CHECKS: Mapping[str, Check] = {

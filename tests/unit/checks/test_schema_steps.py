@@ -8,7 +8,7 @@ import pytest
 
 from gatekeeper.checks import schema_steps
 from gatekeeper.checks.check import Files, ParameterError, SampleEvaluator
-from gatekeeper.checks.json_schema import CHECK
+from gatekeeper.checks.values.json_schema import CHECK
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 

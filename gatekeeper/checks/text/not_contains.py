@@ -15,7 +15,7 @@ from gatekeeper.checks.check import (
     parameters,
 )
 from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
-from gatekeeper.checks.substring import VALUE, VALUES, wanted_texts
+from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_texts
 
 _AROUND = 20
 

@@ -15,7 +15,7 @@ from gatekeeper.checks.check import (
     parameters,
 )
 from gatekeeper.checks.output import FIELD, IGNORE_CASE, normaliser, on_output, quote
-from gatekeeper.checks.substring import VALUE, VALUES, wanted_texts
+from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_texts
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
