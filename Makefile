@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One more worker than cores: some tests wait for a process or a server.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: setup demo test test-rest test-all test-container lint bench bench-stats bench-smoke schema lock clean
+.PHONY: setup demo test test-rest test-all test-container lint bench bench-stats bench-smoke docs schema lock clean
 
 setup: $(VENV)/.ready
 
@@ -94,6 +94,10 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.clusters --runs 2 --limit 1
 	$(BIN)/python benchmarks/report.py --fixtures 30 --samples 1 --repeat 1 --smoke
 	$(BIN)/python benchmarks/ray_nodes.py --calls 6 --repeat 1 --ratio 0
+
+# What is written from the code: the published schemas, and the parts of docs/checks.md.
+docs: schema
+	$(BIN)/python -m scripts.publish_checks
 
 schema: setup
 	$(BIN)/python scripts/publish_schema.py

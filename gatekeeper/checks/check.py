@@ -7,12 +7,13 @@ any model is called. The function that it returns only evaluates.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import CheckShape
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.definition import CheckShape, Message
+from gatekeeper.contract.trial import Completion, Sample
 
 # Text between these marks is rendered per fixture. `{#` is left out: patterns such as
 # `{#\d+}` are likelier in a check than a template comment.
@@ -66,6 +67,25 @@ SampleEvaluator = Callable[[Sample], Finding]
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A check as an author writes it, with an answer that passes and one that fails.
+
+    docs/checks.md shows it, and a test loads and runs it. `written` is the YAML of one item of
+    `checks`. `vars` and `expected` are those of its fixture, `files` are the repository's, path
+    to text, and `messages` is the rendered prompt. An answer is the text of the output, or the
+    whole completion if the check reads more than the text.
+    """
+
+    written: str
+    passes: str | Completion
+    fails: str | Completion
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    expected: Any = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A check type.
 
@@ -73,13 +93,21 @@ class Check:
     rendered. `prepare` takes such parameters and the files they refer to, and raises
     ParameterError for what a schema cannot say. `paths` names the parameters which, when they
     are text, name a file: they hold no templates, and reach `prepare` as a key of the files.
-    `scores` says that its findings have a score.
+    `scores` says that its findings have a score. `group` is the section of docs/checks.md, which
+    is also the folder of the module. `examples` are shown there and run by a test.
     """
 
     parameters: Parameters
     prepare: Callable[[Parameters, Files], SampleEvaluator]
     paths: tuple[str, ...] = ()
     scores: bool = False
+    group: str = "own"
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def prose(self) -> str:
+        """Return what docs/checks.md says of the check: the docstring of its module."""
+        return (sys.modules[self.prepare.__module__].__doc__ or "").strip()
 
     @property
     def shape(self) -> CheckShape:

@@ -1,10 +1,15 @@
-"""The request itself took at most `max_ms` milliseconds; undetermined if its time is unknown."""
+"""The request took at most this long: its own time, without waiting for a free slot.
+
+If the time is not known, the check is undetermined. For a limit on the slowest five per cent of all
+requests, use `slo: {latency_p95_ms: …}`.
+"""
 
 from __future__ import annotations
 
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -13,7 +18,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.trial import Completion, Sample
 from gatekeeper.numbers import milliseconds as shown
 
 
@@ -41,4 +46,12 @@ CHECK = Check(
         },
     ),
     _prepare,
+    group="measures",
+    examples=(
+        Example(
+            "{type: latency, max_ms: 4000}",
+            Completion("Yes.", latency_ms=800),
+            Completion("Yes.", latency_ms=4100),
+        ),
+    ),
 )

@@ -1,7 +1,8 @@
-"""The output has at least `min` and at most `max` characters, words or tokens.
+"""The length of the output is within these limits.
 
-Characters are Unicode code points without the white space around the output; words are
-separated by white space; tokens are those that the provider reported, else undetermined.
+Set `min`, `max` or both. Characters are Unicode code points, without white space around the output.
+Words are separated by white space. Tokens are the number that the provider reported for the answer;
+if it reported none, the check is undetermined.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     ParameterError,
@@ -20,7 +22,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.trial import Completion, Sample
 
 
 def _characters(sample: Sample) -> int:
@@ -79,4 +81,14 @@ CHECK = Check(
         },
     ),
     _prepare,
+    group="measures",
+    examples=(
+        Example("{type: length, max: 20}", "Refund for A-17", "Refund for the order A-17"),
+        Example("{type: length, min: 1, max: 3, unit: words}", "very good", "it is very good"),
+        Example(
+            "{type: length, max: 16, unit: tokens}",
+            Completion("Yes.", completion_tokens=2),
+            Completion("Yes, and more.", completion_tokens=17),
+        ),
+    ),
 )

@@ -7,6 +7,7 @@ from typing import Any
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -47,4 +48,18 @@ CHECK = Check(
         field=FIELD,
     ),
     _prepare,
+    group="text",
+    examples=(
+        Example(
+            '{type: contains, value: "{{ expected.order_id }}", ignore_case: true}',
+            "Your order a-17 is on its way.",
+            "Your order is on its way.",
+            expected={"order_id": "A-17"},
+        ),
+        Example(
+            "{type: contains, values: [refund, money back], match: any}",
+            "You get your money back.",
+            "You get a voucher.",
+        ),
+    ),
 )

@@ -1,4 +1,8 @@
-"""The output, or one field of it, is one of these values (the check `enum`)."""
+"""The output, or one field of it, is one of these values.
+
+Use it for classes, tags and yes-or-no answers; other tools call it `one_of`. Texts are compared as
+wholes. To look for a text within the output, use [contains](#contains).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Any
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -57,4 +62,15 @@ CHECK = Check(
         field=FIELD,
     ),
     _prepare,
+    group="text",
+    examples=(
+        Example(
+            "{type: enum, values: [positive, negative, neutral]}", "positive", "rather positive"
+        ),
+        Example(
+            "{type: enum, field: priority, values: [low, medium, high]}",
+            '{"priority": "low"}',
+            '{"priority": "urgent"}',
+        ),
+    ),
 )

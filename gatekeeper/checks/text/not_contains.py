@@ -1,4 +1,7 @@
-"""The output, or one field of it, contains none of these texts."""
+"""The output, or one field of it, contains none of these texts.
+
+Texts match anywhere, also inside words.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -46,4 +50,12 @@ def _excerpt(text: str, at: int, sought: str) -> str:
 CHECK = Check(
     parameters(value=VALUE, values=VALUES, ignore_case=IGNORE_CASE, field=FIELD),
     _prepare,
+    group="text",
+    examples=(
+        Example(
+            "{type: not_contains, values: [as an AI, I cannot], ignore_case: true}",
+            "Your parcel arrives on Monday.",
+            "As an AI, I do not know.",
+        ),
+    ),
 )

@@ -1,7 +1,12 @@
 """A regular expression matches somewhere in the output, or in one field of it.
 
-A search that runs out of time is undetermined, not failed, because the pattern is at fault and not
-the model.
+Anchor it with `^` and `$`; flags go inside, like `(?s)`; Unicode classes like `\\p{Lu}` work.
+If a search takes longer than `timeout_ms`, the check is undetermined, because the pattern is at
+fault and not the model. The message names the pattern, and the run ends in `error` and does not
+count a failure. After ten timeouts, gatekeeper does not try the pattern again. A pattern that takes
+more than 3 seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`, is refused before any
+model is called. If a template inserts a value into a pattern, special characters in the value keep
+their meaning: for literal text use `equals` or `contains`.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from typing import Any
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -60,4 +66,13 @@ CHECK = Check(
         },
     ),
     _prepare,
+    group="text",
+    examples=(
+        Example(r"{type: regex, pattern: '^[A-Z]{2,4}\$?$', name: is a tag}", "REF$", "Refund"),
+        Example(
+            r"{type: regex, field: date, pattern: '^\d{4}-\d{2}-\d{2}$'}",
+            '{"date": "2026-11-22"}',
+            '{"date": "22 November"}',
+        ),
+    ),
 )

@@ -1,9 +1,15 @@
 """The output, or one field of it, is similar to a text. The score says how similar, from 0 to 1.
 
-The score is rapidfuzz's normalized Indel similarity, which is `fuzz.ratio` / 100: twice the length
-of the longest common subsequence of characters, divided by the length of both texts together. 1 is
-the same text, 0 has no character in common. Algorithm: Hyyrö, H. (2004), Bit-Parallel LCS-length
-Computation Revisited, Proc. 15th Australasian Workshop on Combinatorial Algorithms, 16-27.
+0 means no character in common, 1 the same text. `slo: {judge_score: …}` sets a target for the mean
+score; see [objectives](objectives.md). With `severity: warn`, a single output does not gate, but
+the mean of all outputs still can, by the objective.
+
+The score is twice the length of the longest common subsequence of characters, divided by the length
+of both texts, without white space around them: rapidfuzz's `fuzz.ratio` / 100. It compares letters
+and not meaning: `not allowed` and `now allowed` score 0.91. Use it for answers that nearly always
+have the same wording, such as extracts, titles and translations of single phrases. An output that
+is not JSON, or does not have the field, scores 0. Two texts whose lengths multiply to more than
+2,500,000,000 (50,000 characters each) are not compared: the check is undetermined.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from typing import Any
 
 from gatekeeper.checks.check import (
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -59,7 +66,11 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
 
 
 def similarity(one: str, other: str) -> float:
-    """Return how similar two texts are, from 0 to 1; 1 if both are empty."""
+    """Return how similar two texts are, from 0 to 1; 1 if both are empty.
+
+    Algorithm: Hyyrö, H. (2004), Bit-Parallel LCS-length Computation Revisited, Proc. 15th
+    Australasian Workshop on Combinatorial Algorithms, 16-27.
+    """
     from rapidfuzz.distance import Indel
 
     length = len(one) + len(other)
@@ -92,4 +103,19 @@ CHECK = Check(
     ),
     _prepare,
     scores=True,
+    group="text",
+    examples=(
+        Example(
+            '{type: similarity, value: "{{ expected.title }}", min: 0.9}',
+            "Refund for order A-17.",
+            "Complaint about A-17",
+            expected={"title": "Refund for order A-17"},
+        ),
+        Example(
+            '{type: similarity, value: "{{ customer }}", field: name, ignore_case: true}',
+            '{"name": "ann smith"}',
+            '{"name": "Bob"}',
+            vars={"customer": "Ann Smith"},
+        ),
+    ),
 )

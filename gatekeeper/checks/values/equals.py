@@ -1,7 +1,8 @@
-"""The whole output, or one field of it, is this value.
+"""The output, or one field of it, is this value.
 
-A text is compared with the text of the output. Any other value (number, boolean, list, mapping)
-is compared with the output read as JSON, so that key order and spacing do not matter.
+If `value` is text, it is compared as text. If it is a number, boolean, list or mapping, the output
+is read as JSON: the order of keys and the spacing do not matter, and `4` equals `4.0` but not
+`true`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -73,4 +75,21 @@ CHECK = Check(
         field=FIELD,
     ),
     _prepare,
+    group="values",
+    examples=(
+        Example(
+            '{type: equals, value: "{{ expected }}"}', "refund", "complaint", expected="refund"
+        ),
+        Example(
+            '{type: equals, field: order_id, value: "{{ expected.order_id }}"}',
+            '{"order_id": "A-1", "note": "sent"}',
+            '{"order_id": "A-2"}',
+            expected={"order_id": "A-1"},
+        ),
+        Example(
+            "{type: equals, value: {intent: refund, urgent: false}}",
+            '{"urgent": false, "intent": "refund"}',
+            '{"urgent": true, "intent": "refund"}',
+        ),
+    ),
 )

@@ -1,5 +1,8 @@
-"""The output is JSON and has these fields. A field with the value null
-counts as present, as in JSON Schema, unless `allow_null: false` is set."""
+"""The output is JSON and has these fields.
+
+A field that is null counts as present, like `required` in JSON Schema, unless `allow_null` is
+false.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -54,4 +58,17 @@ CHECK = Check(
         },
     ),
     _prepare,
+    group="values",
+    examples=(
+        Example(
+            "{type: json_required, fields: [category, customer.name]}",
+            '{"category": "refund", "customer": {"name": "Ann"}}',
+            '{"category": "refund", "customer": {}}',
+        ),
+        Example(
+            "{type: json_required, fields: [priority], allow_null: false}",
+            '{"priority": 1}',
+            '{"priority": null}',
+        ),
+    ),
 )

@@ -1,7 +1,22 @@
 """The output is JSON and valid under a JSON Schema, given in place or as a file.
 
-`$ref` reaches files of the repository and the published meta-schemas, never the network.
-`format` is verified only with `formats: true`, as the standard says.
+The message shows the most telling violation with its path, and how many more there are.
+
+- The path of a file is relative to the file that contains the check; a leading `/` means the
+  repository root.
+- `$schema` names the version; the default is 2020-12. Drafts 4, 6, 7, 2019-09 and 2020-12 are
+  supported.
+- `$ref` can refer to other files of the repository and to the published meta-schemas. Nothing is
+  fetched from the network: another address is an error before any model is called. Relative
+  references are relative to the file that contains them, whatever its `$id` says.
+- Patterns have a time limit of 250 ms per search. If a search takes longer, the check is
+  undetermined.
+- A schema with its files has at most 20,000 parts. Applying it to one output may take 500,000
+  steps: keywords, the names and items that they visit, and the length of the error messages.
+  Beyond that the check is undetermined. `patternProperties` together with
+  `unevaluatedProperties` is refused, because that combination cannot be limited.
+- `format` is verified only with `formats: true`, as the standard says. A format that cannot be
+  verified here is then an error rather than a pass.
 """
 
 from __future__ import annotations
@@ -13,6 +28,7 @@ from typing import Any
 from gatekeeper.checks.check import (
     PASSED,
     Check,
+    Example,
     Files,
     Finding,
     Parameters,
@@ -62,6 +78,15 @@ def _schema(given: str | Mapping[str, Any], files: Files) -> tuple[Any, str]:
     return load_schema(given, files), given
 
 
+_ORDER_SCHEMA = r"""
+type: json_schema
+schema:
+  type: object
+  required: [order_id]
+  properties: {order_id: {type: string, pattern: '^A-\d+$'}}
+  additionalProperties: false
+""".strip()
+
 CHECK = Check(
     parameters(
         required=("schema",),
@@ -77,4 +102,23 @@ CHECK = Check(
     ),
     _prepare,
     paths=("schema",),
+    group="values",
+    examples=(
+        Example(
+            _ORDER_SCHEMA,
+            '{"order_id": "A-17"}',
+            '{"order_id": "17"}',
+        ),
+        Example(
+            "{type: json_schema, schema: {properties: {date: {format: date}}}, formats: true}",
+            '{"date": "2026-11-22"}',
+            '{"date": "tomorrow"}',
+        ),
+        Example(
+            "{type: json_schema, schema: /schemas/order.yaml}",
+            "[1, 2]",
+            "{}",
+            files={"schemas/order.yaml": "type: array"},
+        ),
+    ),
 )

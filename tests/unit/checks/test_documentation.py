@@ -1,4 +1,4 @@
-"""The documents of the checks are run: every example loads, every parameter is described."""
+"""The page of the checks is what the generator writes, and its examples do what they say."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
+from support.check_examples import (
+    FIXTURE,
+    all_examples,
+    answered,
+    answered_text,
+    prepare_example,
+    prepared,
+)
 
-from gatekeeper.checks.check import Check
-from gatekeeper.checks.evaluate import Evaluator, prepare
-from gatekeeper.checks.registry import CHECKS, SHAPES
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Prompt, Target
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.checks.check import Example
+from gatekeeper.checks.registry import CHECKS
 from gatekeeper.sampling.repair import STEPS
+from scripts.publish_checks import GROUPS, PAGE, page
 
-DOCS = Path(__file__).parents[3] / "docs"
-CHECKS_TEXT = (DOCS / "checks.md").read_text("utf-8")
-GUIDE = (DOCS / "adding-a-check.md").read_text("utf-8")
-FIXTURE = Fixture("one", {"customer": "Ann"}, expected={"order_id": "A-1"})
+GUIDE = (PAGE.parent / "adding-a-check.md").read_text("utf-8")
+TEXT = PAGE.read_text("utf-8")
 
 
 def blocks(markdown: str, language: str) -> Iterator[str]:
@@ -32,53 +35,58 @@ def blocks(markdown: str, language: str) -> Iterator[str]:
 
 
 def sections(markdown: str) -> Mapping[str, str]:
-    parts = re.split(r"^## (.+)$", markdown, flags=re.MULTILINE)
+    parts = re.split(r"^##+ (.+)$", markdown, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def examples() -> list[Mapping[str, Any]]:
-    return [
-        check
-        for name in CHECKS
-        for block in blocks(sections(CHECKS_TEXT)[name], "yaml")
-        for check in yaml.safe_load(block)
-    ]
-
-
-def ready(check: Mapping[str, Any], checks: Mapping[str, Check] = CHECKS) -> Evaluator:
-    params = {key: value for key, value in check.items() if key not in ("type", "name", "severity")}
-    errors = Draft202012Validator(checks[check["type"]].shape.schema).iter_errors(params)
-    assert [error.message for error in errors] == []
-    spec = CheckSpec(check["type"], check["type"], params)
-    target = Target(Prompt("p.md", (), ""), "m", {})
-    return prepare(Contract("c", "contracts/c.yaml", target, (FIXTURE,), (spec,)), checks)
-
-
-def sample(output: str) -> Sample:
-    trial = Trial("c", "one", "head", 0, Request("m", (), {}, None, 0))
-    return Sample(trial, Completion(output), output=output)
+def test_the_page_is_what_the_generator_writes():
+    assert page(TEXT) == TEXT, "run `make docs`"
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_every_check_has_a_section_with_every_parameter_and_an_example(name):
-    section = sections(CHECKS_TEXT)[name]
-    described = re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)
-    assert described == list(SHAPES[name].schema["properties"])
-    assert any(example["type"] == name for example in examples())
+def test_every_check_documents_itself(name):
+    check = CHECKS[name]
+    assert check.prose.split("\n\n")[0].endswith(".")
+    assert check.examples
+    assert check.group in GROUPS
+    folder = Path(check.prepare.__code__.co_filename).parent.name  # type: ignore[attr-defined]
+    assert check.group == folder
+    assert all("description" in schema for schema in check.parameters["properties"].values())
 
 
-@pytest.mark.parametrize("example", examples(), ids=str)
-def test_every_example_works(example):
-    assert len(ready(example).evaluate(sample("anything"))) == 1
+@pytest.mark.parametrize(("name", "at"), all_examples())
+def test_every_example_passes_and_fails_as_it_says(name, at):
+    example = CHECKS[name].examples[at]
+    (passing,) = prepared(name, at).evaluate(answered(example, example.passes))
+    (failing,) = prepared(name, at).evaluate(answered(example, example.fails))
+    assert (passing.passed, passing.message) == (True, "")
+    assert failing.passed is False
+    assert 0 < len(failing.message) < 600
+    assert "\n" not in failing.message
+    if CHECKS[name].scores:
+        assert passing.score is not None
+        assert failing.score is not None
+
+
+def test_the_page_shows_every_example_as_yaml():
+    found = sections(TEXT)
+    for name, check in CHECKS.items():
+        (block,) = blocks(found[name], "yaml")
+        assert yaml.safe_load(block) == [yaml.safe_load(e.written) for e in check.examples]
+
+
+def test_the_links_of_the_page_resolve():
+    anchors = {title.lower().replace(" ", "-") for title in sections(TEXT)}
+    assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) <= anchors
 
 
 def test_the_first_example_of_the_page_works():
-    for check in yaml.safe_load(next(blocks(CHECKS_TEXT, "yaml")))["checks"]:
-        ready(check)
+    for check in yaml.safe_load(next(blocks(TEXT, "yaml")))["checks"]:
+        prepare_example(Example(yaml.safe_dump({**check, "severity": "error"}), "", ""))
 
 
 def test_every_repair_is_described():
-    section = sections(CHECKS_TEXT)["Repairs"]
+    section = sections(TEXT)["Repairs"]
     assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == list(STEPS)
     steps = yaml.safe_load(next(blocks(section, "yaml")))["repair"]["steps"]
     assert set(steps) <= set(STEPS)
@@ -86,13 +94,14 @@ def test_every_repair_is_described():
 
 def test_the_guide_to_adding_a_check_works():
     module, line = blocks(GUIDE, "python")
-    example = yaml.safe_load(next(blocks(GUIDE, "yaml")))[0]
     code: dict[str, Any] = {}
-    exec(compile(module, "starts_with.py", "exec"), code)  # noqa: S102 - the guide is ours
-    assert line.strip() == '"starts_with": starts_with.CHECK,'
+    exec(compile(module, "begins_with.py", "exec"), code)  # noqa: S102 - the guide is ours
+    assert line.strip() == '"begins_with": begins_with.CHECK,'
 
-    evaluator = ready(example, {**CHECKS, "starts_with": code["CHECK"]})
-    assert evaluator.evaluate(sample("dear ann, hello"))[0].passed
-    failed = evaluator.evaluate(sample("Hello"))[0]
-    assert failed.passed is False
+    (example,) = code["CHECK"].examples
+    evaluator = prepare_example(example, {**CHECKS, "begins_with": code["CHECK"]})
+    for answer, passed in ((example.passes, True), (example.fails, False)):
+        assert evaluator.evaluate(answered(example, answer))[0].passed is passed
+    (failed,) = evaluator.evaluate(answered_text(example, "Hello"))
     assert failed.message == 'expected to begin with "Dear Ann"; got "Hello"'
+    assert FIXTURE in evaluator.checks

@@ -1,0 +1,63 @@
+"""The examples of the checks, loaded from a contract in memory as an author would write it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+import yaml
+
+from gatekeeper.checks.check import Check, Example
+from gatekeeper.checks.evaluate import Evaluator, prepare
+from gatekeeper.checks.registry import CHECKS
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+
+FIXTURE = "example"
+
+
+def all_examples() -> list[tuple[str, int]]:
+    """Return the name of every check and the index of each of its examples."""
+    return [(name, at) for name, check in CHECKS.items() for at in range(len(check.examples))]
+
+
+@cache
+def prepared(name: str, at: int) -> Evaluator:
+    """Load an example of the registry through the contract loader, and prepare it."""
+    return prepare_example(CHECKS[name].examples[at])
+
+
+def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> Evaluator:
+    fixture = {"id": FIXTURE, "vars": dict(example.vars)}
+    if example.expected is not None:
+        fixture["expected"] = example.expected
+    contract = {
+        "contract": 1,
+        "name": "example",
+        "prompt": "p.md",
+        "model": "openai/m",
+        "fixtures": [fixture],
+        "checks": [yaml.safe_load(example.written)],
+    }
+    files = {"c.yaml": json.dumps(contract), "p.md": "Answer.", **example.files}
+    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
+    shapes = {name: check.shape for name, check in checks.items()}
+    return prepare(load_contract(revision, "c.yaml", shapes), checks)
+
+
+def answered(example: Example, answer: str | Completion) -> Sample:
+    """Return the sample of an answer to the example's prompt."""
+    completion = Completion(answer) if isinstance(answer, str) else answer
+    request = Request("openai/m", example.messages, {}, None, 0)
+    trial = Trial("example", FIXTURE, "head", 0, request)
+    return Sample(trial, completion, output=completion.text)
+
+
+def answered_text(example: Example, text: str) -> Sample:
+    """Return the sample of an answer like the one that passes, with another text."""
+    passes = example.passes
+    completion = Completion(text) if isinstance(passes, str) else replace(passes, text=text)
+    return answered(example, completion)
