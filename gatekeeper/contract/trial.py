@@ -65,6 +65,17 @@ class CutText:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model asks the caller to use: its `name`, and its `arguments` as JSON text,
+    as the model wrote it. The text can be cut off or wrong. `id` is the provider's name of the
+    call; None if it gives none."""
+
+    name: str
+    arguments: str
+    id: str | None = None
+
+
 TOO_LONG, REFUSED = "request_too_long", "request_refused"
 REFUSED_REQUESTS: Mapping[str, str] = MappingProxyType(
     {
@@ -98,12 +109,15 @@ class Completion:
     """Why the model stopped, in OpenAI's words: `stop`, `length`, `content_filter`, `tool_calls`;
     None if the provider does not say. If the answer has no text, it still counts as an answer."""
     cut: CutText | None = None
-    """The whole answer, if `text` is only its beginning; it was evaluated before it was cut."""
+    """The whole answer, if only the beginning of `text` or of `tool_calls` is here; it was
+    evaluated before it was cut."""
     ttft_ms: float | None = None
     cached_tokens: int | None = None
     """How many of the prompt's tokens the provider read from its cache."""
     cache_write_tokens: int | None = None
     """How many of the prompt's tokens it wrote to its cache."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """The tools that the model asks to use, in its order; they may come with a text or without."""
     pause: float | None = field(default=None, compare=False, repr=False)
     """The seconds until the provider takes another call, because nothing remains of a rate limit;
     None for no pause. Only the run uses it; no file contains it."""

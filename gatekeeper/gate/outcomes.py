@@ -13,6 +13,7 @@ from gatekeeper.contract.digests import digest, prompt_meaning, request_digest
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.gate.arm_intervals import cost_interval, latency_interval, rate_intervals
 from gatekeeper.gate.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.stored_text import shorten
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.intervals import rate_interval
@@ -231,14 +232,14 @@ def _failures(outcomes: Sequence[Outcome], severity: str) -> tuple[FixtureFailur
     for outcome in outcomes:
         failed = [j for j in outcome.check_results if j.passed is False and j.severity == severity]
         # Cut once for all checks that speak of it.
-        output = shorten(outcome.sample.output, MOST_IN_RESULT) if failed else ""
+        output = shorten(answer_text(outcome.sample), MOST_IN_RESULT) if failed else ""
         arm = outcome.sample.trial.arm
         found += [FixtureFailure(arm, j.check, j.message, output) for j in failed]
     return tuple(found)
 
 
 def _first_output(outcomes: Sequence[Outcome]) -> str | None:
-    outputs = (o.sample.output for o in outcomes if o.sample.completion is not None)
+    outputs = (answer_text(o.sample) for o in outcomes if o.sample.completion is not None)
     first = next(outputs, None)
     return None if first is None else shorten(first, MOST_IN_RESULT)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.models.params import TOOL_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import (
@@ -24,6 +25,7 @@ from gatekeeper.providers.answers import (
     token_count,
 )
 from gatekeeper.providers.anthropic_stream import MessageStream
+from gatekeeper.providers.anthropic_tools import tool_fields
 from gatekeeper.providers.call_cost import call_cost, is_billed_by_tokens
 from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_ending
 from gatekeeper.providers.endpoint import Endpoint
@@ -31,6 +33,7 @@ from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.price_list import price_entry
 from gatekeeper.providers.prompt_caching import MARK, marked_message
+from gatekeeper.providers.tool_calls import read_message_calls
 
 _VERSION = "2023-06-01"
 _SIGN_IN_TOKEN = "sk-ant-oat"  # noqa: S105
@@ -92,6 +95,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         ttft_ms=exchange.ttft_ms,
         cached_tokens=token_count(said.get("cache_read_input_tokens")),
         cache_write_tokens=token_count(said.get("cache_creation_input_tokens")),
+        tool_calls=read_message_calls(document),
     )
 
 
@@ -130,8 +134,13 @@ def _conversation(messages: Sequence[Message], marked: int | None) -> dict[str, 
 def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the other fields; None if litellm must translate or refuse a parameter."""
     entry = price_entry(model) or {}
-    fields: dict[str, Any] = {}
+    offered = tool_fields(params)
+    if offered is None:
+        return None
+    fields: dict[str, Any] = dict(offered)
     for name, value in params.items():
+        if name in TOOL_PARAMS:
+            continue
         if name in _MAXIMA and isinstance(value, int) and "max_tokens" not in fields:
             fields["max_tokens"] = value
         elif name == "stop" and (stops := _stop_sequences(value)):

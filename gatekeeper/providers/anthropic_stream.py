@@ -5,6 +5,7 @@ https://docs.anthropic.com/en/docs/build-with-claude/streaming
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ class MessageStream:
         self._message: dict[str, Any] | None = None
         self._error: Any = None
         self._text = JoinedText()
+        self._calls: dict[object, _Call] = {}
 
     def add(self, event: Event) -> None:
         found = read_object(event)
@@ -33,9 +35,16 @@ class MessageStream:
                 self._message = dict(_part(found, "message"))
             case "content_block_start":
                 block = _part(found, "content_block")
-                self.has_token |= block.get("type") == "tool_use" or self._add_text(block, "text")
+                if block.get("type") == "tool_use":
+                    self._calls[found.get("index")] = _Call(block)
+                    self.has_token = True
+                self.has_token |= self._add_text(block, "text")
             case "content_block_delta":
-                self.has_token |= self._add_text(_part(found, "delta"), "text_delta")
+                delta = _part(found, "delta")
+                self.has_token |= self._add_text(delta, "text_delta")
+                call = self._calls.get(found.get("index"))
+                if call and delta.get("type") == "input_json_delta":
+                    call.arguments.add(delta.get("partial_json"))
             case "message_delta":
                 self._end_with(found)
             case "message_stop":
@@ -47,7 +56,8 @@ class MessageStream:
             return {"type": "error", "error": self._error}
         text = str(self._text)
         content = [{"type": "text", "text": text}] if text else []
-        return {**(self._message or {}), "content": content}
+        calls = [call.document() for call in self._calls.values()]
+        return {**(self._message or {}), "content": [*content, *calls]}
 
     def _add_text(self, part: Mapping[str, Any], kind: str) -> bool:
         return part.get("type") == kind and self._text.add(part.get("text"))
@@ -67,6 +77,25 @@ class MessageStream:
         if isinstance(last, Mapping):
             known = {name: value for name, value in last.items() if value is not None}
             self._message["usage"] = {**(first if isinstance(first, Mapping) else {}), **known}
+
+
+class _Call:
+    """A tool call whose arguments come in pieces of JSON."""
+
+    def __init__(self, block: Mapping[str, Any]) -> None:
+        self._block = block
+        self.arguments = JoinedText()
+
+    def document(self) -> dict[str, Any]:
+        """Return the block of an unstreamed answer; its input is text if it is not JSON, because it
+        was cut off."""
+        text = str(self.arguments)
+        if not text:
+            return dict(self._block)
+        try:
+            return {**self._block, "input": json.loads(text)}
+        except (ValueError, RecursionError):
+            return {**self._block, "input": text}
 
 
 def _part(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from gatekeeper.contract.models.params import HOSTED_PARAMS
+from gatekeeper.contract.models.params import HOSTED_PARAMS, TOOL_PARAMS
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers.call_cost import is_billed_by_tokens
 from gatekeeper.providers.price_list import price_entry
@@ -44,7 +44,8 @@ class Dialect:
     them is not sent. `renamed` are those that it calls otherwise. `schemas` says that it takes
     every `response_format`, and not `json_object` alone. `guessed` says that litellm guesses the
     price of a model whose price is not in its list. `counts_streams` says that it takes
-    `stream_options`, by which a streamed answer ends with its tokens.
+    `stream_options`, by which a streamed answer ends with its tokens. `tools` are those that
+    litellm sends as they are.
     """
 
     refused: frozenset[str] = frozenset()
@@ -54,6 +55,7 @@ class Dialect:
     named: bool = False
     hottest: float = math.inf
     counts_streams: bool = True
+    tools: Literal["every", "not strict", "none"] = "every"
 
 
 _SAME = Dialect(schemas=True)
@@ -66,15 +68,22 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
         "azure": Dialect(frozenset({"service_tier"}), schemas=True),
         "openrouter": _SAME,
         "mistral": Dialect(
-            _FEW, MappingProxyType({**_SHORTER_NAME, "seed": "random_seed"}), counts_streams=False
+            _FEW,
+            MappingProxyType({**_SHORTER_NAME, "seed": "random_seed"}),
+            counts_streams=False,
+            tools="none",
         ),
         "deepseek": Dialect(),
         "groq": Dialect(renamed=_SHORTER_NAME),
         "together_ai": Dialect(guessed=True),
-        "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True),
-        "cerebras": Dialect(_FEW, _SHORTER_NAME, named=True, counts_streams=False),
+        "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True, tools="none"),
+        "cerebras": Dialect(_FEW, _SHORTER_NAME, named=True, counts_streams=False, tools="none"),
         "deepinfra": Dialect(
-            _LOGPROBS | {"seed", "service_tier"}, _SHORTER_NAME, named=True, counts_streams=False
+            _LOGPROBS | {"seed", "service_tier"},
+            _SHORTER_NAME,
+            named=True,
+            counts_streams=False,
+            tools="none",
         ),
         "nvidia_nim": Dialect(
             _LOGPROBS | {"logit_bias", "service_tier"},
@@ -82,18 +91,19 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             named=True,
             counts_streams=False,
         ),
-        "moonshot": replace(_RENAMED, hottest=1.0),
-        "sambanova": Dialect(_FEW | {"seed"}, _SHORTER_NAME, named=True),
+        "moonshot": replace(_RENAMED, hottest=1.0, tools="none"),
+        "sambanova": Dialect(_FEW | {"seed"}, _SHORTER_NAME, named=True, tools="none"),
         "hyperbolic": Dialect(
             _LOGPROBS | {"logit_bias", "max_completion_tokens", "service_tier"},
             named=True,
             counts_streams=False,
+            tools="none",
         ),
         "lambda_ai": _RENAMED,
         "nebius": _RENAMED,
         "novita": Dialect(named=True),
         "vercel_ai_gateway": Dialect(named=True),
-        "hosted_vllm": _SAME,
+        "hosted_vllm": replace(_SAME, tools="not strict"),
         "lm_studio": _SERVER,
         "llamafile": _SERVER,
     }
@@ -158,9 +168,16 @@ def _taken_by(dialect: Dialect, name: str, field: str, value: object) -> bool:
     if field == "response_format":
         sound = dialect.schemas or value == _JSON_OBJECT
         return isinstance(value, Mapping) and sound and name not in _WITHOUT_FORMAT
+    if field in TOOL_PARAMS:
+        return dialect.tools == "every" or (dialect.tools != "none" and not _is_strict(value))
     if field == "temperature":
         return isinstance(value, int | float) and value <= dialect.hottest
     return field in HOSTED_PARAMS
+
+
+def _is_strict(tools: object) -> bool:
+    offered = tools if isinstance(tools, list | tuple) else ()
+    return any("strict" in tool.get("function", {}) for tool in offered)
 
 
 _REFUSED_BY_REASONING = _PENALTIES | _LOGPROBS | {"logit_bias", "stop", "temperature", "top_p"}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.trial import Completion, Request, ToolCall
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import fingerprint_of, token_count
 from gatekeeper.providers.call_cost import believed_cost
@@ -29,6 +29,7 @@ from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.providers.price_list import price_entry
 from gatekeeper.providers.prompt_caching import MARK, marked_message
 from gatekeeper.providers.quiet_litellm import load_litellm
+from gatekeeper.providers.tool_calls import read_chat_calls
 
 _REHEARSAL_SECONDS = 10.0
 _TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter
@@ -177,6 +178,9 @@ def _arguments(litellm: Any, request: Request, endpoint: Endpoint) -> dict[str, 
         "max_retries": 0,
         "timeout": _TIMEOUT_SECONDS,
     }
+    if "tools" in request.params:
+        # litellm must not call servers that a tool names, and must not load what that takes.
+        arguments["_skip_mcp_handler"] = True
     # Not every provider takes a seed, and none answers the worse for not getting one; any
     # other unsupported parameter is the author's to remove, so litellm's refusal stands.
     if request.seed is not None and "seed" not in request.params:
@@ -235,6 +239,7 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
         finish_reason=ending.reason,
         cached_tokens=token_count(getattr(_details(usage), "cached_tokens", None)),
         cache_write_tokens=token_count(getattr(_details(usage), "cache_creation_tokens", None)),
+        tool_calls=_tool_calls(response),
     )
 
 
@@ -249,6 +254,13 @@ def _text_and_reason(response: Any) -> tuple[object, object]:
         return choice.message.content, getattr(choice, "finish_reason", None)
     except (AttributeError, IndexError, TypeError):
         return None, None
+
+
+def _tool_calls(response: Any) -> tuple[ToolCall, ...]:
+    try:
+        return read_chat_calls(response.choices[0].message.model_dump())
+    except (AttributeError, IndexError, TypeError):
+        return ()
 
 
 def _cost(litellm: Any, model: str, response: Any) -> float | None:

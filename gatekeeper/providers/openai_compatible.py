@@ -29,6 +29,7 @@ from gatekeeper.providers.endpoint import Endpoint
 from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.openai_stream import THOUGHT_TAGS, ChatStream
+from gatekeeper.providers.tool_calls import read_chat_calls
 
 _AZURE_VERSION = "2025-02-01-preview"
 """litellm's, for the variable AZURE_API_VERSION that is not set."""
@@ -91,6 +92,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         finish_reason=ending.reason,
         ttft_ms=exchange.ttft_ms,
         cached_tokens=usage.cached if usage and usage.says_cached else None,
+        tool_calls=read_chat_calls(message),
     )
 
 

@@ -5,6 +5,7 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,7 @@ class ChatStream:
         self._whole: dict[str, Any] = {}
         self._choice: dict[str, Any] | None = None
         self._aside: set[str] = set()
-        self._calls_tool = False
+        self._calls = JoinedCalls()
         self._text, self._refusal = JoinedText(), JoinedText()
         self._visible = VisibleText()
 
@@ -58,7 +59,7 @@ class ChatStream:
             **dict.fromkeys(sorted(self._aside)),
             "content": str(self._text) or None,
             "refusal": str(self._refusal) or None,
-            "tool_calls": [{"type": "function"}] if self._calls_tool else None,
+            "tool_calls": self._calls.document() or None,
         }
         return {**self._whole, "choices": [{**self._choice, "index": 0, "message": message}]}
 
@@ -77,11 +78,61 @@ class ChatStream:
         if not isinstance(delta, Mapping):
             return
         self._aside.update(name for name in _THOUGHTS_ASIDE if name in delta)
-        self._calls_tool |= bool(delta.get("tool_calls"))
+        calls_tool = self._calls.add(delta)
         content = delta.get("content")
         if self._text.add(content) and not self.has_token:
             self.has_token = bool(self._aside) or self._visible.add(str(content))
-        self.has_token |= self._refusal.add(delta.get("refusal")) or self._calls_tool
+        self.has_token |= self._refusal.add(delta.get("refusal")) or calls_tool
+
+
+class JoinedCalls:
+    """Joins the tool calls that come in pieces. The first piece of a call has its name, and later
+    ones of the same `index` continue its arguments. Servers that send each call in one piece may
+    leave out the index."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._texts: dict[tuple[int, str], JoinedText] = {}
+
+    def add(self, delta: Mapping[str, Any]) -> bool:
+        """Add the calls of a piece; return whether it has any."""
+        pieces = delta.get("tool_calls")
+        older = delta.get("function_call")
+        if isinstance(older, Mapping):
+            pieces = [{"index": 0, "function": older}]
+        if not isinstance(pieces, list):
+            return False
+        for piece in pieces:
+            if isinstance(piece, Mapping):
+                self._add_piece(piece)
+        return bool(pieces)
+
+    def document(self) -> list[dict[str, Any]]:
+        """Return the calls in the form of an unstreamed answer."""
+        for (place, kind), text in self._texts.items():
+            name = "input" if kind == "custom" else "arguments"
+            self._calls[place][kind][name] = str(text)
+        return [self._calls[place] for place in sorted(self._calls)]
+
+    def _add_piece(self, piece: Mapping[str, Any]) -> None:
+        said = piece.get("index")
+        place = said if isinstance(said, int) else len(self._calls)
+        call = self._calls.setdefault(place, {"type": "function"})
+        if piece.get("id"):
+            call.setdefault("id", piece["id"])
+        for kind in ("function", "custom"):
+            part = piece.get(kind)
+            if isinstance(part, Mapping):
+                known = call.setdefault(kind, {})
+                if part.get("name"):
+                    known.setdefault("name", part["name"])
+                more = part.get("input" if kind == "custom" else "arguments")
+                self._texts.setdefault((place, kind), JoinedText()).add(_as_text(more))
+
+
+def _as_text(value: object) -> object:
+    """Return arguments as text. Some servers send the object itself."""
+    return json.dumps(value) if isinstance(value, Mapping | list) else value
 
 
 class VisibleText:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
+from gatekeeper.sampling.completion_record import read_tool_calls
 
 PREFIX = "recorded/"
 _LARGEST = 1e15
@@ -159,6 +160,7 @@ def _recorded(row: Mapping[str, object]) -> _Recorded:
         fingerprint=_text_or_none(row, "fingerprint"),
         finish_reason=_text_or_none(row, "finish_reason"),
         ttft_ms=_number(row, "ttft_ms") if "ttft_ms" in row else None,
+        tool_calls=read_tool_calls(row.get("tool_calls", [])),
     )
     return _Recorded(completion, error)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.trial import Completion, ToolCall
 
 _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
 """Fields that answers kept by earlier versions do not have, and that most answers do not need."""
@@ -14,7 +14,7 @@ _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
 _MOST = 1e15
 """Tokens, milliseconds or dollars; the sum of many such is still a number."""
 
-_OF_THE_CALL = ("replayed", "cut", "pause")
+_OF_THE_CALL = ("replayed", "cut", "pause", "tool_calls")
 _KEPT = tuple(
     field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, *_LATER)
 )
@@ -24,14 +24,20 @@ def completion_record(completion: Completion) -> dict[str, Any]:
     """Return the completion's fields by name, without those that say how it was obtained."""
     kept = {name: value for name, value in asdict(completion).items() if name in _KEPT}
     later = {name: getattr(completion, name) for name in _LATER}
-    return {**kept, **{name: value for name, value in later.items() if value is not None}}
+    calls = tool_call_records(completion.tool_calls)
+    return {
+        **kept,
+        **{name: value for name, value in later.items() if value is not None},
+        **({"tool_calls": calls} if calls else {}),
+    }
 
 
 def read_completion(record: Mapping[str, Any]) -> Completion:
     """Read what `completion_record` returned. Raises TypeError or KeyError for anything else."""
     kept = {name: record[name] for name in _KEPT}
     later: dict[str, Any] = {name: record.get(name) for name in _LATER}
-    found = Completion(**kept, **later)
+    calls = read_tool_calls(record.get("tool_calls", []))
+    found = Completion(**kept, **later, tool_calls=calls)
     read_text(found.text)
     for text in (found.fingerprint, found.finish_reason):
         if text is not None:
@@ -41,6 +47,25 @@ def read_completion(record: Mapping[str, Any]) -> Completion:
         if amount is not None and (isinstance(amount, bool) or not 0 <= amount <= _MOST):
             raise TypeError("not an amount")
     return found
+
+
+def tool_call_records(calls: Iterable[ToolCall]) -> list[dict[str, str | None]]:
+    """Return tool calls as JSON."""
+    return [{"name": call.name, "arguments": call.arguments, "id": call.id} for call in calls]
+
+
+def read_tool_calls(records: object) -> tuple[ToolCall, ...]:
+    """Read what `tool_call_records` returned. Raises TypeError or KeyError for anything else."""
+    if not isinstance(records, list) or not all(isinstance(row, Mapping) for row in records):
+        raise TypeError("not a list of tool calls")
+    return tuple(
+        ToolCall(
+            read_text(row["name"]),
+            read_text(row["arguments"]),
+            None if row.get("id") is None else read_text(row["id"]),
+        )
+        for row in records
+    )
 
 
 def read_text(value: object) -> str:

@@ -8,15 +8,18 @@ digest of the whole.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.trial import CheckResult, Completion, CutText, Outcome
+from gatekeeper.contract.trial import CheckResult, Completion, CutText, Outcome, ToolCall
 
 MOST_CHARACTERS = 100_000
 """The most characters of an answer that are stored, as the model gave it and after repairs."""
 MOST_OF_MESSAGE = 2_000
 """Characters of what a check or a failed call says."""
 MOST_OF_FINGERPRINT = 200
+_AROUND_A_CALL = 50
+"""What a tool call takes besides its texts, so that empty ones are not free."""
 
 
 def shorten(text: str, most: int) -> str:
@@ -30,7 +33,7 @@ def shorten(text: str, most: int) -> str:
 
 def is_long(completion: Completion) -> bool:
     """Return whether the answer is too long to be kept as it is."""
-    return len(completion.text) > MOST_CHARACTERS
+    return _length(completion) > MOST_CHARACTERS
 
 
 def stored_completion(completion: Completion) -> Completion:
@@ -40,10 +43,32 @@ def stored_completion(completion: Completion) -> Completion:
         completion = replace(completion, fingerprint=shorten(fingerprint, MOST_OF_FINGERPRINT))
     if not is_long(completion) or completion.cut is not None:
         return completion
-    whole = completion.text
+    whole = completion.text + "".join(f"{c.name}{c.arguments}" for c in completion.tool_calls)
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
-    kept = shorten(whole, MOST_CHARACTERS)
-    return replace(completion, text=kept, cut=CutText(len(whole), digest))
+    kept = shorten(completion.text, MOST_CHARACTERS)
+    calls = tuple(_stored_calls(completion.tool_calls, MOST_CHARACTERS - len(kept)))
+    return replace(completion, text=kept, tool_calls=calls, cut=CutText(len(whole), digest))
+
+
+def _length(completion: Completion) -> int:
+    return len(completion.text) + sum(map(_length_of_call, completion.tool_calls))
+
+
+def _length_of_call(call: ToolCall) -> int:
+    return len(call.name) + len(call.arguments) + len(call.id or "") + _AROUND_A_CALL
+
+
+def _stored_calls(calls: Sequence[ToolCall], room: int) -> Iterator[ToolCall]:
+    """Yield the calls that fit, and the beginning of the first that does not."""
+    for call in calls:
+        length = _length_of_call(call)
+        if length > room:
+            if room > _AROUND_A_CALL:
+                name, call_id = shorten(call.name, room), call.id and call.id[:MOST_OF_FINGERPRINT]
+                yield ToolCall(name, shorten(call.arguments, room), call_id)
+            return
+        room -= length
+        yield call
 
 
 def stored_outcome(outcome: Outcome) -> Outcome:

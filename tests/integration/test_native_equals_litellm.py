@@ -34,6 +34,11 @@ def error(status: int, message: Any, headers: Mapping[str, str] | None = None, *
 
 
 TOOL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+WEATHER = {
+    "id": "call_2",
+    "type": "function",
+    "function": {"name": "get_weather", "arguments": '{"city": "Zürich", "days": 1.0}'},
+}
 
 OPENAI_ANSWERS: dict[str, Answer] = {
     "success": Answer(200, chat()),
@@ -46,6 +51,7 @@ OPENAI_ANSWERS: dict[str, Answer] = {
     "content filter": Answer(200, chat(None, "content_filter")),
     "tool calls": Answer(200, chat(None, "tool_calls", message={"tool_calls": [TOOL]})),
     "tools, yet stop": Answer(200, chat(None, "stop", message={"tool_calls": [TOOL]})),
+    "several calls": Answer(200, chat("Hi", "tool_calls", message={"tool_calls": [TOOL, WEATHER]})),
     "no reason": Answer(200, chat("Hi", None)),
     "a strange reason": Answer(200, chat("Hi", "weather")),
     "another reason": Answer(200, chat("Hi", "eos")),
@@ -114,11 +120,14 @@ def text(said: str) -> dict[str, str]:
     return {"type": "text", "text": said}
 
 
+USED = {"type": "tool_use", "id": "2", "name": "g", "input": {"a": [1.5, "Zürich", None]}}
 WRITTEN = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 200}
 ANTHROPIC_ANSWERS: dict[str, Answer] = {
     "success": Answer(200, messages()),
     "several texts": Answer(200, messages(text("Grüße "), text("🙂"))),
     "thoughts": Answer(200, messages({"type": "thinking", "thinking": "well"}, text("Hi"))),
+    "calls": Answer(200, messages(USED, reason="tool_use")),
+    "text and calls": Answer(200, messages(text("Hm"), USED, USED, reason="tool_use")),
     "length": Answer(200, messages(reason="max_tokens")),
     "stop sequence": Answer(200, messages(reason="stop_sequence")),
     "refusal": Answer(200, messages(text(""), reason="refusal")),

@@ -37,6 +37,29 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnsweringServer]:
         yield server
 
 
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Returns the weather.",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
+BARE_TOOL = {"type": "function", "function": {"name": "now"}}
+STRICT_TOOL = {"type": "function", "function": {**TOOL["function"], "strict": True}}  # type: ignore[dict-item]
+NAMED = {"type": "function", "function": {"name": "get_weather"}}
+TOOLS: list[dict[str, Any]] = [
+    {"tools": [TOOL]},
+    {"tools": [TOOL, BARE_TOOL]},
+    {"tools": [STRICT_TOOL]},
+    *({"tools": [TOOL], "tool_choice": choice} for choice in ("auto", "none", "required", NAMED)),
+    *({"tools": [TOOL], "parallel_tool_calls": several} for several in (True, False)),
+    {"tools": [TOOL], "tool_choice": "required", "parallel_tool_calls": False},
+]
 VALUES: dict[str, list[Any]] = {
     "frequency_penalty": [0.5],
     "logit_bias": [{"5": 1}],
@@ -194,6 +217,7 @@ def test_every_request_that_is_sent_natively_is_litellms(
         for name in MODELS.get(provider, ("some-model",))
         for params, said_before in (
             *(({field: value}, SHORT) for field, values in VALUES.items() for value in values),
+            *((tools, SHORT) for tools in TOOLS),
             *(({}, conversation) for conversation in CONVERSATIONS),
         )
     ]

@@ -25,10 +25,15 @@ from support.native_clients import (
 )
 from support.streamed_answers import DONE, chat_events, chunk, message_events, stream
 
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.trial import Completion, ToolCall
 from gatekeeper.errors import CallFailed
 
 TOOL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+WEATHER = {
+    "id": "call_2",
+    "type": "function",
+    "function": {"name": "get_weather", "arguments": '{"city": "Zürich", "days": 1.0}'},
+}
 CACHED = {"prompt_tokens_details": {"cached_tokens": 600}}
 REASONED = {"completion_tokens_details": {"reasoning_tokens": 64}}
 
@@ -46,6 +51,8 @@ CHATS: dict[str, dict[str, Any]] = {
     "tool calls": chat(None, "tool_calls", message={"tool_calls": [TOOL]}),
     "tools, yet stop": chat(None, "stop", message={"tool_calls": [TOOL]}),
     "text and tools": chat("Hi", "stop", message={"tool_calls": [TOOL]}),
+    "several calls": chat(None, "tool_calls", message={"tool_calls": [TOOL, WEATHER, WEATHER]}),
+    "a call without a function": chat(None, "tool_calls", message={"tool_calls": [{"id": "1"}]}),
     "a strange reason": chat("Hi", "weather"),
     "the reason of others": chat("Hi", "max_tokens"),
     "null content": chat(None, None),
@@ -64,11 +71,13 @@ CHATS: dict[str, dict[str, Any]] = {
 BLOCK = {"type": "text", "text": "Hi"}
 THINKING = {"type": "thinking", "thinking": "well", "signature": "s"}
 CALL = {"type": "tool_use", "id": "1", "name": "f", "input": {}}
+LONG_CALL = {"type": "tool_use", "id": "2", "name": "g", "input": {"a": [1.5, "Zürich", None]}}
 MESSAGES: dict[str, dict[str, Any]] = {
     "success": messages(),
     "two texts": messages(BLOCK, {"type": "text", "text": " there"}),
     "thinking": messages(THINKING, BLOCK),
     "tool": messages(CALL, reason="tool_use"),
+    "text and tools": messages(BLOCK, CALL, LONG_CALL, reason="tool_use"),
     "length": messages(BLOCK, reason="max_tokens"),
     "refusal": messages(reason="refusal") | {"content": []},
     "nothing": messages(reason=None) | {"content": []},
@@ -151,6 +160,30 @@ def test_a_stream_may_be_packed(server: AnsweringServer) -> None:
     assert isinstance(found, Completion)
     assert found.text == "Grüße"
     assert found.ttft_ms is not None
+
+
+def test_a_call_that_is_cut_off_keeps_its_beginning(server: AnsweringServer) -> None:
+    whole = messages(LONG_CALL, reason="max_tokens")
+    events = message_events(whole)
+    pieces = [event for event in events if b"input_json_delta" in event]
+    server.answer = stream(*(event for event in events if event not in pieces[3:]))
+    found = streamed(CLAUDE)
+    assert isinstance(found, Completion)
+    assert found.tool_calls == (ToolCall("g", '{"a": [1.', "2"),)
+    assert found.finish_reason == "length"
+
+
+def test_calls_without_an_index_are_calls_of_their_own(server: AnsweringServer) -> None:
+    def piece(*calls: Any) -> bytes:
+        delta = {"tool_calls": list(calls)}
+        return chunk({"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]})
+
+    function = {"name": "f", "arguments": {"a": 1}}
+    server.answer = stream(piece({"function": function}), piece({"function": function}), DONE)
+    found = streamed()
+    assert isinstance(found, Completion)
+    assert found.tool_calls == (ToolCall("f", '{"a": 1}'), ToolCall("f", '{"a": 1}'))
+    assert found.finish_reason == "tool_calls"
 
 
 CHAT, MESSAGE = chat_events(chat()), message_events(messages())

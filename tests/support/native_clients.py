@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -91,6 +92,14 @@ async def outcome(client: HostedClient, request: Request) -> Completion | Except
         return failed
 
 
+def as_json(arguments: str) -> object:
+    """Arguments without their layout; as text if they are not JSON."""
+    try:
+        return repr(json.loads(arguments))
+    except ValueError:
+        return arguments
+
+
 def said(outcome: Completion | Exception) -> tuple[Any, ...]:
     """All that both must agree on: the time differs, and so may the wording of an error."""
     if isinstance(outcome, CallFailed):
@@ -108,4 +117,5 @@ def said(outcome: Completion | Exception) -> tuple[Any, ...]:
         outcome.finish_reason,
         outcome.cached_tokens or 0,
         outcome.cache_write_tokens or 0,
+        tuple((call.name, as_json(call.arguments), call.id) for call in outcome.tool_calls),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from types import TracebackType
@@ -32,6 +32,7 @@ class Reply:
     system_fingerprint: str | None = None
     finish_reason: str | None = "stop"
     refusal: str | None = None
+    tool_calls: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,7 @@ def _completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
                     "role": "assistant",
                     "content": reply.text,
                     **({} if reply.refusal is None else {"refusal": reply.refusal}),
+                    **({"tool_calls": list(reply.tool_calls)} if reply.tool_calls else {}),
                 },
                 "finish_reason": reply.finish_reason,
             }

@@ -46,7 +46,19 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for start in range(0, len(text), _PIECE):
             yield {name: text[start : start + _PIECE]}
     for place, call in enumerate(message.get("tool_calls") or ()):
+        yield from _call(place, call)
+
+
+def _call(place: int, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    function = call.get("function")
+    if function is None:
         yield {"tool_calls": [{"index": place, **call}]}
+        return
+    yield {"tool_calls": [{"index": place, **call, "function": {**function, "arguments": ""}}]}
+    text = function["arguments"]
+    for start in range(0, len(text), _PIECE):
+        piece = {"arguments": text[start : start + _PIECE]}
+        yield {"tool_calls": [{"index": place, "function": piece}]}
 
 
 def message_events(whole: Mapping[str, Any]) -> list[bytes]:
@@ -70,9 +82,15 @@ def message_events(whole: Mapping[str, Any]) -> list[bytes]:
 def _block(place: int, block: Mapping[str, Any]) -> Iterator[bytes]:
     at = {"index": place}
     started = {**block, "text": ""} if block["type"] == "text" else block
+    if block["type"] == "tool_use":
+        started = {**block, "input": {}}
     yield chunk({"type": "content_block_start", **at, "content_block": started})
     text = block.get("text", "")
     for start in range(0, len(text), _PIECE):
         delta = {"type": "text_delta", "text": text[start : start + _PIECE]}
+        yield chunk({"type": "content_block_delta", **at, "delta": delta})
+    written = json.dumps(block["input"]) if block.get("input") else ""
+    for start in range(0, len(written), _PIECE):
+        delta = {"type": "input_json_delta", "partial_json": written[start : start + _PIECE]}
         yield chunk({"type": "content_block_delta", **at, "delta": delta})
     yield chunk({"type": "content_block_stop", **at})

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.models.tools import tool_fault
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -36,6 +37,9 @@ HOSTED_PARAMS = frozenset(
         "stop",
         "temperature",
         "thinking",
+        "parallel_tool_calls",
+        "tool_choice",
+        "tools",
         "top_k",
         "top_logprobs",
         "top_p",
@@ -57,9 +61,8 @@ LOCAL_PARAMS = frozenset(
         "top_p",
     }
 )
-TOOL_PARAMS = frozenset(
-    {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}
-)
+TOOL_PARAMS = frozenset({"tools", "tool_choice", "parallel_tool_calls"})
+_OLD_TOOL_PARAMS = frozenset({"functions", "function_call"})
 
 WHOLE_PARAMS = frozenset(
     {"max_completion_tokens", "max_tokens", "n", "seed", "top_k", "top_logprobs"}
@@ -118,7 +121,9 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
     if name in known:
         return None
     if name in TOOL_PARAMS:
-        return "tool calls are not supported yet", "remove it; checks evaluate only text"
+        return "the embedded model calls no tools", "remove it, or name another model"
+    if name in _OLD_TOOL_PARAMS:
+        return f"`{name}` is OpenAI's older form", "write `tools` and `tool_choice`"
     if _CONNECTION.match(name.lower()):
         fix = "set the provider's key and address in the environment of the gate"
         what = "a contract cannot set the address or the key of a model"
@@ -129,8 +134,11 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
 def value_fault(name: str, value: object) -> tuple[str, str] | None:
     """Return what is wrong with the value of a parameter and how to correct it; None if nothing is.
 
-    Only numbers are checked, because providers differ in all other values that they accept.
+    Only numbers and tools are checked, because providers differ in all other values that they
+    accept.
     """
+    if name in TOOL_PARAMS and value is not None:
+        return tool_fault(name, value)
     if value is None or name not in WHOLE_PARAMS | NUMBER_PARAMS:
         return None
     if name in WHOLE_PARAMS and (isinstance(value, bool) or not isinstance(value, int)):

@@ -35,7 +35,9 @@ from gatekeeper.reports.formats.samples import sample_document
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Kind = Literal["text", "texts", "whole", "number", "yes_no", "time", "checks", "failures"]
+Kind = Literal[
+    "text", "texts", "whole", "number", "yes_no", "time", "checks", "failures", "tool_calls"
+]
 Row = Mapping[str, Any]
 
 _NO_PYARROW = (
@@ -122,6 +124,7 @@ def _sample_rows(result: GateResult) -> Iterator[Row]:
         trial = outcome.sample.trial
         yield {
             **_run(result),
+            "tool_calls": [],
             **sample_document(outcome),
             "category": categories.get((trial.contract, trial.contract_from, trial.fixture)),
             "passed": outcome.passed,
@@ -203,6 +206,7 @@ SAMPLES = Table(
         "failed_checks": "texts",
         "output": "text",
         "output_raw": "text",
+        "tool_calls": "tool_calls",
         "output_length": "whole",
         "output_sha256": "text",
         "repairs": "texts",
@@ -297,5 +301,6 @@ def _arrow_types() -> dict[Kind, pa.DataType]:
                 ("score", pa.float64()),
             ]
         ),
+        "tool_calls": records((name, text) for name in ("name", "arguments", "id")),
         "failures": records((name, text) for name in ("arm", "check", "message", "output")),
     }

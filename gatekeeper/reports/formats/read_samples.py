@@ -20,6 +20,7 @@ from gatekeeper.contract.trial import (
 )
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.redact import environment_redactor
+from gatekeeper.sampling.completion_record import read_tool_calls
 
 _ADVICE = "name the folder of a run's reports, or the samples.jsonl in it"
 _LARGEST = 1e15
@@ -113,6 +114,7 @@ def _completion(row: Mapping[str, Any]) -> Completion:
         finish_reason=row.get("finish_reason"),
         cut=_cut(row),
         ttft_ms=_number(row, "ttft_ms"),
+        tool_calls=read_tool_calls(row.get("tool_calls", [])),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from gatekeeper.contract.trial import CheckResult, Completion, Outcome
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
+from gatekeeper.sampling.completion_record import tool_call_records
 
 
 def sample_lines(result: GateResult) -> Iterator[str]:
@@ -36,6 +37,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "prompt_digest": request_digest(request.messages, {}),
         "output_raw": completion.text if completion else None,
         "output": sample.output if completion else None,
+        **_tool_calls(completion),
         **_whole(completion),
         "repairs": list(sample.repairs),
         "checks": [_check_result(check_result) for check_result in outcome.check_results],
@@ -49,6 +51,12 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "error": sample.error,
         "shared": sample.shared,
     }
+
+
+def _tool_calls(completion: Completion | None) -> dict[str, Any]:
+    """Return the tool calls; nothing for the many answers that have none."""
+    calls = tool_call_records(completion.tool_calls) if completion else []
+    return {"tool_calls": calls} if calls else {}
 
 
 def _whole(completion: Completion | None) -> dict[str, Any]:

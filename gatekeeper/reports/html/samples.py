@@ -33,6 +33,7 @@ from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html.inputs import distinct_parts
 from gatekeeper.reports.ranking import by_loss, by_severity
+from gatekeeper.sampling.answer_text import answer_text
 
 TEXT_LIMIT = 20_000
 """Characters of an output or a message; the rest is in samples.jsonl."""
@@ -172,7 +173,7 @@ def _rank(fixture: FixtureResult, pair: Sequence[Outcome]) -> int:
     differently, 2 the rest."""
     if fixture.change in ("broke", "fixed") or not all(outcome.passed for outcome in pair):
         return 0
-    return 1 if len({outcome.sample.output for outcome in pair}) > 1 else 2
+    return 1 if len({answer_text(outcome.sample) for outcome in pair}) > 1 else 2
 
 
 @dataclass(slots=True)
@@ -267,7 +268,7 @@ def _sample(outcome: Outcome, texts: _Texts) -> list[Any]:
         int(sample.trial.arm == "head"),
         sample.trial.repetition,
         outcome.passed,
-        texts.at(sample.output if sample.completion else None),
+        texts.at(answer_text(sample) if sample.completion else None),
         texts.at(said if said != sample.output else None),
         texts.at(_facts(outcome)),
         texts.at(sample.error),

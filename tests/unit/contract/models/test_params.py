@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from support.two_contracts import FILES, SHAPES, contract, revision
 
@@ -11,6 +13,11 @@ from gatekeeper.errors import ContractError, Problem
 
 PATH = "contracts/a.yaml"
 HOSTED = "openai/gpt-4o-mini"
+TOOL_VALUES: dict[str, object] = {
+    "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}],
+    "tool_choice": {"type": "function", "function": {"name": "f"}},
+    "parallel_tool_calls": False,
+}
 
 
 def problems(more: str = "", model: str = HOSTED, **files: str) -> list[Problem]:
@@ -37,10 +44,8 @@ def problems(more: str = "", model: str = HOSTED, **files: str) -> list[Problem]
         ("api_key", "environment"),
         ("extra_headers", "environment"),
         ("extra_body", "environment"),
-        ("tools", "remove"),
-        ("tool_choice", "remove"),
-        ("parallel_tool_calls", "remove"),
-        ("functions", "remove"),
+        ("functions", "`tools`"),
+        ("function_call", "`tools`"),
         ("zzz", "known are"),
     ],
 )
@@ -63,11 +68,46 @@ def test_one_of_a_prompt_file_is_named_there(written: str) -> None:
     ("model", "names"), [(HOSTED, HOSTED_PARAMS), ("local/smollm2", LOCAL_PARAMS)]
 )
 def test_every_known_parameter_is_taken(model: str, names: frozenset[str]) -> None:
-    assert problems("params: {" + ", ".join(f"{name}: 1" for name in names) + "}\n", model) == []
+    written = {name: TOOL_VALUES.get(name, 1) for name in names}
+    assert problems(f"params: {json.dumps(written)}\n", model) == []
+
+
+@pytest.mark.parametrize("name", TOOL_VALUES)
+def test_the_embedded_model_takes_no_tools(name: str) -> None:
+    (found,) = problems(f"params: {json.dumps({name: TOOL_VALUES[name]})}\n", "local/smollm2")
+    assert found.field == f"params.{name}"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"tools": []},
+        {"tools": TOOL_VALUES},
+        {"tools": [{"type": "web_search"}]},
+        {"tools": [{"type": "mcp", "server_url": "https://evil.example"}]},
+        {"tools": [{"type": "function", "function": {"name": "f"}, "server_url": "x"}]},
+        {"tools": [{"type": "function", "function": "f"}]},
+        {"tools": [{"type": "function", "function": {"name": "a b"}}]},
+        {"tools": [{"type": "function", "function": {"name": "f", "input_schema": {}}}]},
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": []}}]},
+        {"tools": [{"type": "function", "function": {"name": "f", "description": 1}}]},
+        {"tools": [{"type": "function", "function": {"name": "f", "strict": 1}}]},
+        {"tools": [1]},
+        {"tool_choice": "any"},
+        {"tool_choice": {"type": "function"}},
+        {"tool_choice": []},
+        {"parallel_tool_calls": "yes"},
+    ],
+)
+def test_a_tool_that_is_no_function_is_refused(written: dict[str, object]) -> None:
+    (found,) = problems(f"params: {json.dumps(written)}\n")
+    assert (found.path, found.line) == (PATH, 7)
+    assert found.fix
 
 
 def test_a_recording_takes_what_it_was_recorded_with() -> None:
-    for name in ("tools", "a_setting_of_our_own", "repeat_penalty"):
+    assert problems(f"params: {json.dumps(TOOL_VALUES)}\n", "recorded/r.jsonl") == []
+    for name in ("a_setting_of_our_own", "repeat_penalty"):
         assert problems(f"params: {{{name}: 1}}\n", "recorded/r.jsonl") == []
     (found,) = problems("params: {temprature: 1}\n", "recorded/r.jsonl")
     assert "`temperature`" in found.fix
