@@ -47,6 +47,9 @@ class _Watch:
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return self._missing > 0
 
+    def questions(self, sample: Sample) -> tuple[Request, ...]:  # noqa: ARG002
+        return ()
+
     def evaluate(self, sample: Sample) -> Outcome:
         return Outcome(sample)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import CheckShape, Message
-from gatekeeper.contract.trial import Completion, Sample
+from gatekeeper.contract.definition import CheckShape, Message, Prompt
+from gatekeeper.contract.trial import Arm, Completion, Sample, Vote
 
 # Text between these marks is rendered per fixture. `{#` is left out: patterns such as
 # `{#\d+}` are likelier in a check than a template comment.
@@ -24,11 +24,13 @@ TEMPLATE_MARKS = ("{{", "{%")
 class Finding:
     """The result of a check. `passed` is None if the sample lacks the information. `message` is
     short and says what was expected and what was found; empty if it passed. `score` says how good
-    the output is, from 0 to 1, if the check gives one."""
+    the output is, from 0 to 1, if the check gives one. `votes` are those of the judges that it
+    asked."""
 
     passed: bool | None
     message: str = ""
     score: float | None = None
+    votes: tuple[Vote, ...] = ()
 
 
 PASSED = Finding(passed=True)
@@ -55,11 +57,12 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files a check refers to, path from the repository root to text, and the path of the
-    file that the check itself is written in."""
+    """The files a check refers to, path from the repository root to text, the path of the file
+    that the check itself is written in, and the prompt of each arm, if it is known."""
 
     texts: Mapping[str, str]
     written_in: str
+    prompts: Mapping[Arm, Prompt] = field(default_factory=dict)
 
 
 Parameters = Mapping[str, Any]

@@ -8,19 +8,42 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from gatekeeper.checks.check import TEMPLATE_MARKS, Check, Files, ParameterError, SampleEvaluator
+from gatekeeper.checks.check import (
+    TEMPLATE_MARKS,
+    Check,
+    Files,
+    ParameterError,
+    SampleEvaluator,
+)
+from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Position, Severity
+from gatekeeper.contract.definition import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    Position,
+    Prompt,
+    Severity,
+)
+from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import REFUSED_REQUESTS, CheckResult, Sample
+from gatekeeper.contract.trial import (
+    REFUSED_REQUESTS,
+    Arm,
+    CheckResult,
+    Completion,
+    Request,
+    Sample,
+    Trial,
+)
 from gatekeeper.errors import ContractError, Problem
 
 # A longer template is not parsed for a better message alone.
@@ -34,10 +57,18 @@ class PreparedCheck:
     name: str
     severity: Severity
     evaluate: SampleEvaluator
+    position: Position | None = None
 
     def apply(self, sample: Sample) -> CheckResult:
         finding = self.evaluate(sample)
-        return CheckResult(self.name, finding.passed, finding.message, self.severity, finding.score)
+        return CheckResult(
+            self.name,
+            finding.passed,
+            finding.message,
+            self.severity,
+            finding.score,
+            finding.votes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +76,39 @@ class Evaluator:
     """The checks of a contract, ready for each of its fixtures."""
 
     checks: Mapping[str, tuple[PreparedCheck, ...]]
+    contract_path: str = ""
+    has_judges: bool = field(init=False)
+    """Whether any check asks a judge."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "has_judges", bool(self.judge_models))
+
+    @property
+    def judge_models(self) -> tuple[NamedModel, ...]:
+        """Return every model that a check may ask, with the place of the check."""
+        named = (
+            (check.position or Position(self.contract_path), model)
+            for check in {id(c): c for checks in self.checks.values() for c in checks}.values()
+            for model in judge_models_of(check.evaluate)
+        )
+        return tuple(dict.fromkeys(named))
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        """Return what judges are still to be asked about the sample, given the judge answers that
+        it carries; nothing if the model gave no answer or refused the request."""
+        if not self.has_judges or sample.completion is None or _refusal(sample.completion):
+            return ()
+        checks = self.checks[sample.trial.fixture]
+        return tuple(q for check in checks for q in questions_of(check.evaluate, sample))
+
+    def forecast(self, trial: Trial, characters: int) -> tuple[Request, ...]:
+        """Return what judges would be asked about an answer of so many characters."""
+        if not self.has_judges:
+            return ()
+        filler = "x" * characters
+        sample = Sample(trial, Completion(filler), output=filler)
+        checks = self.checks[trial.fixture]
+        return tuple(q for check in checks for q in forecast_of(check.evaluate, sample))
 
     def evaluate(self, sample: Sample) -> tuple[CheckResult, ...]:
         """Return the outcome of each check for a sample; none if its call failed.
@@ -55,15 +119,29 @@ class Evaluator:
         checks = self.checks[sample.trial.fixture]
         if sample.completion is None:
             return ()
-        refused = REFUSED_REQUESTS.get(sample.completion.finish_reason or "")
-        if refused and not sample.completion.text:
+        refused = _refusal(sample.completion)
+        if refused:
             return tuple(CheckResult(c.name, False, refused, c.severity) for c in checks)
         return tuple(check.apply(sample) for check in checks)
 
 
-def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Evaluator:
-    """Prepare every check for every fixture. Raises ContractError with every problem found."""
-    bench = _Bench(contract.path, checks)
+def _refusal(completion: Completion) -> str | None:
+    """Return why there is no output, if the provider refused the request."""
+    refused = REFUSED_REQUESTS.get(completion.finish_reason or "")
+    return None if completion.text else refused
+
+
+def prepare(
+    contract: Contract,
+    checks: Mapping[str, Check] = CHECKS,
+    prompts: Mapping[Arm, Prompt] | None = None,
+) -> Evaluator:
+    """Prepare every check for every fixture. Raises ContractError with every problem found.
+
+    `prompts` are those of the arms; the contract's own counts for an arm that is left out.
+    """
+    own = contract.target.prompt
+    bench = _Bench(contract.path, checks, {"base": own, "head": own, **(prompts or {})})
     by_fixture = {
         fixture.id: bench.ready((*contract.checks, *fixture.checks), fixture)
         for fixture in contract.fixtures
@@ -71,7 +149,7 @@ def prepare(contract: Contract, checks: Mapping[str, Check] = CHECKS) -> Evaluat
     problems = bench.problems()
     if problems:
         raise ContractError(problems)
-    return Evaluator(by_fixture)
+    return Evaluator(by_fixture, contract.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +170,11 @@ class _Complaint:
 class _Bench:
     """Prepares checks. Work that does not depend on the fixture is done once."""
 
-    def __init__(self, contract_path: str, checks: Mapping[str, Check]) -> None:
+    def __init__(
+        self, contract_path: str, checks: Mapping[str, Check], prompts: Mapping[Arm, Prompt]
+    ) -> None:
         self._contract_path = contract_path
+        self._prompts = prompts
         self._checks = checks
         self._budget = Budget()
         self._done: dict[int, PreparedCheck | None] = {}
@@ -130,14 +211,14 @@ class _Bench:
             )
             _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
-            evaluate = self._prepared(check, params, Files(spec.files, written_in))
+            evaluate = self._prepared(check, params, Files(spec.files, written_in, self._prompts))
         except ParameterError as error:
             self._complain(spec, error.what, error.fix, fixture)
         except ContractError as error:
             for problem in error.problems:
                 self._complain(spec, problem.what, problem.fix, fixture)
         else:
-            return PreparedCheck(spec.name, spec.severity, evaluate)
+            return PreparedCheck(spec.name, spec.severity, evaluate, spec.position)
         return None
 
     def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleEvaluator:

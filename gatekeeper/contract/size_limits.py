@@ -21,6 +21,8 @@ MOST_FIXTURE_FILES = 1_000
 """Of a contract."""
 MOST_FIXTURE_TEXT = 100_000_000
 """Characters of all fixture files of a contract."""
+MOST_JUDGED = 50_000
+"""The most characters of an output that a judge is asked about; a longer one is not measured."""
 MOST_CHECKS = 1_000
 """Of one list: a contract's, or a fixture's."""
 MOST_APPLIED = 500_000

@@ -123,11 +123,44 @@ class Completion:
     None for no pause. Only the run uses it; no file contains it."""
 
 
+class QuestionId(NamedTuple):
+    """Identifies a question to a judge: the model, the digest of messages and parameters, and the
+    repetition. Two checks that ask the same share the answer."""
+
+    model: str
+    digest: str
+    repetition: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer:
+    """A judge's answer to one question about a sample; without an answer, `error` says why.
+
+    A *judge* is a model that a check asks to grade an output.
+    """
+
+    asked: QuestionId
+    completion: Completion | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one judge concluded about a sample, once. `passed` is None if it could not be asked or
+    its answer could not be read. `reason` is the judge's own text."""
+
+    model: str
+    passed: bool | None
+    score: float | None = None
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A trial's completion, or the message of the call that failed.
 
     `output` is the text that the checks evaluate: the completion's text after the `repairs`.
+    `judge_answers` are the answers to the questions of its checks (checks/judges/).
     """
 
     trial: Trial
@@ -137,6 +170,7 @@ class Sample:
     repairs: tuple[str, ...] = ()
     shared: bool = False
     """True if the other arm's identical request was reused and no call was made."""
+    judge_answers: tuple[JudgeAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +180,7 @@ class CheckResult:
     `passed` is None if the check could not be applied because the provider did not report what it
     needs (tokens, latency): undefined is never a pass and never a failure. `message` says what was
     found and what was expected, for a person to act on; empty if it passed. `score` is how good the
-    output is, from 0 to 1; None for a check that gives none.
+    output is, from 0 to 1; None for a check that gives none. `votes` are those of its judges.
     """
 
     check: str
@@ -154,6 +188,7 @@ class CheckResult:
     message: str = ""
     severity: Severity = "error"
     score: float | None = None
+    votes: tuple[Vote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.expected_calls import estimate_calls
+from gatekeeper.gate.judge_calls import forecast_judges
 from gatekeeper.gate.plan import Evaluation, Job, levels
 from gatekeeper.gate.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
@@ -30,6 +31,8 @@ _SUMS = (
     "calls",
     "fewest_calls",
     "expected_calls",
+    "judge_calls",
+    "expected_judge_calls",
     "tokens",
     "most_tokens",
     "cost_usd",
@@ -53,9 +56,10 @@ class ContractEstimate:
     harmless change (gate/expected_calls.py), and `fewest_calls` if the result is certain as soon as
     it can be. Otherwise these are the same.
 
-    `tokens` and `cost_usd` are those of the expected calls with answers of an expected length,
-    `most_tokens` and `worst_cost_usd` those of all calls with the longest answers that are
-    possible, which limits go by. Each is None if it is not known, or if nothing bounds it.
+    `judge_calls` and `expected_judge_calls` are those to judges, which are in `calls` and
+    `expected_calls` too. `tokens` and `cost_usd` are those of the expected calls with answers of an
+    expected length, `most_tokens` and `worst_cost_usd` those of all calls with the longest answers
+    that are possible, which limits go by. Each is None if it is not known, or if nothing bounds it.
 
     What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
     and `warning` are those of `power.ComparisonPower`. All are None if nothing is compared.
@@ -80,6 +84,8 @@ class ContractEstimate:
     expected_calls: int = 0
     tokens: int | None = 0
     most_tokens: int | None = 0
+    judge_calls: int = 0
+    expected_judge_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,14 @@ class RunEstimate:
     @property
     def expected_calls(self) -> int:
         return sum(contract.expected_calls for contract in self.contracts)
+
+    @property
+    def judge_calls(self) -> int:
+        return sum(contract.judge_calls for contract in self.contracts)
+
+    @property
+    def expected_judge_calls(self) -> int:
+        return sum(contract.expected_judge_calls for contract in self.contracts)
 
     @property
     def tokens(self) -> int | None:
@@ -225,24 +239,29 @@ class _Shared:
 def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstimate:
     requests = distinct_requests(job.trials)
     contract = job.contract
+    judging = forecast_judges([job])
     power = shared.compute_power(job.evaluations[0])
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
-    tokens = [amounts.tokens(request) for request in requests]
-    cost = _sum([amounts.expected(request) for request in requests])
+    judged = len(judging.most)
+    about = (*requests, *judging.about)
+    most = (*requests, *judging.most)
+    cost = _sum([amounts.expected(request) for request in about])
     return ContractEstimate(
         name=contract.name,
         path=contract.path,
         affected_by=job.affected_by,
         model=contract.target.model,
         fixtures=len(contract.fixtures),
-        calls=calls.most,
-        fewest_calls=calls.fewest,
-        expected_calls=calls.expected,
-        tokens=_whole(_sum([about * made for about, _ in tokens])),
-        most_tokens=_whole(_sum([most for _, most in tokens])),
+        calls=calls.most + judged,
+        fewest_calls=calls.fewest + _share(judged, calls.fewest, calls.most),
+        expected_calls=calls.expected + _share(judged, calls.expected, calls.most),
+        judge_calls=judged,
+        expected_judge_calls=_share(judged, calls.expected, calls.most),
+        tokens=_whole(_sum([amounts.tokens(request)[0] * made for request in about])),
+        most_tokens=_whole(_sum([amounts.tokens(request)[1] for request in most])),
         cost_usd=None if cost is None else cost * made,
-        worst_cost_usd=_sum([amounts.worst(request) for request in requests]),
+        worst_cost_usd=_sum([amounts.worst(request) for request in most]),
         minimum_detectable_effect=power.minimum_detectable_effect if power else None,
         may_stop_early=calls.fewest < calls.most,
         margin=power.margin if power else None,
@@ -250,6 +269,11 @@ def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstima
         fixtures_needed=power.fixtures_needed if power else None,
         warning=power.warning if power else None,
     )
+
+
+def _share(judged: int, made: int, most: int) -> int:
+    """Return the questions to judges if only so many of the calls are made."""
+    return math.ceil(judged * made / most) if most else judged
 
 
 def _whole(number: float | None) -> int | None:

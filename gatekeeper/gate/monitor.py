@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import ContractFrom, Outcome, Sample, Trial
+from gatekeeper.contract.trial import ContractFrom, Outcome, Request, Sample, Trial
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
 from gatekeeper.gate.paired_comparison import Comparison
@@ -38,6 +38,16 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
     output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
     repaired = replace(sample, output=output, repairs=repairs)
     return stored_outcome(Outcome(repaired, evaluator.evaluate(repaired)))
+
+
+def judge_questions(
+    sample: Sample, contract: Contract, evaluator: Evaluator
+) -> tuple[Request, ...]:
+    """Return what judges are still to be asked about the sample after the contract's repairs."""
+    if sample.completion is None or not evaluator.has_judges:
+        return ()
+    output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
+    return evaluator.questions(replace(sample, output=output, repairs=repairs))
 
 
 class EvaluationMonitor:
@@ -101,6 +111,10 @@ class EvaluationMonitor:
         return not contract.slo or (
             self.slo is not None and not any(in_doubt(result) for result in self.slo)
         )
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        """Return what judges are still to be asked about the sample."""
+        return judge_questions(sample, self.evaluation.contract, self.evaluation.evaluator)
 
     def evaluate(self, sample: Sample) -> Outcome:
         """Evaluate a sample; it is not yet evidence."""
@@ -196,6 +210,10 @@ class Watches:
         return not (
             monitors[trial.contract_from].settled or any(w.regressed for w in monitors.values())
         )
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        """Return what judges are still to be asked, by the contract that requested the sample."""
+        return self._of_trial(sample.trial).questions(sample)
 
     def evaluate(self, sample: Sample) -> Outcome:
         """Evaluate the sample with the contract that requested it."""

@@ -15,12 +15,19 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.call_result import Calls, JudgeCalls
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.exit_code import exit_code
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.reasons import uncovered_reasons
-from gatekeeper.gate.result import Calls, ContractResult, GateResult, PastRun, RunKind, Waiver
+from gatekeeper.gate.result import (
+    ContractResult,
+    GateResult,
+    PastRun,
+    RunKind,
+    Waiver,
+)
 from gatekeeper.gate.spending_limits import most_cost
 from gatekeeper.gate.verdict import (
     conclude,
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.sampling.cache import Entry
+    from gatekeeper.sampling.judging import OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
     from gatekeeper.sampling.retries import RetryPolicy
     from gatekeeper.sampling.runner import OnAnswer, Run
@@ -53,9 +61,10 @@ class RunContext:
     for the tested commit. `unread` says that there is a history and that it could not be read.
     `gated` says which checks gated in earlier runs. `remembered` are the samples of earlier runs,
     by plan, which are not taken again. `resumed` holds the answers of an unfinished run by the
-    trial's index, and `on_answer` gets each new one. `price` gives the most that a request can
-    cost; None if no prices are known. `limits` replace the policy's limits. `together` says that
-    all calls are made before the first answer comes, so that sampling cannot stop early.
+    trial's index, and `on_answer` gets each new one; `judged` and `on_judge_answer` are the same
+    for judges, by `question_key`. `price` gives the most that a request can cost; None if no prices
+    are known. `limits` replace the policy's limits. `together` says that all calls are made before
+    the first answer comes, so that sampling cannot stop early.
     """
 
     client: ModelClient
@@ -70,6 +79,8 @@ class RunContext:
     remembered: Mapping[str, Entry] = field(default_factory=dict)
     resumed: Mapping[int, Completion] = field(default_factory=dict)
     on_answer: OnAnswer | None = None
+    judged: Mapping[str, Completion] = field(default_factory=dict)
+    on_judge_answer: OnJudgeAnswer | None = None
     price: Price | None = None
     limits: Limits | None = None
     together: bool = False
@@ -103,7 +114,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     """Sample the models and conclude what they show of each contract. Raises UsageError for an
     unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
-    from gatekeeper.sampling.cache import recall
+    from gatekeeper.sampling.cache import recall, recall_judge_answers
     from gatekeeper.sampling.calls import distinct_requests
     from gatekeeper.sampling.runner import run_trials
 
@@ -123,6 +134,8 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         stop=around.stop,
         price=around.price,
         on_answer=around.on_answer,
+        judged={**around.judged, **recall_judge_answers(work.trials, around.remembered)},
+        on_judge_answer=around.on_judge_answer,
         on_refusal=around.progress.refused if around.progress else None,
         together=around.together,
     )
@@ -177,7 +190,18 @@ def _calls(sampled: Run) -> Calls:
         throttled=sampled.throttled,
         cached_tokens=_total(c.cached_tokens for c in paid),
         cache_write_tokens=_total(c.cache_write_tokens for c in paid),
+        judge=_judge_calls(sampled),
     )
+
+
+def _judge_calls(sampled: Run) -> JudgeCalls | None:
+    """Return the calls to judges; None if there is none."""
+    tally = sampled.judged
+    if not (tally.made or tally.cached or tally.failed):
+        return None
+    graded = sum(any(a.completion for a in s.judge_answers) for s in sampled.samples)
+    cost = tally.cost_usd if tally.made else 0.0
+    return JudgeCalls(tally.made, tally.cached, tally.failed, graded, cost)
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

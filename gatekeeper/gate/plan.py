@@ -387,7 +387,7 @@ def _evaluation(
         unpaired=plan.unpaired,
         unanswerable=plan.unanswerable,
         same_input=duplicates(plan.trials),
-        evaluator=prepare(contract),
+        evaluator=prepare(contract, prompts={"head": head.prompt, "base": (base or head).prompt}),
         trusted=trusted,
     )
 

@@ -15,6 +15,7 @@ from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
+from gatekeeper.gate.call_result import Calls
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
 from gatekeeper.stats.error_budget import ErrorBudget, Event
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -330,26 +331,6 @@ class ContractResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
-    """`made` reached a model, retries included; `cached` were answered from a recording or from the
-    cache; `saved` were planned and not needed, because the result was certain before; `failed` had
-    no answer; `surplus` were under way when the result was certain: paid for, but no evidence.
-    `unrecorded` are requests that a recording should have answered and has no answer for.
-    `throttled` were refused by a provider because of load; they are in `made`. `cached_tokens` were
-    read from the providers' caches, `cache_write_tokens` written to them; None if unknown."""
-
-    made: int = 0
-    cached: int = 0
-    saved: int = 0
-    failed: int = 0
-    surplus: int = 0
-    unrecorded: int = 0
-    throttled: int = 0
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class PastRun:
     """The record of one contract in an earlier run on the default branch.
 
@@ -383,7 +364,7 @@ class GateResult:
     started: datetime
     seconds: float
     contracts: tuple[ContractResult, ...]
-    calls: Calls = Calls()
+    calls: Calls = field(default_factory=Calls)
     cost_usd: float | None = None
     most_cost_usd: float | None = None
     """The highest possible cost of the planned calls, without retries; None if it is not known."""

@@ -44,6 +44,7 @@ def most_cost(work: Work, known: Mapping[int, Completion], worst: Price) -> floa
     trials = work.trials
     calls, _ = group_calls(trials, known)
     prices = [worst(trials[call.trials[0]].request) for call in calls if not call.known]
+    prices += map(worst, work.judging.most)
     total = math.fsum(math.nan if price is None else price for price in prices)
     if math.isnan(total):
         return None
@@ -57,7 +58,7 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
     slow."""
     limits = work.policy.limits
     dearest: dict[str, float | None] = {}
-    requests = distinct_requests(work.trials)
+    requests = (*distinct_requests(work.trials), *work.judging.most)
     for request in requests:
         price, known = worst(request), dearest.get(request.model, 0.0)
         dearest[request.model] = None if price is None or known is None else max(price, known)
@@ -80,7 +81,7 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
 def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     """Return why no model may be called; None if calls are allowed."""
     limits = work.policy.limits
-    requests = distinct_requests(work.trials)
+    requests = (*distinct_requests(work.trials), *work.judging.most)
     if not trusted and limits.calls is not None and len(requests) > limits.calls:
         return _beyond(requests, f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
     if limits.cost_usd is None:
@@ -110,6 +111,8 @@ def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str
     """Describe an expensive request: one of head, which the pull request can repair, before one of
     base."""
     found = [trial for trial in work.trials if id(trial.request) in dear]
+    if not found:
+        return _too_dear_judge(work, dear, limit)
     # Head's prompt with the base contract's settings does not have contract_from `head`.
     of_head = (t for t in found if (t.arm, t.contract_from) == ("head", "head"))
     trial = next(of_head, None)
@@ -125,6 +128,20 @@ def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str
         f"one call to {request.model} {most}, and limits.cost_usd is {allowed}, so no "
         f"model was called: {shorter} in params of contract {trial.contract}, {place}"
         f"or raise limits.cost_usd in {POLICY_PATH} of the base branch"
+    )
+
+
+def _too_dear_judge(work: Work, dear: Mapping[int, float | None], limit: float) -> str:
+    request = next(request for request in work.judging.most if id(request) in dear)
+    price = dear[id(request)] or 0.0
+    most = "has no upper bound for its cost" if math.isinf(price) else "can cost "
+    most += "" if math.isinf(price) else numbers.dollars(price)
+    shorter = advise_shorter_answers([request.params])
+    return (
+        f"one question to the judge {request.model} {most}, and limits.cost_usd is "
+        f"{numbers.dollars(limit)}, so no model was called: {shorter} in the params of the "
+        "contract and of its judge, or raise limits.cost_usd in "
+        f"{POLICY_PATH} of the base branch"
     )
 
 

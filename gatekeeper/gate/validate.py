@@ -28,6 +28,7 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.errors import ContractError, Problem, UsageError
+from gatekeeper.gate.judge_calls import judge_models
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.power import (
     Price,
@@ -81,7 +82,7 @@ def validate_contracts(
                 Problem(path, what, "give each contract a name of its own", field="name")
             )
             continue
-        models = [named_model(contract, contract.target.model)]
+        models = [named_model(contract, contract.target.model), *judge_models(job)]
         faults = find_faults(models, with_recordings(find_fault, [revision]))
         if faults.refused:
             problems += faults.refused

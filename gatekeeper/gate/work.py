@@ -31,6 +31,7 @@ from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.cached_prompts import cache_arms_alike
+from gatekeeper.gate.judge_calls import JudgeForecast, forecast_judges, judge_models
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.streaming import stream_timed_answers
@@ -71,8 +72,14 @@ class Work:
 
     @property
     def called_models(self) -> frozenset[str]:
-        """Return the models that the trials call."""
-        return frozenset(trial.request.model for trial in self.trials)
+        """Return the models that the trials and their judges call."""
+        judges = (model for job in self.jobs for _, model in judge_models(job))
+        return frozenset((*(trial.request.model for trial in self.trials), *judges))
+
+    @cached_property
+    def judging(self) -> JudgeForecast:
+        """Return what judges are asked if no sample is left out."""
+        return forecast_judges(self.jobs)
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -203,6 +210,7 @@ def _models(job: Job) -> Iterator[NamedModel]:
         yield named_model(job.contract, evaluation.head.model)
         if evaluation.base is not None:
             yield named_model(before, evaluation.base.model)
+    yield from judge_models(job)
 
 
 def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Request
@@ -127,9 +128,15 @@ def _parse(path: str, content: str) -> _Recording:
             continue
         try:
             row = json.loads(line)
-            key = _text(row, "request"), int(row["repetition"])
-            model, recorded = _text(row, "model"), _recorded(row)
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            found = [_entry(row), *map(_entry, row.get("judge_answers", ()))]
+        except (
+            AttributeError,
+            ValueError,
+            TypeError,
+            KeyError,
+            OverflowError,
+            RecursionError,
+        ) as error:
             wrong = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CallFailed(
                 f"recording {path}:{number}: not a line of samples.jsonl ({wrong}); "
@@ -137,11 +144,18 @@ def _parse(path: str, content: str) -> _Recording:
                 fatal=True,
                 author=True,
             ) from error
-        known = recording.setdefault(key, {}).get(model)
-        # Two fixtures may ask the same: the first answer stands for both, a failure for none.
-        if known is None or known.completion is None:
-            recording[key][model] = recorded
+        for key, model, recorded in found:
+            known = recording.setdefault(key, {}).get(model)
+            # Two fixtures may ask the same: the first answer stands for both, a failure for none.
+            if known is None or known.completion is None:
+                recording[key][model] = recorded
     return recording
+
+
+def _entry(row: Mapping[str, Any]) -> tuple[Answered, str, _Recorded]:
+    """Read an answer of a model or a judge, with its request and its model."""
+    key = _text(row, "request"), int(row["repetition"])
+    return key, _text(row, "model"), _recorded(row)
 
 
 def _recorded(row: Mapping[str, object]) -> _Recorded:

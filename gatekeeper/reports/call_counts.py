@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from gatekeeper import numbers
-from gatekeeper.gate.result import Calls, GateResult
+from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.result import GateResult
 
 
 def describe_calls(calls: Calls) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gatekeeper.contract.trial import Request
+    from gatekeeper.gate.plan import Job
     from gatekeeper.gate.work import Work
     from gatekeeper.providers import ModelRouter
     from gatekeeper.sampling.client import ModelClient
@@ -67,6 +68,20 @@ def prices_within_limits(
 
     worst = worst or worst_cost
     return worst, require_within_limits(work, worst, trusted=trusted)
+
+
+def require_no_judges(job: Job, option: str) -> None:
+    """Refuse a contract whose checks ask judges: what they are asked depends on answers that come
+    only with the whole batch or shard. Raises UsageError."""
+    from gatekeeper.gate.judge_calls import judge_models
+
+    judges = judge_models(job)
+    if judges:
+        raise UsageError(
+            f"{option}: a check of {job.contract.name} asks the judge {judges[0][1]}, and judges "
+            "are asked one by one; run this contract without it, and name the others with "
+            "--contract"
+        )
 
 
 def require_recording(replay: Path | None) -> None:

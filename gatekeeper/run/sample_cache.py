@@ -90,9 +90,10 @@ class SampleCache:
         seeds = {job.contract.name: job.order_seed for job in work.jobs}
         for entry in measured(work.trials, samples, now, seeds):
             pairs = tuple(pair for pair in entry.pairs if redact.value(pair) == pair)
-            if pairs:
-                earlier = self.entries.get(entry.plan)
-                new.append(continued(earlier, replace(entry, pairs=pairs)))
+            judged = {key: a for key, a in entry.judged.items() if redact.value(a) == a}
+            earlier = self.entries.get(entry.plan)
+            if pairs or (earlier and judged.keys() - earlier.judged.keys()):
+                new.append(continued(earlier, replace(entry, pairs=pairs, judged=judged)))
         if not new:
             return notices
         # What a run beside this one has kept meanwhile was drawn first, and stands.

@@ -117,6 +117,7 @@ def measure(
         waivers=options.waivers,
         remembered=remembered.entries,
         resumed=unfinished.known(work.trials) if unfinished else {},
+        judged=unfinished.answers if unfinished else {},
     )
     log = _answer_log(options.answers, work, unfinished, redact) if options.answers else None
     found = _measure_now(work, client, _with_past(around, past), log, options)
@@ -185,7 +186,7 @@ def _measure_now(
                 prices_within_limits, work, options.trusted, hooks.price
             )
         try:
-            await client.require_keys(dict.fromkeys(trial.request.model for trial in work.trials))
+            await client.require_keys(dict.fromkeys(sorted(work.called_models)))
         except UsageError as error:
             if options.trusted:
                 raise
@@ -202,7 +203,8 @@ def _measure_now(
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
-    around = replace(around, on_answer=log.add) if log else around
+    if log:
+        around = replace(around, on_answer=log.add, on_judge_answer=log.add_judge_answer)
     try:
         around = hooks.prepare(around, work, log)
         found = asyncio.run(with_signals(client, within))

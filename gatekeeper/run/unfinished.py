@@ -26,7 +26,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.trial import Completion, Trial
+    from gatekeeper.contract.trial import Completion, QuestionId, Trial
 
 FILE = "unfinished.jsonl"
 BATCHES = "unfinished-batches.jsonl"
@@ -39,7 +39,8 @@ MOST_BYTES = 1_000_000_000
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
     """The file that an unfinished run left at `path`: the seed of its order, a digest of its
-    requests, and its answers by request. `damaged` counts the lines that cannot be read."""
+    requests, and its answers by request, those of judges by question. `damaged` counts the lines
+    that cannot be read."""
 
     path: Path
     order_seed: str
@@ -148,11 +149,20 @@ class AnswerLog:
 
     def add(self, trial: Trial, completion: Completion) -> None:
         """Append the answer to the trial's request."""
+        self._add(request_key(trial), completion)
+
+    def add_judge_answer(self, asked: QuestionId, completion: Completion) -> None:
+        """Append a judge's answer to a question."""
+        from gatekeeper.contract.judge_questions import question_key
+
+        self._add(question_key(asked), completion)
+
+    def _add(self, key: str, completion: Completion) -> None:
         from gatekeeper.sampling.completion_record import completion_record
 
         if self.fault or completion.cut is not None or not self._clean(completion):
             return
-        self.add_record({"asked": request_key(trial), "answer": completion_record(completion)})
+        self.add_record({"asked": key, "answer": completion_record(completion)})
         self.count += not self.fault
 
     def add_record(self, record: Mapping[str, Any]) -> None:

@@ -35,11 +35,12 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gatekeeper.contract.digests import canonical, digest, request_digest
+from gatekeeper.contract.judge_questions import question_key
 from gatekeeper.contract.trial import Arm, Completion, ContractFrom, Request, Sample, Trial
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
@@ -77,6 +78,8 @@ class Entry:
     order_seed: str
     measured: datetime
     pairs: tuple[Pair, ...]
+    judged: Mapping[str, Completion] = field(default_factory=dict)
+    """What judges answered about the samples, by `question_key`: the first answer stands too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,17 @@ def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, C
     return known
 
 
+def recall_judge_answers(
+    trials: Sequence[Trial], entries: Mapping[str, Entry]
+) -> dict[str, Completion]:
+    """Return what judges answered about the known samples of the trials, by `question_key`."""
+    if not any(entry.judged for entry in entries.values()):
+        return {}
+    keys = {plan.key for plan in _plans(trials).values()}
+    known = (entries[key].judged for key in keys if key in entries)
+    return {key: answer for judged in known for key, answer in judged.items()}
+
+
 def earlier_order_seeds(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[str, str]:
     """Return the order seed of each contract with an entry, by the contract's name."""
     if not entries:
@@ -143,15 +157,25 @@ def measured(
         if answer is not None and not answer.replayed:
             arms[trial.contract, _place(trial)][trial.arm] = answer
     plans = _plans(trials)
+    judged = _judge_answers(trials, samples)
     partial = contracts_with_cut_answers(samples)
     measured: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
         if len(both) == 2 and contract not in partial:
             key = plans[contract].pairs[place]
             measured[contract][key] = Pair(key, both["base"], both["head"])
+    # An entry without pairs has new answers of judges about pairs that were known before.
+    contracts = dict.fromkeys((*measured, *(c for c in judged if c not in partial)))
     return [
-        Entry(plans[contract].key, contract, order_seeds[contract], now, tuple(pairs.values()))
-        for contract, pairs in measured.items()
+        Entry(
+            plans[contract].key,
+            contract,
+            order_seeds[contract],
+            now,
+            tuple(measured[contract].values()),
+            judged.get(contract, {}),
+        )
+        for contract in contracts
     ]
 
 
@@ -166,7 +190,10 @@ def contracts_with_cut_answers(samples: Sequence[Sample]) -> frozenset[str]:
 
 def continued(earlier: Entry | None, new: Entry) -> Entry:
     """Return the earlier entry with the pairs of the new one added, for the same plan."""
-    return new if earlier is None else replace(earlier, pairs=(*earlier.pairs, *new.pairs))
+    if earlier is None:
+        return new
+    judged = {**new.judged, **earlier.judged}
+    return replace(earlier, pairs=(*earlier.pairs, *new.pairs), judged=judged)
 
 
 def live_entries(entries: Iterable[Entry]) -> dict[str, Entry]:
@@ -209,6 +236,12 @@ def written(entry: Entry, key: bytes) -> bytes:
             }
             for pair in entry.pairs
         ],
+        # Left out if there is none, so that entries without judges stay as they were.
+        **(
+            {"judged": {key: completion_record(c) for key, c in entry.judged.items()}}
+            if entry.judged
+            else {}
+        ),
     }
     content = canonical(record).encode()
     signature = _hmac(content, key)
@@ -234,9 +267,13 @@ def read(line: bytes, key: bytes, now: datetime) -> Entry:
             order_seed=read_text(record["order_seed"]),
             measured=datetime.fromisoformat(record["measured"]),
             pairs=tuple(map(_pair, record["pairs"])),
+            judged={
+                read_text(key): read_completion(answer)
+                for key, answer in record.get("judged", {}).items()
+            },
         )
         ahead = entry.measured - now > _CLOCK_SKEW
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError("signed, and of another form") from error
     if ahead:
         raise ValueError("from the future")
@@ -276,6 +313,19 @@ def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sa
             yield sample
         else:
             evaluation.clear()
+
+
+def _judge_answers(
+    trials: Sequence[Trial], samples: Sequence[Sample]
+) -> dict[str, dict[str, Completion]]:
+    """Return the judges' answers about the evidence of each contract, by `question_key`."""
+    found: dict[str, dict[str, Completion]] = defaultdict(dict)
+    for sample in _evidence(trials, samples):
+        for answer in sample.judge_answers:
+            if answer.completion is not None and answer.completion.cut is None:
+                own = found[sample.trial.contract]
+                own[question_key(answer.asked)] = answer.completion
+    return found
 
 
 def _hmac(content: bytes, key: bytes) -> bytes:

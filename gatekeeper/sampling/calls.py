@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Outcome, Request, Trial
+from gatekeeper.contract.trial import Completion, JudgeAnswer, Outcome, Request, Trial
 
 if TYPE_CHECKING:
     # Not needed to count calls, which is done where nothing is sampled.
     import asyncio
 
-    from gatekeeper.sampling.limits import Reserve
+    from gatekeeper.sampling.model_calls import Order
 
 State = Literal["waiting", "running", "answered", "unwanted", "surplus", "lost"]
 
@@ -25,7 +25,8 @@ class Call:
 
     `unwanted` was never started, `surplus` was started and cancelled, `lost` was started and ended
     by a limit. `used` says that at least one of its trials took the answer as evidence, `known`
-    that no model is called, `reserve` how much the last attempt set aside.
+    that no model is called for the answer, `queued` that a worker has to make it, because of the
+    answer or because of the judges. `order` is what is being called at the moment.
     """
 
     trials: list[int]
@@ -36,7 +37,10 @@ class Call:
     used: bool = False
     known: bool = False
     unrecorded: bool = False
-    reserve: Reserve | None = None
+    queued: bool = True
+    order: Order | None = None
+    judge_answers: dict[int, tuple[JudgeAnswer, ...]] = field(default_factory=dict)
+    """What judges said of each trial's sample, by position; nothing for samples without judges."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     """The outcomes of the trials of a long answer, by position, until it is their turn."""
 
@@ -75,7 +79,10 @@ def group_calls(
         key = (trial.contract, request.model, digest, request.seed, request.repetition, answer)
         if key not in calls:
             state: State = "waiting" if answer is None else "answered"
-            calls[key] = Call([], state, completion=answer, known=answer is not None)
+            known_before = answer is not None
+            calls[key] = Call(
+                [], state, completion=answer, known=known_before, queued=not known_before
+            )
         calls[key].trials.append(index)
         call_of.append(calls[key])
     return list(calls.values()), call_of

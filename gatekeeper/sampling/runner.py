@@ -8,22 +8,22 @@ answers, never on which connection was faster.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
-from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.adaptive_concurrency import ModelPace, pace_of_each_model
+from gatekeeper.errors import CallFailed
+from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.calls_ahead import calls_ahead
-from gatekeeper.sampling.client import AnswerMissing, LimitedClient, ModelClient
+from gatekeeper.sampling.client import AnswerMissing, ModelClient
+from gatekeeper.sampling.judging import JudgeTally, Judging, OnJudgeAnswer
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
-from gatekeeper.sampling.retries import RetryPolicy, Sleep, call_with_retries, within
+from gatekeeper.sampling.model_calls import FailureCount, ModelCalls, NotNeeded, Order
+from gatekeeper.sampling.retries import RetryPolicy, Sleep
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
@@ -38,6 +38,11 @@ class Watch(Protocol):
 
     def wants(self, trial: Trial) -> bool:
         """Return whether the trial can still change anything. Once False, always False."""
+        ...
+
+    def questions(self, sample: Sample) -> Sequence[Request]:
+        """Return what judges are still to be asked about a sample with a completion, given the
+        judge answers that it carries. Called in any order."""
         ...
 
     def evaluate(self, sample: Sample) -> Outcome:
@@ -59,7 +64,8 @@ class Run:
     for: no model was called, nor for answers from a recording. `surplus` counts
     the calls that were under way when their contract was decided: paid for and in `made`, but
     not evidence. `cached` counts the answers that were known before.
-    `throttled` counts the requests that a provider refused because of load.
+    `throttled` counts the requests that a provider refused because of load. `judged` are the calls
+    to judges; those that were sent are in `made` and `cost_usd` too.
     `cost_usd` sums the known costs; None if none is known.
     `author` says that a fatal failure is the author's to fix (exit 2).
     """
@@ -75,6 +81,7 @@ class Run:
     author: bool = False
     unrecorded: Mapping[str, int] = field(default_factory=dict)
     throttled: int = 0
+    judged: JudgeTally = field(default_factory=JudgeTally)
 
 
 async def run_trials(
@@ -92,6 +99,8 @@ async def run_trials(
     on_answer: OnAnswer | None = None,
     on_refusal: Callable[[], None] | None = None,
     together: bool = False,
+    judged: Mapping[str, Completion] | None = None,
+    on_judge_answer: OnJudgeAnswer | None = None,
 ) -> Run:
     """Run the trials, as many as are needed and allowed.
 
@@ -99,58 +108,51 @@ async def run_trials(
     with the samples so far. The caller closes the client. `price` gives the highest possible cost
     of a request; without a known price, the limit only counts the actual cost of calls. `on_answer`
     gets each answer, with a trial that requested it; `on_refusal` is called for each request that
-    is refused because of load. `together` starts all allowed calls at once.
+    is refused because of load. `together` starts all allowed calls at once. `judged` are the known
+    answers of judges, by `question_key`; `on_judge_answer` gets each new one.
     """
     meter = Meter(limits, clock, sleep, price, together=together)
     width = max(1, len(trials) if together else limits.concurrency)
     retry = retry or RetryPolicy()
     pace = pace_of_each_model(width, retry, clock, sleep, client, on_refusal)
-    runner = _Runner(
-        trials, known or {}, client, watch, retry, meter, sleep, width, pace, on_answer
-    )
+    calls = ModelCalls(client, retry, meter, sleep, pace)
+    runner = _Runner(trials, known or {}, watch, retry, meter, calls, width, on_answer)
+    runner.judging = Judging(calls, retry, judged or {}, on_judge_answer, runner.give_up)
     return await runner.run(stop or asyncio.Event())
 
 
-class _NotNeeded(Exception):
-    """The call is not wanted any more, or the run has ended."""
-
-
 class _Runner:
+    judging: Judging
+
     def __init__(
         self,
         trials: Sequence[Trial],
         known: Mapping[int, Completion],
-        client: ModelClient,
         watch: Watch,
         retry: RetryPolicy,
         meter: Meter,
-        sleep: Sleep,
+        model_calls: ModelCalls,
         width: int,
-        pace: Mapping[str, ModelPace],
         on_answer: OnAnswer | None,
     ) -> None:
         self._width = width
         self._trials = trials
-        self._client = client
         self._watch = watch
-        self._retry = retry
         self._meter = meter
-        self._sleep = sleep
-        self._pace = pace  # of each model
+        self._model_calls = model_calls
         self._on_answer = on_answer
         self._calls, self._call_of = group_calls(trials, known)
-        self._queue = iter([call for call in self._calls if not call.known])
+        for call in self._calls:
+            if call.known and self._has_questions(call):
+                call.state, call.queued = "waiting", True
+        self._queue = iter([call for call in self._calls if call.queued])
         # Taken by each call before it starts, given back when its first sample is delivered.
         self._window = calls_ahead(width)
         self._running: set[Call] = set()
-        self._slots: dict[str, asyncio.Semaphore | None] = {}
-        self._unrecorded: Counter[str] = Counter()
+        self._failures = FailureCount(retry)
         self._failed = 0
-        self._throttled = 0
         self._samples: list[Sample] = []
         self._delivered = 0
-        self._successes = 0
-        self._failures_in_a_row = 0
         self._ended: Ended = "done"
         self._detail: str | None = None
         self._author = False
@@ -201,22 +203,20 @@ class _Runner:
             if not self._wanted(call):
                 self._settle(call, "unwanted")
                 continue
-            slot = self._slot(self._trials[call.trials[0]].request.model)
-            async with slot or contextlib.nullcontext():
-                # In a task of its own, which can be cancelled without its worker.
-                call.task = asyncio.create_task(self._make(call))
-                self._running.add(call)
-                await asyncio.wait([call.task])
-                self._running.discard(call)
+            # In a task of its own, which can be cancelled without its worker.
+            call.task = asyncio.create_task(self._make(call))
+            self._running.add(call)
+            await asyncio.wait([call.task])
+            self._running.discard(call)
             if not call.task.cancelled():
                 call.task.result()
 
     async def _make(self, call: Call) -> None:
         try:
-            call.completion = await call_with_retries(
-                lambda: self._attempt(call), self._retry, self._sleep
-            )
-        except _NotNeeded:
+            if call.completion is None:
+                await self._answer(call)
+            await self._ask_judges(call)
+        except NotNeeded:
             if call.state == "running":
                 self._settle(call, "surplus")
             elif self._ended == "done":
@@ -230,62 +230,52 @@ class _Runner:
         except CallFailed as failure:
             call.error = shorten(str(failure), MOST_OF_MESSAGE)
             self._settle(call, "answered")
-            self._count_failure(failure)
+            reason = self._failures.reason_to_give_up(failure)
+            if reason is not None:
+                self.give_up(reason, failure)
         else:
-            self._successes += 1
-            self._failures_in_a_row = 0
-            if self._on_answer and not call.free:
-                self._on_answer(self._trials[call.trials[0]], call.completion)
             self._settle(call, "answered")
 
-    async def _attempt(self, call: Call) -> Completion:
-        request = self._trials[call.trials[0]].request
-        pace = self._pace[request.model]
-        async with pace.place(request) as in_round:
-            await self._meter.wait_for_turn(request)
-            if not self._is_needed(call):
-                raise _NotNeeded
-            try:
-                completion = await self._ask(call, request)
-            except CallFailed as failure:
-                if failure.throttled:
-                    self._throttled += 1
-                    failure.fatal = pace.refused(in_round, failure.retry_after)
-                raise
-        if not completion.replayed:
-            pace.answered(completion.pause)
-        return completion
+    async def _answer(self, call: Call) -> None:
+        """Get the model's answer."""
 
-    async def _ask(self, call: Call, request: Request) -> Completion:
-        call.reserve = await self._meter.start(request)
-        completion, called, billable = None, True, True
-        try:
-            called = self._is_needed(call)  # there may have been a long wait for room
-            if not called:
-                raise _NotNeeded
+        def start() -> None:
             call.state = "running"
-            completion = await within(self._retry.timeout_seconds, self._client.complete(request))
-            called = not completion.replayed
-        except NotRecorded as missing:
-            self._unrecorded[missing.path] += 1
-            call.unrecorded, called = True, False
-            raise
-        except CallFailed as failure:
-            billable = failure.billable
-            raise
+
+        trial = self._trials[call.trials[0]]
+        call.order = Order(trial.request, lambda: self._is_needed(call), start)
+        try:
+            call.completion = await self._model_calls.make(call.order)
         finally:
-            self._meter.finish(call.reserve, completion, called=called, billable=billable)
-        return completion
+            call.unrecorded, call.order = call.order.unrecorded, None
+        self._failures.succeeded()
+        if self._on_answer and not call.free:
+            self._on_answer(trial, call.completion)
+
+    async def _ask_judges(self, call: Call) -> None:
+        """Ask the judges about each sample of the call that is wanted."""
+        for index in call.trials:
+            if not self._watch.wants(self._trials[index]):
+                continue
+            call.judge_answers[index] = await self.judging.answers_about(
+                self._sample(index, call),
+                self._watch.questions,
+                lambda: self._is_needed(call),
+                call,
+            )
+
+    def _has_questions(self, call: Call) -> bool:
+        return any(bool(self._watch.questions(self._sample(index, call))) for index in call.trials)
+
+    def give_up(self, reason: str, failure: CallFailed) -> None:
+        """End the run, because calling on would not help."""
+        if failure.fatal:
+            self._author = failure.author
+        self._end("fatal", reason)
 
     def _is_needed(self, call: Call) -> bool:
         """Return whether the call is needed, and had started before if the run has ended."""
         return self._wanted(call) and (self._ended == "done" or call.state == "running")
-
-    def _slot(self, model: str) -> asyncio.Semaphore | None:
-        if model not in self._slots:
-            width = self._client.slots(model) if isinstance(self._client, LimitedClient) else None
-            self._slots[model] = None if width is None else asyncio.Semaphore(width)
-        return self._slots[model]
 
     def _wanted(self, call: Call) -> bool:
         return any(self._watch.wants(self._trials[index]) for index in call.trials)
@@ -313,7 +303,7 @@ class _Runner:
             if (call.state == "lost" or not call.is_over) and not past_gaps:
                 break
             self._delivered += 1
-            if index == call.trials[0] and not call.known:
+            if index == call.trials[0] and call.queued:
                 self._window.release()
             if call.state == "answered":
                 self._add(index, call)
@@ -334,8 +324,14 @@ class _Runner:
 
     def _sample(self, index: int, call: Call) -> Sample:
         output = call.completion.text if call.completion else ""
-        shared = index != call.trials[0]
-        return Sample(self._trials[index], call.completion, call.error, output, shared=shared)
+        return Sample(
+            self._trials[index],
+            call.completion,
+            call.error,
+            output,
+            shared=index != call.trials[0],
+            judge_answers=call.judge_answers.get(index, ()),
+        )
 
     def _cancel_unwanted(self) -> None:
         """Cancel the calls that cannot change anything any more.
@@ -344,8 +340,8 @@ class _Runner:
         count with the most that it can cost, against the limit that the others need.
         """
         unwanted = [c for c in self._running if not c.is_over and not self._wanted(c)]
-        if any(c.reserve and c.reserve.amount for c in unwanted) and self._are_others_wanted():
-            unwanted = [c for c in unwanted if not (c.reserve and c.reserve.amount)]
+        if any(c.order and c.order.holds_money for c in unwanted) and self._are_others_wanted():
+            unwanted = [c for c in unwanted if not (c.order and c.order.holds_money)]
         for call in unwanted:
             if call.task is not None:
                 call.state = "surplus" if call.state == "running" else "unwanted"
@@ -354,18 +350,6 @@ class _Runner:
     def _are_others_wanted(self) -> bool:
         ahead = (self._call_of[index] for index in range(self._delivered, len(self._trials)))
         return any(not call.is_over and self._wanted(call) for call in ahead)
-
-    def _count_failure(self, failure: CallFailed) -> None:
-        if isinstance(failure, NotRecorded):
-            return  # says nothing of the next request, and costs nothing
-        self._failures_in_a_row += 1
-        if failure.fatal:
-            self._author = failure.author
-            self._end("fatal", str(failure))
-            return
-        patience = self._retry.give_up_after * (3 if self._successes else 1)
-        if self._failures_in_a_row >= patience:
-            self._end("fatal", f"{patience} calls failed in a row, the last with: {failure}")
 
     def _end(self, ended: Ended, detail: str) -> None:
         if self._ended != "done":
@@ -390,11 +374,12 @@ class _Runner:
             made=self._meter.made,
             saved=unwanted,
             failed=self._failed,
-            unrecorded=self._unrecorded,
-            throttled=self._throttled,
+            unrecorded=self._model_calls.unrecorded,
+            throttled=self._model_calls.throttled,
             surplus=sum(self._is_surplus(call) for call in self._calls),
             cost_usd=self._meter.cost_usd,
             ended=self._ended,
             detail=self._detail,
             author=self._author,
+            judged=self.judging.tally,
         )

@@ -71,6 +71,9 @@ class FakeWatch:
         mine = [s for s in self.samples if s.trial.contract == trial.contract]
         return self.enough is None or len(mine) < self.enough
 
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        return ()
+
     def evaluate(self, sample: Sample) -> Outcome:
         return stored_outcome(Outcome(sample))
 

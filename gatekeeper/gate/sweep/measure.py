@@ -14,10 +14,10 @@ from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.trial import Outcome, Sample, Trial
+from gatekeeper.contract.trial import Outcome, Request, Sample, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.monitor import Progress, evaluate_sample
-from gatekeeper.gate.result import Calls
+from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.monitor import Progress, evaluate_sample, judge_questions
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.client import ModelClient
@@ -134,6 +134,9 @@ class _Everything:
 
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return True
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        return judge_questions(sample, self.contract, self._evaluator)
 
     def evaluate(self, sample: Sample) -> Outcome:
         return evaluate_sample(sample, self.contract, self._evaluator)

@@ -13,10 +13,13 @@ from gatekeeper.contract.trial import (
     CheckResult,
     Completion,
     CutText,
+    JudgeAnswer,
     Outcome,
+    QuestionId,
     Request,
     Sample,
     Trial,
+    Vote,
 )
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.redact import environment_redactor
@@ -84,7 +87,12 @@ def _outcome(line: str, place: str) -> Outcome:
         )
         checks = tuple(
             CheckResult(
-                _text(c, "check"), _passed(c), _text(c, "message"), c["severity"], _score(c)
+                _text(c, "check"),
+                _passed(c),
+                _text(c, "message"),
+                c["severity"],
+                _score(c),
+                tuple(map(_vote, c.get("votes", ()))),
             )
             for c in row["checks"]
         )
@@ -95,11 +103,22 @@ def _outcome(line: str, place: str) -> Outcome:
             error=row.get("error"),
             output=row["output"] or "",
             repairs=tuple(row["repairs"]),
+            judge_answers=tuple(map(_judge_answer, row.get("judge_answers", ()))),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(f"{place}: not a line of samples.jsonl ({what}); {_ADVICE}") from None
     return Outcome(sample, checks)
+
+
+def _vote(row: Mapping[str, Any]) -> Vote:
+    return Vote(_text(row, "model"), _passed(row), _score(row), _text(row, "reason"))
+
+
+def _judge_answer(row: Mapping[str, Any]) -> JudgeAnswer:
+    asked = QuestionId(_text(row, "model"), _text(row, "request"), int(row["repetition"]))
+    completion = None if row["output_raw"] is None else _completion(row)
+    return JudgeAnswer(asked, completion, row.get("error"))
 
 
 def _completion(row: Mapping[str, Any]) -> Completion:

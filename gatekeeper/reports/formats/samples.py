@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from gatekeeper.contract.trial import CheckResult, Completion, Outcome
+from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, Outcome
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
 from gatekeeper.sampling.completion_record import tool_call_records
@@ -40,6 +41,12 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         **_tool_calls(completion),
         **_whole(completion),
         "repairs": list(sample.repairs),
+        # Left out for the many samples that no judge sees.
+        **(
+            {"judge_answers": [_judge_answer(a) for a in sample.judge_answers]}
+            if sample.judge_answers
+            else {}
+        ),
         "checks": [_check_result(check_result) for check_result in outcome.check_results],
         "latency_ms": completion.latency_ms if completion else None,
         "ttft_ms": completion.ttft_ms if completion else None,
@@ -77,4 +84,24 @@ def _check_result(check_result: CheckResult) -> dict[str, Any]:
         "message": check_result.message,
         # Left out for the many checks that give none.
         **({} if check_result.score is None else {"score": check_result.score}),
+        **({"votes": [asdict(vote) for vote in check_result.votes]} if check_result.votes else {}),
+    }
+
+
+def _judge_answer(answer: JudgeAnswer) -> dict[str, Any]:
+    """Return a judge's answer; a replay finds it by `request`, `repetition` and `model`."""
+    completion = answer.completion
+    return {
+        "model": answer.asked.model,
+        "request": answer.asked.digest,
+        "repetition": answer.asked.repetition,
+        "output_raw": completion.text if completion else None,
+        **_whole(completion),
+        "latency_ms": completion.latency_ms if completion else None,
+        "prompt_tokens": completion.prompt_tokens if completion else None,
+        "completion_tokens": completion.completion_tokens if completion else None,
+        "cost_usd": completion.cost_usd if completion else None,
+        "fingerprint": completion.fingerprint if completion else None,
+        "finish_reason": completion.finish_reason if completion else None,
+        "error": answer.error,
     }

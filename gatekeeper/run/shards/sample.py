@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
+from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.streaming import require_streams
 from gatekeeper.run.models import open_models, prices_within_limits, require_sound_models
@@ -125,6 +125,9 @@ class _EveryAnswer:
 
     def wants(self, _: Trial) -> bool:
         return True
+
+    def questions(self, _: Sample) -> tuple[Request, ...]:
+        return ()
 
     def evaluate(self, sample: Sample) -> Outcome:
         return stored_outcome(Outcome(sample))

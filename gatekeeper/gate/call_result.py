@@ -1,0 +1,47 @@
+"""How many calls a run made to models and judges, as a part of its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCalls:
+    """The questions to judges. `made` reached a model, retries included; `cached` were answered
+    from a recording or were known before; `failed` have no answer. `samples` have the answer of a
+    judge, and all of them together cost `cost_usd` US dollars; None if that is not known."""
+
+    made: int = 0
+    cached: int = 0
+    failed: int = 0
+    samples: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def cost_per_100_samples(self) -> float | None:
+        """Return what judging 100 samples costs, in US dollars; None if it is not known."""
+        if self.cost_usd is None or not self.samples:
+            return None
+        return self.cost_usd * 100 / self.samples
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """`made` reached a model, retries included; `cached` were answered from a recording or from the
+    cache; `saved` were planned and not needed, because the result was certain before; `failed` had
+    no answer; `surplus` were under way when the result was certain: paid for, but no evidence.
+    `unrecorded` are requests that a recording should have answered and has no answer for.
+    `throttled` were refused by a provider because of load; they are in `made`. `cached_tokens` were
+    read from the providers' caches, `cache_write_tokens` written to them; None if unknown. `judge`
+    are the calls to judges, None without a judge; those that reached a model are in `made`."""
+
+    made: int = 0
+    cached: int = 0
+    saved: int = 0
+    failed: int = 0
+    surplus: int = 0
+    unrecorded: int = 0
+    throttled: int = 0
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    judge: JudgeCalls | None = None

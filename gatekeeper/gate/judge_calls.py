@@ -1,0 +1,74 @@
+"""Forecasts the questions that a run asks judges: how many, and what each can cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from gatekeeper.contract.judge_questions import question_id
+from gatekeeper.contract.models.faults import NamedModel
+from gatekeeper.contract.size_limits import MOST_JUDGED
+from gatekeeper.contract.trial import ContractFrom, Request, Trial
+from gatekeeper.gate.plan import Evaluation, Job
+from gatekeeper.sampling.calls import group_calls
+
+_EXPECTED_CHARACTERS = 1_000
+_CHARACTERS_A_TOKEN = 4
+
+
+class JudgeForecast(NamedTuple):
+    """The questions if no sample is left out. `about` have answers of a usual length in them,
+    `most` the longest answers that the parameters allow; both are as many."""
+
+    about: tuple[Request, ...] = ()
+    most: tuple[Request, ...] = ()
+
+
+def judge_models(job: Job) -> tuple[NamedModel, ...]:
+    """Return the judges of all evaluations of the job, with the places that name them."""
+    return tuple(named for e in job.evaluations for named in e.evaluator.judge_models)
+
+
+def forecast_judges(jobs: Iterable[Job]) -> JudgeForecast:
+    """Return the questions of all samples of the jobs. Trials that share a call share questions.
+
+    Questions that are asked again, because the judge's answer was malformed, are not counted, like
+    calls that are repeated; nor is it counted that equal outputs are judged once.
+    """
+    about: list[Request] = []
+    most: list[Request] = []
+    for job in jobs:
+        by = {e.contract_from: e for e in job.evaluations if e.evaluator.has_judges}
+        if by:
+            about += _questions(job.trials, by, longest=False)
+            most += _questions(job.trials, by, longest=True)
+    return JudgeForecast(tuple(about), tuple(most))
+
+
+def _questions(
+    trials: tuple[Trial, ...], by: Mapping[ContractFrom, Evaluation], *, longest: bool
+) -> Iterator[Request]:
+    known: dict[tuple[str, ...], tuple[Request, ...]] = {}
+    calls, _ = group_calls(trials)
+    for call in calls:
+        asked: dict[object, Request] = {}
+        for trial in (trials[index] for index in call.trials):
+            evaluation = by.get(trial.contract_from)
+            if evaluation is None:
+                continue
+            # Repetitions of a trial ask about answers of the same length.
+            place = (trial.contract_from, trial.fixture, trial.arm)
+            if place not in known:
+                length = _longest(trial) if longest else _EXPECTED_CHARACTERS
+                known[place] = evaluation.evaluator.forecast(trial, length)
+            found = known[place]
+            shared = len(call.trials) > 1
+            asked |= {question_id(q) if shared else n: q for n, q in enumerate(found)}
+        yield from asked.values()
+
+
+def _longest(trial: Trial) -> int:
+    """Return the most characters of an answer that a judge is asked about."""
+    written = [trial.request.params.get(n) for n in ("max_tokens", "max_completion_tokens")]
+    limits = [w * _CHARACTERS_A_TOKEN for w in written if isinstance(w, int) and w > 0]
+    return min([MOST_JUDGED, *limits])
