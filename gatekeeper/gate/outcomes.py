@@ -146,8 +146,8 @@ def fixture_result(
         base_output=_first_output(base),
         head_output=_first_output(head),
         duplicate_of=duplicate_of,
-        input=_variables(fixture) if after is False else None,
-        wanted=_as_text(fixture.expected) if after is False else None,
+        input=variables_text(fixture) if after is False else None,
+        wanted=value_text(fixture.expected) if after is False else None,
         cluster=fixture.cluster,
     )
 
@@ -244,9 +244,9 @@ def _first_output(outcomes: Sequence[Outcome]) -> str | None:
     return None if first is None else shorten(first, MOST_IN_RESULT)
 
 
-def _variables(fixture: Fixture) -> str | None:
+def variables_text(fixture: Fixture) -> str | None:
     """Return the fixture's variables as text. A single variable is shown without its name."""
-    texts = {name: _as_text(value) for name, value in fixture.vars.items()}
+    texts = {name: value_text(value) for name, value in fixture.vars.items()}
     known = {name: text for name, text in texts.items() if text is not None}
     if len(known) == 1:
         return next(iter(known.values()))
@@ -254,7 +254,7 @@ def _variables(fixture: Fixture) -> str | None:
     return shorten(lines, MOST_IN_RESULT) if lines else None
 
 
-def _as_text(value: object) -> str | None:
+def value_text(value: object) -> str | None:
     """Return a value of a fixture as people read it; None if there is none."""
     if value is None:
         return None

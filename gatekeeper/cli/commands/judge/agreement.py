@@ -1,0 +1,57 @@
+"""`gatekeeper judge agreement`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.cli.output import print_json, readers_may_leave
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.calibration.decisions import PairAgreement
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="CSV or JSON Lines: labels of people, verdicts of judges, or decisions on pairs",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def agreement(arguments: argparse.Namespace) -> int:
+    """Show how annotators and recorded judges agree. Calls no model.
+
+    With the columns `pair_id`, `label`, `decision` and `decision_swapped`, the file has decisions
+    on pairs; with `verdict` and `judge_verdict`, verdicts on single outputs; with `verdict` alone,
+    labels of people.
+    """
+    from gatekeeper.gate.calibration.decisions import (
+        compare_pair_judges,
+        compare_recorded_judges,
+        read_decisions,
+    )
+    from gatekeeper.gate.calibration.labels import annotator_agreement, labels_from
+    from gatekeeper.gate.calibration.rows import columns, read_rows
+    from gatekeeper.reports.judges.agreement import agreement_document, print_agreement
+    from gatekeeper.reports.redact import environment_redactor
+
+    rows = environment_redactor().value(tuple(read_rows(arguments.file)))
+    names = columns(rows)
+    pairs: tuple[PairAgreement, ...] = ()
+    found, annotators = None, None
+    if "decision" in names:
+        pairs, found = compare_pair_judges(read_decisions(rows))
+    elif "judge_verdict" in names:
+        found = compare_recorded_judges(rows)
+    else:
+        annotators = annotator_agreement(labels_from(rows))
+    with readers_may_leave():
+        if arguments.json:
+            print_json(agreement_document(found, pairs, annotators))
+        else:
+            print_agreement(found, pairs, annotators)
+    return 0

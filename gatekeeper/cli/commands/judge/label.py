@@ -1,0 +1,102 @@
+"""`gatekeeper judge label`."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from pathlib import Path
+
+from gatekeeper.cli.arguments import DEFAULT_OUT
+from gatekeeper.cli.output import print_error
+from gatekeeper.contract.definition import Fixture
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("contract", metavar="CONTRACT", help="name of the contract")
+    parser.add_argument(
+        "--run",
+        type=Path,
+        default=DEFAULT_OUT,
+        metavar="DIR",
+        help=f"folder of a run's reports, whose outputs to label (default: {DEFAULT_OUT})",
+    )
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        default=Path("labels.jsonl"),
+        metavar="FILE",
+        help="JSON Lines to add labels to (default: labels.jsonl)",
+    )
+    parser.add_argument(
+        "--annotator", metavar="NAME", help="whose labels they are (default: the user's name)"
+    )
+    parser.add_argument(
+        "--check", metavar="NAME", help="the check that the labels are about, if there are several"
+    )
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="write a page for the browser instead, which gives the labels as a file",
+    )
+
+
+def label(arguments: argparse.Namespace) -> int:
+    """Ask a person for verdicts on the outputs of a run. Calls no model.
+
+    The order is random and the arms are not shown. An interrupted session goes on with the outputs
+    that the annotator has not labelled yet.
+    """
+    from gatekeeper.gate.calibration.label_tasks import label_tasks
+    from gatekeeper.gate.calibration.labels import read_labels
+    from gatekeeper.reports.formats.read_samples import find_samples, read_run
+    from gatekeeper.reports.judges.label_page import label_page
+    from gatekeeper.reports.judges.label_terminal import ask_for_labels
+
+    annotator = arguments.annotator or _user()
+    samples = find_samples(arguments.run)
+    if samples is None:
+        raise UsageError(f"--run {arguments.run}: holds no samples.jsonl; run the gate first")
+    if arguments.labels.suffix.lower() == ".csv":
+        raise UsageError(f"--labels {arguments.labels}: labels are added to a .jsonl file")
+    with Repository.open(arguments.repo) as repository:
+        fixtures = _fixtures(repository, arguments.contract)
+    known = read_labels(arguments.labels) if arguments.labels.exists() else ()
+    mine = [known_label for known_label in known if known_label.annotator == annotator]
+    outcomes = read_run(samples).outcomes
+    tasks = label_tasks(arguments.contract, outcomes, fixtures, mine, arguments.check)
+    if arguments.page:
+        text = label_page(arguments.contract, tasks, annotator, arguments.check)
+        try:
+            arguments.page.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--page {arguments.page}: cannot be written ({error})") from None
+        print_error(f"{arguments.page}: {len(tasks)} outputs; open it in a browser")
+        return 0
+    given = ask_for_labels(tasks, annotator, arguments.check, arguments.labels, sys.stdin)
+    left = len(tasks) - given
+    print_error(f"{arguments.labels}: {given} labels added, {left} outputs left")
+    return 0
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        raise UsageError("--annotator: say whose labels they are") from None
+
+
+def _fixtures(repository: Repository, name: str) -> dict[str, Fixture]:
+    """Return the fixtures of the contract in the work tree's commit, whose inputs are shown."""
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract
+    from gatekeeper.contract.policy import load_policy
+
+    revision = repository.revision("HEAD")
+    for found in every_contract(revision, load_policy(revision), SHAPES).contracts:
+        if found.name == name and found.head:
+            return {fixture.id: fixture for fixture in found.head.fixtures}
+    raise UsageError(f"there is no contract {name} in this commit")

@@ -1,0 +1,133 @@
+"""Compares the verdicts of judges with those of people, and with each other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
+from gatekeeper.stats.estimate import Estimate
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.judge_accuracy import Confusion, count_confusion
+from gatekeeper.stats.judge_bias import PositionBias, length_bias
+from gatekeeper.stats.prediction_powered import powered_rate
+
+_SEED = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What people and a judge say of one output, or of one pair. `item` is the same for several
+    judges of one output. `judge` is None if it gave no verdict; `length` is that of the output.
+    `score` is the judge's, from 0 to 1; a tie between two outputs is 1/2 and no verdict."""
+
+    item: str
+    human: bool
+    judge: bool | None
+    length: int | None = None
+    score: float | None = None
+
+    @property
+    def judged_score(self) -> float | None:
+        """Return the judge's score, or 1 for a pass and 0 for a failure; None without either."""
+        if self.score is not None or self.judge is None:
+            return self.score
+        return float(self.judge)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutRate:
+    """A test of the correction on `labels` labels: a random half of them corrects the judge's rate
+    on the other half. `human` is the rate of all labels."""
+
+    judged: float
+    corrected: float
+    interval: ConfidenceInterval
+    human: float
+    labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """How one judge agrees with people. `unanswered` outputs have no verdict of the judge."""
+
+    judge: str
+    confusion: Confusion
+    unanswered: int = 0
+    length: Estimate | None = None
+    held_out: HeldOutRate | None = None
+    position: PositionBias | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The agreement of one or several judges: `between` is Cohen's kappa of each two of them,
+    `together` Fleiss' kappa of all if there are more than two, on the outputs that all graded."""
+
+    judges: tuple[JudgeAgreement, ...]
+    between: Mapping[tuple[str, str], Estimate | None] = field(default_factory=dict)
+    together: Estimate | None = None
+
+
+def compare_judges(
+    verdicts: Mapping[str, Sequence[Verdict]], positions: Mapping[str, PositionBias] | None = None
+) -> Agreement:
+    """Return the agreement of each judge with people, and of the judges with each other."""
+    given = {
+        name: {v.item: v.judge for v in found if v.judge is not None}
+        for name, found in verdicts.items()
+    }
+    between: dict[tuple[str, str], Estimate | None] = {}
+    for one, other in combinations(given, 2):
+        common = [item for item in given[one] if item in given[other]]
+        between[one, other] = cohen_kappa(
+            [given[one][i] for i in common], [given[other][i] for i in common]
+        )
+    together = None
+    if len(given) > 2:
+        first, *rest = given.values()
+        shared = [item for item in first if all(item in other for other in rest)]
+        passes = [sum(bool(votes[item]) for votes in given.values()) for item in shared]
+        together = fleiss_kappa([[k, len(given) - k] for k in passes])
+    judges = tuple(
+        agreement_of(name, found, (positions or {}).get(name)) for name, found in verdicts.items()
+    )
+    return Agreement(judges, between, together)
+
+
+def agreement_of(
+    judge: str, verdicts: Sequence[Verdict], position: PositionBias | None = None
+) -> JudgeAgreement:
+    """Return how the judge agrees with people."""
+    answered = [v for v in verdicts if v.judge is not None]
+    human, given = [v.human for v in answered], [bool(v.judge) for v in answered]
+    known = [v for v in answered if v.length is not None]
+    return JudgeAgreement(
+        judge,
+        count_confusion(human, given),
+        len(verdicts) - len(answered),
+        length_bias(
+            [float(v.length or 0) for v in known],
+            [v.human for v in known],
+            [bool(v.judge) for v in known],
+        ),
+        _held_out(verdicts),
+        position,
+    )
+
+
+def _held_out(verdicts: Sequence[Verdict]) -> HeldOutRate | None:
+    """Return the rate as a random half of the labels, always the same, corrects it."""
+    pairs = [(float(v.human), v.judged_score) for v in verdicts]
+    known = [(human, judge) for human, judge in pairs if judge is not None]
+    random.Random(_SEED).shuffle(known)  # noqa: S311 - nobody gains by knowing the halves
+    labelled, rest = known[: len(known) // 2], known[len(known) // 2 :]
+    judged = [judge for _, judge in rest]
+    found = powered_rate([human for human, _ in labelled], [judge for _, judge in labelled], judged)
+    if found is None:
+        return None
+    value, interval = found
+    human = sum(human for human, _ in known) / len(known)
+    return HeldOutRate(sum(judged) / len(judged), value, interval, human, len(known))

@@ -1,0 +1,70 @@
+"""Chooses the outputs of a run that a person still has to label, in a random order."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.calibration.labels import Label
+from gatekeeper.gate.outcomes import value_text, variables_text
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTask:
+    """One output to label, with the input that it answers. It does not say from which arm it is."""
+
+    fixture: str
+    output: str
+    input: str | None = None
+    expected: str | None = None
+
+
+def label_tasks(
+    contract: str,
+    outcomes: Sequence[Outcome],
+    fixtures: Mapping[str, Fixture],
+    labelled: Sequence[Label] = (),
+    check: str | None = None,
+    source: random.Random | None = None,
+) -> list[LabelTask]:
+    """Return each different output of a fixture once, without those that are labelled.
+
+    The order of the fixtures is random, and so is that of the outputs of one fixture, which follow
+    each other: whoever stops in between has labelled a random part of the fixtures, on both arms.
+    An output that was too long to be kept is left out. Raises UsageError if the run has no output
+    of the contract.
+    """
+    source = source or random.SystemRandom()
+    known = {(label.fixture, label.output) for label in labelled if label.check == check}
+    by_fixture: dict[str, list[str]] = defaultdict(list)
+    for outcome in outcomes:
+        sample = outcome.sample
+        if sample.trial.contract != contract or sample.completion is None:
+            continue
+        kept = by_fixture[sample.trial.fixture]
+        if sample.completion.cut is None and sample.output not in kept:
+            kept.append(sample.output)
+    if not by_fixture:
+        raise UsageError(f"the run has no output of the contract {contract}")
+    tasks: list[LabelTask] = []
+    names = list(by_fixture)
+    source.shuffle(names)
+    for name in names:
+        fixture, outputs = fixtures.get(name), by_fixture[name]
+        source.shuffle(outputs)
+        tasks += [
+            LabelTask(
+                name,
+                output,
+                variables_text(fixture) if fixture else None,
+                value_text(fixture.expected) if fixture else None,
+            )
+            for output in outputs
+            if (name, output) not in known
+        ]
+    return tasks

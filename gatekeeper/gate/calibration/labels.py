@@ -1,0 +1,147 @@
+"""Verdicts of people on outputs: the file of labels, and what several annotators agree on."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.calibration.rows import LabelRow, read_rows
+from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
+from gatekeeper.stats.estimate import Estimate
+
+WORDS: Mapping[str, bool] = {
+    **dict.fromkeys(("pass", "true", "yes", "good", "1"), True),
+    **dict.fromkeys(("fail", "false", "no", "bad", "0"), False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One person's verdict on an output.
+
+    `check` names the check that the verdict is about; None: the only judge of the contract.
+    """
+
+    fixture: str
+    output: str
+    verdict: bool
+    annotator: str | None = None
+    check: str | None = None
+
+
+LabelKey = tuple[str, str, str | None]
+"""The fixture, the output and the check."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledLabel:
+    """What most annotators say of an output."""
+
+    fixture: str
+    output: str
+    verdict: bool
+    check: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorAgreement:
+    """How far the annotators agree on the outputs that all of them labelled.
+
+    `kappa` is Cohen's for two annotators and Fleiss' for more; None without such outputs, or if
+    all have one verdict. `tied` outputs have as many passes as failures and are left out.
+    """
+
+    annotators: tuple[str, ...]
+    common: int
+    kappa: Estimate | None
+    tied: int
+
+
+def read_labels(path: Path) -> tuple[Label, ...]:
+    """Read the labels. Raises UsageError that names the file, the line and the mistake."""
+    return labels_from(read_rows(path))
+
+
+def labels_from(rows: Iterable[LabelRow]) -> tuple[Label, ...]:
+    """Return the labels in the rows. Raises UsageError that names the line and the mistake."""
+    return tuple(_label(row) for row in rows)
+
+
+def label_document(label: Label) -> dict[str, Any]:
+    """Return the label as a line of a JSON Lines file, without what is not known."""
+    found = {
+        "fixture": label.fixture,
+        "output": label.output,
+        "verdict": "pass" if label.verdict else "fail",
+        "annotator": label.annotator,
+        "check": label.check,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def settle_labels(labels: Iterable[Label]) -> tuple[SettledLabel, ...]:
+    """Return the majority's verdict on each output, in the order of the first label. Of several
+    labels of one annotator the last counts."""
+    settled = []
+    for (fixture, output, check), given in _by_output(labels).items():
+        passes = sum(label.verdict for label in given)
+        if 2 * passes != len(given):
+            verdict = 2 * passes > len(given)
+            settled.append(SettledLabel(fixture, output, verdict, check))
+    return tuple(settled)
+
+
+def annotator_agreement(labels: Sequence[Label]) -> AnnotatorAgreement:
+    """Return how far the annotators agree."""
+    grouped = _by_output(labels)
+    names = tuple(sorted({label.annotator or "" for label in labels}))
+    tied = sum(
+        2 * sum(label.verdict for label in given) == len(given) for given in grouped.values()
+    )
+    common = [given for given in grouped.values() if len(given) == len(names)]
+    kappa = None
+    if len(names) == 2:
+        first, second = ([_verdict_of(name, given) for given in common] for name in names)
+        kappa = cohen_kappa(first, second)
+    elif len(names) > 2:
+        counts = [Counter(label.verdict for label in given) for given in common]
+        kappa = fleiss_kappa([[count[True], count[False]] for count in counts])
+    return AnnotatorAgreement(names, len(common) if len(names) > 1 else 0, kappa, tied)
+
+
+def _by_output(labels: Iterable[Label]) -> dict[LabelKey, list[Label]]:
+    last: dict[tuple[LabelKey, str | None], Label] = {}
+    for label in labels:
+        last[(label.fixture, label.output, label.check), label.annotator] = label
+    grouped: dict[LabelKey, list[Label]] = defaultdict(list)
+    for (key, _), label in last.items():
+        grouped[key].append(label)
+    return grouped
+
+
+def _verdict_of(annotator: str, given: Sequence[Label]) -> bool:
+    return next(label.verdict for label in given if (label.annotator or "") == annotator)
+
+
+def _label(row: LabelRow) -> Label:
+    return Label(
+        fixture=row.required("fixture"),
+        # An empty output is an output.
+        output=row.values.get("output", ""),
+        verdict=read_verdict(row, "verdict"),
+        annotator=row.values.get("annotator"),
+        check=row.values.get("check"),
+    )
+
+
+def read_verdict(row: LabelRow, name: str) -> bool:
+    """Return a verdict of the row. Raises UsageError for another word."""
+    written = row.required(name)
+    verdict = WORDS.get(written.strip().lower())
+    if verdict is None:
+        raise UsageError(f"{row.place}: {name}: must be one of {', '.join(WORDS)}, got {written!r}")
+    return verdict
