@@ -114,7 +114,6 @@ def main() -> int:
         print(done.stdout + done.stderr)
         programs = {
             "python -c pass": ["-c", "pass"],
-            "import git": ["-c", "import git"],
             "gatekeeper --version": ["-m", "gatekeeper", "--version"],
             f"gatekeeper check ({options.files} files)": check,
         }

@@ -1,21 +1,17 @@
-"""Calls git through GitPython, in an environment that the caller's shell or hooks cannot change.
-
-GitPython takes a tenth of a second to import, so that happens with the first repository.
-"""
+"""Calls git in an environment that the caller's shell or hooks cannot change."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import subprocess
+import weakref
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git.temporary import temporary_lines
-
-if TYPE_CHECKING:
-    from git.cmd import Git
 
 # Variables that say how to reach a remote and where configuration lies. Every other GIT_
 # variable is hidden from git: inside a hook they name another repository and index.
@@ -30,12 +26,12 @@ _KEPT_VARIABLES = (
     "GIT_CONFIG_VALUE_",
     "GIT_EXEC_PATH",
     "GIT_PROXY_",
-    "GIT_PYTHON_",
     "GIT_SSH",
     "GIT_SSL_",
     "GIT_TRACE",
 )
-
+# Where git is, if it is not on PATH.
+_PROGRAM = "GIT_PYTHON_GIT_EXECUTABLE"
 
 Option = tuple[str, str]
 """A name and a value of git's configuration."""
@@ -51,7 +47,7 @@ class GitCommand:
 
     def __init__(self, folder: Path, *, trusted: Path, secret: Sequence[Option] = ()) -> None:
         self.secret = tuple(secret)
-        self._git = _git_class()(folder)
+        self._folder = folder
         # In a container the work tree belongs to another user. Trust goes to the folder that
         # was named and not to a repository found above it, which anybody who may write to a
         # shared folder such as /tmp could have put there.
@@ -64,12 +60,8 @@ class GitCommand:
             "http.lowSpeedLimit=1",
             "http.lowSpeedTime=60",
         ]
-        self._git.set_persistent_git_options(
-            C=str(folder), c=configuration, no_replace_objects=True
-        )
-        self._git.update_environment(
-            GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", **_by_environment(secret)
-        )
+        self._options = ["-C", str(folder), "--no-replace-objects", *_options(configuration)]
+        self._reader: subprocess.Popen[bytes] | None = None
 
     def run(self, command: str, *arguments: str, lines: Iterable[str] | None = None) -> bytes:
         """Run a git command that should not fail, and return its output."""
@@ -97,24 +89,48 @@ class GitCommand:
     def _call(
         self, command: str, arguments: Sequence[str], stdin: IO[bytes] | None, option: str | None
     ) -> tuple[int, bytes, str]:
-        from git.exc import GitCommandNotFound
+        options = _options([option] if option else [])
+        git = self._start([*options, command, *arguments], stdin or subprocess.DEVNULL)
+        with git:
+            try:
+                output, error = git.communicate()
+            except BaseException:
+                git.kill()
+                raise
+        return git.returncode, output, error.decode("utf-8", "surrogateescape").strip()
 
-        call = getattr(self._git(c=option) if option else self._git, command.replace("-", "_"))
+    def _start(
+        self,
+        arguments: Sequence[str],
+        stdin: IO[bytes] | int,
+        errors: int = subprocess.PIPE,
+    ) -> subprocess.Popen[bytes]:
+        program = os.environ.get(_PROGRAM) or "git"
         try:
-            with _own_environment():
-                status, output, error = call(
-                    *arguments,
-                    istream=stdin,
-                    with_extended_output=True,
-                    with_exceptions=False,
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                )
-        except GitCommandNotFound as missing:
+            return subprocess.Popen(  # noqa: S603
+                [program, *self._options, *arguments],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=self._environment(),
+                # git's own option -C changes to it too, and says why it cannot.
+                cwd=self._folder if os.access(self._folder, os.X_OK) else None,
+            )
+        except FileNotFoundError as missing:
             raise UsageError(
                 "the git command was not found; install git 2.30 or later, or set PATH"
             ) from missing
-        return status, output, error.strip()
+
+    def _environment(self) -> dict[str, str]:
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("GIT_") or name.startswith(_KEPT_VARIABLES)
+        }
+        # In English: messages of git are recognised by their words.
+        variables |= {"LANGUAGE": "C", "LC_ALL": "C"}
+        variables |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+        return variables | _by_environment(self.secret)
 
     def object_format(self) -> str:
         """Return the hash that names this repository's objects: sha1 or sha256."""
@@ -122,22 +138,32 @@ class GitCommand:
 
     def blob(self, name: str, most: int) -> bytes | int | None:
         """Return the content of a blob, or its size in bytes if that is more than `most`, or None
-        if it is missing. All blobs are read by the same git processes."""
-        if len(name) == 64:  # GitPython's reader knows only SHA-1.
-            status, output, _ = self.attempt("cat-file", "-s", name)
-            if status or int(output) > most:
-                return None if status else int(output)
-            status, output, _ = self.attempt("cat-file", "blob", name)
-            return None if status else output
+        if it is missing. All blobs are read by the same git process."""
+        if self._reader is None:
+            self._reader = self._start(["cat-file", "--batch"], subprocess.PIPE, subprocess.DEVNULL)
+            self._end_reader = weakref.finalize(self, _end, self._reader)
+        asked, answers = self._reader.stdin, self._reader.stdout
+        assert asked is not None  # noqa: S101
+        assert answers is not None  # noqa: S101
         try:
-            with _own_environment():
-                # Asked first: what is once announced is read to its end, whoever wants it or not.
-                size = self._git.get_object_header(name)[2]
-                return size if size > most else self._git.get_object_data(name)[3]
-        except (ValueError, OSError):
-            # git itself ends when it cannot fetch a blob that a partial clone left out.
-            self.close()
-            return None
+            asked.write(name.encode() + b"\n")
+            asked.flush()
+            # `NAME blob SIZE`, the content and a line end; `NAME missing` has none.
+            header = answers.readline().split()
+            if header[1:] == [b"missing"]:
+                return None
+            size = int(header[2])
+            if size > most:
+                self.close()  # git would write all of it
+                return size
+            content = answers.read(size)
+            if len(content) == size and answers.read(1):
+                return content
+        except (OSError, IndexError, ValueError):
+            pass
+        # git itself ends when it cannot fetch a blob that a partial clone left out.
+        self.close()
+        return None
 
     def sizes(self, names: Sequence[str]) -> dict[str, int]:
         """Return the sizes in bytes of those blobs that the clone has."""
@@ -162,7 +188,19 @@ class GitCommand:
 
     def close(self) -> None:
         """End the process that reads blobs. Reading again starts another."""
-        self._git.clear_cache()
+        if self._reader is not None:
+            self._reader = None
+            self._end_reader()
+
+
+def _end(reader: subprocess.Popen[bytes]) -> None:
+    reader.kill()
+    with contextlib.suppress(OSError), reader:  # what is left to write, it does not take
+        pass
+
+
+def _options(configuration: Iterable[str]) -> list[str]:
+    return [part for option in configuration for part in ("-c", option)]
 
 
 def _by_environment(options: Sequence[Option]) -> dict[str, str]:
@@ -176,33 +214,3 @@ def _by_environment(options: Sequence[Option]) -> dict[str, str]:
         variables[f"GIT_CONFIG_KEY_{number}"] = name
         variables[f"GIT_CONFIG_VALUE_{number}"] = value
     return variables
-
-
-@contextmanager
-def _own_environment() -> Iterator[None]:
-    # GitPython copies os.environ for each call and can add to it, but take nothing away.
-    hidden = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith("GIT_") and not name.startswith(_KEPT_VARIABLES)
-    }
-    for name in hidden:
-        del os.environ[name]
-    try:
-        yield
-    finally:
-        os.environ.update(hidden)
-
-
-def _git_class() -> type[Git]:
-    # Without `quiet` a missing git fails the import itself, with advice for programmers.
-    given = os.environ.get("GIT_PYTHON_REFRESH")
-    os.environ["GIT_PYTHON_REFRESH"] = "quiet"
-    try:
-        from git.cmd import Git
-    finally:
-        if given is None:
-            del os.environ["GIT_PYTHON_REFRESH"]
-        else:
-            os.environ["GIT_PYTHON_REFRESH"] = given
-    return Git

@@ -28,7 +28,7 @@ _ACCESS = r"^(http|credential)\.|^core\.(sshcommand|askpass)$|^remote\.origin\.p
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/]+:")
 _TIP = "refs/gatekeeper/tip"
 _NEXT = "refs/gatekeeper/next"
-# git's words, and GitHub's; git speaks English here because GitPython sets LC_ALL.
+# git's words, and GitHub's; git speaks English here because command.py sets LC_ALL.
 _NO_BRANCH = "couldn't find remote ref"
 _REFUSED = re.compile(
     r"\b40[13]\b|denied|declined|protected|not permitted|not allowed|authentication"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -184,39 +184,25 @@ def test_variables_of_a_hook_do_not_lead_elsewhere(
     assert {name: os.environ[name] for name in hook} == hook
 
 
-def test_no_git_on_this_machine(tmp_path: Path) -> None:
-    """In a process of its own: GitPython looks for git when it is imported."""
-    script = (
-        "import pathlib, sys, os\n"
-        "from gatekeeper.errors import UsageError\n"
-        "from gatekeeper.git import Repository\n"
-        "try: Repository.open(pathlib.Path(sys.argv[1]))\n"
-        "except UsageError as error: print(error, os.environ.get('GIT_PYTHON_REFRESH'))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.startswith("the git command was not found; install git"), done.stderr
-    assert done.stdout.rstrip().endswith("None")
-    assert not done.stderr
+def test_no_git_on_this_machine(made: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(made.path))
+    with pytest.raises(UsageError, match="the git command was not found; install git"):
+        Repository.open(made.path)
 
 
 def test_git_that_is_gone_later(made: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_PYTHON_REFRESH", "raise")
     with Repository.open(made.path) as repository:
-        monkeypatch.setattr("git.cmd.Git.GIT_PYTHON_GIT_EXECUTABLE", "/nowhere/git")
+        monkeypatch.setenv("GIT_PYTHON_GIT_EXECUTABLE", "/nowhere/git")
         with pytest.raises(UsageError, match="the git command was not found"):
             repository.resolve("main")
-    assert os.environ["GIT_PYTHON_REFRESH"] == "raise"
 
 
-def test_import_of_the_module_does_not_load_gitpython() -> None:
-    script = "import sys, gatekeeper.git; print('git' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"
+def test_git_by_its_path(
+    made: GitRepository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git = shutil.which("git")
+    assert git is not None
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setenv("GIT_PYTHON_GIT_EXECUTABLE", git)
+    with Repository.open(made.path) as repository:
+        assert repository.root == made.path
