@@ -1,8 +1,16 @@
-"""Where `gatekeeper` and `python -m gatekeeper` start."""
+"""Where `gatekeeper` and `python -m gatekeeper` start and end."""
 
 from __future__ import annotations
 
 import sys
+
+
+def run() -> None:
+    """Run the command line, and end this process with its exit code."""
+    from gatekeeper.run.process import end_process, postpone_garbage_collection
+
+    postpone_garbage_collection()
+    end_process(main())
 
 
 def main() -> int:
@@ -17,4 +25,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

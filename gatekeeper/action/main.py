@@ -6,10 +6,8 @@ cannot be delivered, the log has a warning.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,13 +46,11 @@ from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_o
 from gatekeeper.reports.escape import code
 from gatekeeper.reports.markers import run_marker
 from gatekeeper.reports.write import forget_reports, require_formats
+from gatekeeper.run.process import end_process, postpone_garbage_collection
 
 
 def main() -> int:
     """Run the gate for the event. Returns the exit code."""
-    # Most runs import modules, answer and end: collecting garbage is then a fifth of their time.
-    # `session.measure` turns it on again.
-    gc.disable()
     try:
         settings = read_settings(os.environ)
         payload = _read_event(settings.event_path)
@@ -153,4 +149,5 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    postpone_garbage_collection()
+    end_process(main())

@@ -5,7 +5,6 @@ The command line and the action share this. Work that calls no model does not st
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -101,7 +100,6 @@ def measure(
         return redact.value(answer_without_calls(work, options.waivers, notices))
     if not options.replay:
         notices = (*notices, *require_sound_models(work, revisions))
-    gc.enable()  # the action turns it off until here
     from gatekeeper.history.record import past_runs
     from gatekeeper.run.keep_in_history import keep_run
     from gatekeeper.run.sample_cache import SampleCache

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.run.process import start_garbage_collection
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.client import ModelClient
@@ -19,6 +20,7 @@ async def with_signals(
     client: ModelClient, within: Callable[[TerminalProgress, asyncio.Event], Awaitable[T]]
 ) -> T:
     """Run it with its progress shown and an event that SIGINT or SIGTERM sets; close the client."""
+    start_garbage_collection()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

@@ -17,11 +17,9 @@ servers on 127.0.0.1. The first stage for forks has no key and checks nothing, s
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -247,8 +245,7 @@ def _act(
         for name, value in _step(change, folder, workspace, github.url, event, fork=fork).items():
             patch.setenv(name, value)
         leave_out_pauses(patch)
-        with _garbage_collected():
-            code = action.main()
+        code = action.main()
         comments = [comment.body for comment in github.comments[NUMBER] if comment.author == BOT]
         statuses = [status.description for status in github.statuses]
     summary, outputs = folder / "summary", folder / "output"
@@ -262,15 +259,6 @@ def _act(
             status=statuses[0] if statuses else "",
         ),
     )
-
-
-@contextmanager
-def _garbage_collected() -> Iterator[None]:
-    """The action turns the collection off for its own short process; this one lives on."""
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _checkout(change: ProposedChange, folder: Path, reference: str | None) -> Path:

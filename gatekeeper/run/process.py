@@ -1,0 +1,46 @@
+"""How a process of Gatekeeper begins and ends: without work that only a long-lived one needs."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+import threading
+from typing import NoReturn
+
+
+def postpone_garbage_collection() -> None:
+    """Turn the collection off until models are called.
+
+    Most runs import modules, answer and end: collecting garbage is a tenth of their time.
+    """
+    gc.disable()
+
+
+def start_garbage_collection() -> None:
+    """Turn a postponed collection on, for all objects that are made from now on.
+
+    Modules and contracts stay until the end, so looking through them again and again finds nothing.
+    """
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def end_process(exit_code: int) -> NoReturn:
+    """End this process with the exit code.
+
+    Whatever was registered with `atexit` is called. But Python would also take every object apart,
+    and the operating system frees the memory faster.
+    """
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    if any(not thread.daemon for thread in others):
+        sys.exit(exit_code)  # waits for them
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        sys.exit(exit_code)  # tells what is wrong with the streams
+    os._exit(exit_code)

@@ -1,0 +1,72 @@
+"""How a process of Gatekeeper ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+END = "from gatekeeper.run.process import end_process\n"
+
+
+def run(script: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", END + script],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 3])
+def test_exit_code_and_everything_that_was_printed(exit_code: int) -> None:
+    done = run(f"print('x' * 100_000, end='')\nend_process({exit_code})")
+    assert (done.returncode, len(done.stdout), done.stderr) == (exit_code, 100_000, "")
+
+
+def test_functions_of_atexit_are_called_and_may_print() -> None:
+    done = run("import atexit\natexit.register(print, 'closed')\nend_process(1)")
+    assert (done.returncode, done.stdout) == (1, "closed\n")
+
+
+def test_objects_are_not_taken_apart() -> None:
+    script = """
+class Large:
+    def __del__(self):
+        print("taken apart")
+kept = Large()
+end_process(0)
+"""
+    assert run(script).stdout == ""
+
+
+def test_another_thread_is_waited_for() -> None:
+    script = """
+import threading
+ready = threading.Event()
+def work():
+    ready.wait()
+    print("worked")
+threading.Thread(target=work).start()
+import atexit
+threading._register_atexit(ready.set)
+end_process(1)
+"""
+    done = run(script)
+    assert (done.returncode, done.stdout) == (1, "worked\n")
+
+
+def test_full_disk_is_not_a_success() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = run("print('lost')\nend_process(0)", full.fileno())
+    assert done.returncode == 120
+    assert "No space left" in done.stderr
+
+
+def test_closed_standard_output() -> None:
+    assert run("import sys\nsys.stdout = None\nend_process(2)").returncode == 2
