@@ -70,6 +70,14 @@ SampleEvaluator = Callable[[Sample], Finding]
 
 
 @dataclass(frozen=True, slots=True)
+class InnerCheck:
+    """A check inside another one, ready to evaluate."""
+
+    name: str
+    evaluate: SampleEvaluator
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     """A check as an author writes it, with an answer that passes and one that fails.
 
@@ -97,7 +105,9 @@ class Check:
     ParameterError for what a schema cannot say. `paths` names the parameters which, when they
     are text, name a file: they hold no templates, and reach `prepare` as a key of the files.
     `scores` says that its findings have a score. `group` is the section of docs/checks.md, which
-    is also the folder of the module. `examples` are shown there and run by a test.
+    is also the folder of the module. `examples` are shown there and run by a test. A check that is
+    `composed` of others has them in its parameter `checks`, which reaches `prepare` as a tuple of
+    InnerCheck.
     """
 
     parameters: Parameters
@@ -106,6 +116,7 @@ class Check:
     scores: bool = False
     group: str = "own"
     examples: tuple[Example, ...] = ()
+    composed: bool = False
 
     @property
     def prose(self) -> str:
@@ -116,10 +127,11 @@ class Check:
     def shape(self) -> CheckShape:
         """Return the parameters as written in a contract: a template may stand for any value."""
         properties = {
-            name: schema if name in self.paths else _or_template(schema)
+            name: schema if name in self.paths or self.composed else _or_template(schema)
             for name, schema in self.parameters["properties"].items()
         }
-        return CheckShape({**self.parameters, "properties": properties}, self.paths, self.scores)
+        schema = {**self.parameters, "properties": properties}
+        return CheckShape(schema, self.paths, self.scores, self.composed)
 
 
 def parameters(*, required: tuple[str, ...] = (), **properties: Parameters) -> Parameters:

@@ -16,9 +16,13 @@ from gatekeeper.checks.check import (
     TEMPLATE_MARKS,
     Check,
     Files,
+    Finding,
+    InnerCheck,
     ParameterError,
     SampleEvaluator,
+    failed,
 )
+from gatekeeper.checks.composed.negation import NegatedCheck
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pattern import compile_seconds
@@ -58,9 +62,13 @@ class PreparedCheck:
     severity: Severity
     evaluate: SampleEvaluator
     position: Position | None = None
+    weight: float = 1.0
+    must_pass: bool = False
 
     def apply(self, sample: Sample) -> CheckResult:
-        finding = self.evaluate(sample)
+        return self.result(self.evaluate(sample))
+
+    def result(self, finding: Finding) -> CheckResult:
         return CheckResult(
             self.name,
             finding.passed,
@@ -68,6 +76,8 @@ class PreparedCheck:
             self.severity,
             finding.score,
             finding.votes,
+            self.weight,
+            self.must_pass,
         )
 
 
@@ -121,7 +131,7 @@ class Evaluator:
             return ()
         refused = _refusal(sample.completion)
         if refused:
-            return tuple(CheckResult(c.name, False, refused, c.severity) for c in checks)
+            return tuple(check.result(failed(refused)) for check in checks)
         return tuple(check.apply(sample) for check in checks)
 
 
@@ -143,7 +153,7 @@ def prepare(
     own = contract.target.prompt
     bench = _Bench(contract.path, checks, {"base": own, "head": own, **(prompts or {})})
     by_fixture = {
-        fixture.id: bench.ready((*contract.checks, *fixture.checks), fixture)
+        fixture.id: bench.ready(contract.checks_for(fixture), fixture)
         for fixture in contract.fixtures
     }
     problems = bench.problems()
@@ -196,7 +206,7 @@ class _Bench:
             known = ", ".join(self._checks)
             self._complain(spec, f"there is no check `{spec.type}`", f"use one of {known}", None)
             return None
-        if _has_template(_templates(spec, check)):
+        if spec.parts or _has_template(_templates(spec, check)):
             return self._attempt(spec, check, fixture)
         if id(spec) not in self._done:
             self._done[id(spec)] = self._attempt(spec, check, None)
@@ -209,7 +219,13 @@ class _Bench:
             params = (
                 spec.params if fixture is None else _rendered(spec, check, fixture, self._budget)
             )
-            _require_shape(params, check)
+            if spec.parts and fixture is not None:
+                inner = self._inner(spec.parts, fixture)
+                if inner is None:
+                    return None
+                params = {**params, "checks": inner}
+            else:
+                _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
             evaluate = self._prepared(check, params, Files(spec.files, written_in, self._prompts))
         except ParameterError as error:
@@ -218,8 +234,18 @@ class _Bench:
             for problem in error.problems:
                 self._complain(spec, problem.what, problem.fix, fixture)
         else:
-            return PreparedCheck(spec.name, spec.severity, evaluate, spec.position)
+            evaluate = NegatedCheck(evaluate) if spec.negated else evaluate
+            return PreparedCheck(
+                spec.name, spec.severity, evaluate, spec.position, spec.weight, spec.must_pass
+            )
         return None
+
+    def _inner(self, specs: Sequence[CheckSpec], fixture: Fixture) -> tuple[InnerCheck, ...] | None:
+        """Prepare the checks inside another one; None if one of them has a mistake."""
+        prepared = self.ready(specs, fixture)
+        if len(prepared) < len(specs):
+            return None
+        return tuple(InnerCheck(check.name, check.evaluate) for check in prepared)
 
     def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleEvaluator:
         """Charge the time: a pattern or schema of each fixture's own takes some, and a contract

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gatekeeper.checks.check import Check
+from gatekeeper.checks.composed import all_of, any_of
 from gatekeeper.checks.measures import latency, length
 from gatekeeper.checks.text import (
     contains,
@@ -29,6 +30,8 @@ CHECKS: Mapping[str, Check] = {
     "similarity": similarity.CHECK,
     "length": length.CHECK,
     "latency": latency.CHECK,
+    "all_of": all_of.CHECK,
+    "any_of": any_of.CHECK,
 }
 
 SHAPES: Mapping[str, CheckShape] = {name: check.shape for name, check in CHECKS.items()}

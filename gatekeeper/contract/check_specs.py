@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import CheckShape, CheckSpec
+from gatekeeper.contract.check_keys import COMMON_KEYS, key_problems
+from gatekeeper.contract.definition import CheckShape, CheckSpec, Fixture
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.size_limits import MOST_CHECKS
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse
 from gatekeeper.errors import ContractError, Problem
 
-COMMON_KEYS = ("type", "name", "severity", "must_pass")
-LONGEST_NAME = 200
-"""The most characters of a check's name, because every evaluated sample repeats it."""
+MOST_LEVELS = 3
+"""How deep checks may hold other checks."""
 SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 
 # The meta-schemas come with the JSON Schema library.
@@ -36,9 +36,15 @@ class CheckReader:
     shapes: Mapping[str, CheckShape]
 
     def read(
-        self, document: Document, key: KeyPath, written: Any, problems: list[Problem]
+        self,
+        document: Document,
+        key: KeyPath,
+        written: Any,
+        problems: list[Problem],
+        level: int = 0,
     ) -> tuple[CheckSpec, ...]:
-        """Read the checks of a list at `key`; every mistake is added to `problems`."""
+        """Read the checks of a list at `key`; every mistake is added to `problems`. `level` is how
+        many other checks hold the list."""
         if not isinstance(written, list):
             problems.append(document.problem(key, "not a list", "write `- type: …` items"))
             return ()
@@ -50,7 +56,7 @@ class CheckReader:
         given: list[bool] = []
         for index, item in enumerate(written):
             found: list[Problem] = []
-            spec = self._check(document, (*key, index), item, found)
+            spec = self._check(document, (*key, index), item, found, level)
             problems.extend(found)
             if spec and not found:
                 specs.append(spec)
@@ -59,7 +65,7 @@ class CheckReader:
         return _distinct(specs, given)
 
     def _check(
-        self, document: Document, key: KeyPath, item: Any, problems: list[Problem]
+        self, document: Document, key: KeyPath, item: Any, problems: list[Problem], level: int
     ) -> CheckSpec | None:
         if not isinstance(item, dict):
             fix = "write it like `{type: contains, value: …}`"
@@ -75,24 +81,46 @@ class CheckReader:
             what = f"there is no check type `{kind}`"
             problems.append(document.problem((*key, "type"), what, nearest(kind, self.shapes)))
             return None
-        problems.extend(_common_problems(document, key, item))
+        problems.extend(key_problems(document, key, item, part=level > 0))
         params = {name: value for name, value in item.items() if name not in COMMON_KEYS}
         schema = {"additionalProperties": False, **shape.schema}
         problems.extend(schema_problems(document, schema, params, key, COMMON_KEYS))
         if problems:
             return None
+        parts: tuple[CheckSpec, ...] = ()
+        if shape.composed:
+            parts = self._parts(document, (*key, "checks"), params.pop("checks"), problems, level)
+            shape = replace(shape, scores=any(part.shape.scores for part in parts))
         files: dict[str, str] = {}
         params = self._with_files(document, key, params, shape, files, problems)
         return CheckSpec(
             type=kind,
-            name=item.get("name") or default_name(kind, item, shape),
+            name=item.get("name") or _name_of(kind, item, shape, parts),
             params=params,
             severity=item.get("severity", "error"),
             must_pass=item.get("must_pass", False),
             position=document.position(key),
             files=files,
             shape=shape,
+            negated=item.get("not", False),
+            when=item.get("when"),
+            weight=float(item.get("weight", 1)),
+            parts=parts,
         )
+
+    def _parts(
+        self,
+        document: Document,
+        key: KeyPath,
+        written: Any,
+        problems: list[Problem],
+        level: int,
+    ) -> tuple[CheckSpec, ...]:
+        if level < MOST_LEVELS:
+            return self.read(document, key, written, problems, level + 1)
+        what = f"checks are nested deeper than {MOST_LEVELS} levels"
+        problems.append(document.problem(key, what, "write one of them as a check of its own"))
+        return ()
 
     def _with_files(
         self,
@@ -174,6 +202,14 @@ def _mappings(schema: Any) -> Iterator[dict[str, Any]]:
                 yield from _mappings(value)
 
 
+def _name_of(
+    kind: str, item: Mapping[str, Any], shape: CheckShape, parts: Sequence[CheckSpec]
+) -> str:
+    written = {"checks": [part.name for part in parts]} if parts else item
+    name = default_name(kind, written, shape)
+    return f"not {name}" if item.get("not") is True else name
+
+
 def default_name(kind: str, item: Mapping[str, Any], shape: CheckShape) -> str:
     """Return the type and its main parameter: the first required one, else the first as written."""
     names = [*shape.schema.get("required", ()), *(key for key in item if key not in COMMON_KEYS)]
@@ -185,31 +221,6 @@ def default_name(kind: str, item: Mapping[str, Any], shape: CheckShape) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
     return f"{kind} {text if len(text) <= 60 else text[:57] + '…'}".rstrip()
-
-
-def _common_problems(document: Document, key: KeyPath, item: Mapping[str, Any]) -> list[Problem]:
-    problems = []
-    name = item.get("name", "x")
-    if not isinstance(name, str) or not name.strip():
-        fix = "write a few words, or remove it"
-        problems.append(document.problem((*key, "name"), "the name is not text", fix))
-    elif len(name) > LONGEST_NAME:
-        what = f"the name has {len(name):,} characters, more than {LONGEST_NAME}"
-        problems.append(document.problem((*key, "name"), what, "write a few words"))
-    severity = item.get("severity", "error")
-    if severity not in ("error", "warn"):
-        fix = "error: it gates; warn: it is only reported"
-        what = f"{severity!r} is not one of error, warn"
-        problems.append(document.problem((*key, "severity"), what, fix))
-    must_pass = item.get("must_pass", False)
-    if not isinstance(must_pass, bool):
-        what, fix = "`must_pass` is not true or false", "write true, or remove it"
-        problems.append(document.problem((*key, "must_pass"), what, fix))
-    elif must_pass and severity == "warn":
-        what = "a check of severity warn gates nothing, so it cannot have `must_pass`"
-        fix = "write severity: error, or leave must_pass out"
-        problems.append(document.problem((*key, "must_pass"), what, fix))
-    return problems
 
 
 def _named_twice(document: Document, key: KeyPath, written: Sequence[Any]) -> Iterator[Problem]:
@@ -234,3 +245,23 @@ def _distinct(specs: Sequence[CheckSpec], given: Sequence[bool]) -> tuple[CheckS
         taken.add(name)
         distinct.append(replace(spec, name=name))
     return tuple(distinct)
+
+
+def with_own_names(
+    fixtures: tuple[Fixture, ...], checks: tuple[CheckSpec, ...]
+) -> tuple[Fixture, ...]:
+    """Return the fixtures with names for their checks that differ from the contract's, because both
+    apply to the same sample."""
+    taken = {spec.name for spec in checks}
+    return tuple(
+        replace(
+            fixture,
+            checks=tuple(
+                replace(spec, name=f"{spec.name} (of the fixture)") if spec.name in taken else spec
+                for spec in fixture.checks
+            ),
+        )
+        if fixture.checks
+        else fixture
+        for fixture in fixtures
+    )

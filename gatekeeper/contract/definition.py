@@ -78,11 +78,13 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class CheckShape:
     """What the loader needs to know about a check type: the JSON Schema of its parameters, which of
-    them name a file (path relative to the contract), and whether it gives a score."""
+    them name a file (path relative to the contract), whether it gives a score, and whether it is
+    `composed` of other checks, in its parameter `checks`."""
 
     schema: Mapping[str, Any]
     paths: tuple[str, ...] = ()
     scores: bool = False
+    composed: bool = False
 
     def default(self, name: str) -> Any:
         """Return the default of a parameter; None if the schema has none."""
@@ -96,7 +98,9 @@ class CheckSpec:
 
     `files` maps the path of each file that `params` refers to (a JSON Schema and what
     it `$ref`s), from the repository root, to its text. `shape` is that of its type. `must_pass`
-    says that it is decided by itself with each fixture.
+    says that it is decided by itself with each fixture. `negated` turns a pass into a failure and
+    back. `when` is the condition of a fixture to which the check applies, as written. `weight` is
+    that of its score. `parts` are the checks that it is composed of.
     """
 
     type: str
@@ -107,12 +111,17 @@ class CheckSpec:
     position: Position | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     shape: CheckShape = field(default=CheckShape({}), repr=False)
+    negated: bool = False
+    when: str | Mapping[str, Any] | None = None
+    weight: float = 1.0
+    parts: tuple[CheckSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
     """One test input. `must_pass` says that it is decided by itself, too. Fixtures of one
-    `cluster` are related and count as one wherever evidence is counted."""
+    `cluster` are related and count as one wherever evidence is counted. `left_out` are the names of
+    the checks that do not apply to it, because of their `when`."""
 
     id: str
     vars: Mapping[str, Any]
@@ -123,6 +132,7 @@ class Fixture:
     must_pass: bool = False
     position: Position | None = None
     cluster: str | None = None
+    left_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +172,8 @@ class Contract:
     `own_model` and `own_params` are what the contract file itself sets; `target` has them together
     with what the prompt's front matter sets. `dependencies` maps every path the contract was read
     from to a digest of its meaning: a change of comments, key order or line ends leaves a digest as
-    it is. `model_at` is the place that names the model.
+    it is. `model_at` is the place that names the model. `pass_score` is the weighted mean of the
+    gating checks' scores at which a sample passes; None if every one of them must pass.
     """
 
     name: str
@@ -180,6 +191,15 @@ class Contract:
     own_params: Mapping[str, Any] = field(default_factory=dict)
     dependencies: Mapping[str, str] = field(default_factory=dict)
     model_at: Position | None = field(default=None, compare=False)
+    pass_score: float | None = None
+
+    def checks_for(self, fixture: Fixture) -> tuple[CheckSpec, ...]:
+        """Return the checks that apply to a fixture: the contract's and its own, without those that
+        their `when` leaves out."""
+        specs = (*self.checks, *fixture.checks)
+        if not fixture.left_out:
+            return specs
+        return tuple(spec for spec in specs if spec.name not in fixture.left_out)
 
     def target_for(self, prompt: Prompt) -> Target:
         """Return what calls a prompt file the way this contract calls its own.

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from gatekeeper.contract.check_keys import named_categories
 from gatekeeper.contract.clusters import cluster_meaning
 from gatekeeper.contract.definition import (
     CheckSpec,
@@ -108,7 +109,14 @@ def check_meaning(spec: CheckSpec) -> Any:
         "files": sorted(files.values()),
     }
     # Named only if it is set, so that the digests of earlier versions stay valid.
-    return meaning | ({"must_pass": True} if spec.must_pass else {})
+    optional = {
+        "must_pass": spec.must_pass,
+        "not": spec.negated,
+        "when": spec.when,
+        "weight": spec.weight if spec.weight != 1 else None,
+        "parts": [check_meaning(part) for part in spec.parts],
+    }
+    return meaning | {key: value for key, value in optional.items() if value}
 
 
 def fixture_meaning(fixture: Fixture) -> Any:
@@ -128,10 +136,10 @@ def fixture_meaning(fixture: Fixture) -> Any:
 def evaluation_meaning(contract: Contract) -> Any:
     """Return everything of a contract except its target and its fixtures.
 
-    The members of a category that has an objective belong to it; any other category only labels
-    reports.
+    The members of a category that has an objective or checks of its own belong to it; any other
+    category only labels reports.
     """
-    with_objective = {objective.category for objective in contract.slo} - {None}
+    categories = categories_with_meaning(contract)
     return {
         "checks": [check_meaning(spec) for spec in contract.checks],
         "mode": contract.mode,
@@ -142,10 +150,18 @@ def evaluation_meaning(contract: Contract) -> Any:
             for o in contract.slo
             if not o.default
         ],
-        "categories": {f.id: f.category for f in contract.fixtures if f.category in with_objective},
+        "categories": {f.id: f.category for f in contract.fixtures if f.category in categories},
         "gate": _gate_meaning(contract.gate),
         **({"sent": _schema_order(contract)} if contract.mode == "enforce" else {}),
+        **({} if contract.pass_score is None else {"pass_score": contract.pass_score}),
     }
+
+
+def categories_with_meaning(contract: Contract) -> frozenset[str]:
+    """Return the categories that have an objective, or checks that apply only to them."""
+    specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
+    named = frozenset(name for spec in specs for name in named_categories(spec.when))
+    return named | {o.category for o in contract.slo if o.category is not None}
 
 
 def checks_named(contract: Contract, name: str) -> dict[str | None, CheckSpec]:
@@ -173,9 +189,15 @@ def _gate_meaning(gate: GatePolicy) -> Any:
     return meaning | ({"limits": limits} if limits else {})
 
 
+def is_schema_for_all(spec: CheckSpec) -> bool:
+    """Return whether every output must conform to the check's JSON Schema, so that mode `enforce`
+    may send it to the model."""
+    return spec.type == "json_schema" and not spec.negated and spec.when is None
+
+
 def _schema_order(contract: Contract) -> list[str]:
     """Return what mode `enforce` may send to the model, with its properties in order."""
-    schemas = [spec.params.get("schema") for spec in contract.checks if spec.type == "json_schema"]
+    schemas = [spec.params.get("schema") for spec in contract.checks if is_schema_for_all(spec)]
     files = {path: text for spec in contract.checks for path, text in spec.files.items()}
     return [
         json.dumps(file_meaning(schema, files[schema]) if isinstance(schema, str) else schema)

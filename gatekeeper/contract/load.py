@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.check_specs import CheckReader, place_unreadable
+from gatekeeper.contract.check_specs import CheckReader, place_unreadable, with_own_names
 from gatekeeper.contract.clusters import cluster_meaning
+from gatekeeper.contract.conditions import apply_conditions
 from gatekeeper.contract.definition import (
     POLICY_NAME,
     CheckShape,
@@ -75,7 +76,6 @@ class _Loading:
     ) -> None:
         self._revision = revision
         self._document = document
-        self._shapes = shapes
         self._checks = CheckReader(revision, shapes)
         self._problems: list[Problem] = []
         self._fixture_files: dict[str, list[Fixture]] = {}
@@ -92,8 +92,11 @@ class _Loading:
         prompt = self._prompt(data.get("prompt"))
         self._require_model(data, prompt)
         self._require_known_params(data, prompt)
-        self._require_gating_checks(checks, fixtures)
+        fixtures = with_own_names(fixtures, checks)
         self._require_distinct_names(checks, fixtures)
+        if not self._problems:
+            fixtures = apply_conditions(checks, fixtures, document.path, self._problems)
+        self._require_gating_checks(checks, fixtures)
         self._require_measurable(data.get("slo"), checks, fixtures)
         if self._problems or prompt is None:
             raise ContractError(_distinct(self._problems))
@@ -101,7 +104,7 @@ class _Loading:
             name=data["name"],
             path=document.path,
             target=_target(data, prompt),
-            fixtures=_with_own_names(fixtures, checks),
+            fixtures=fixtures,
             checks=checks,
             description=data.get("description", ""),
             mode=data.get("mode", "repair"),
@@ -112,6 +115,7 @@ class _Loading:
             own_model=data.get("model") or None,
             own_params=data.get("params", {}),
             model_at=_model_at(document, data, prompt),
+            pass_score=data.get("pass_score"),
         )
         return replace(contract, dependencies=self._dependencies(contract, data))
 
@@ -201,9 +205,15 @@ class _Loading:
     ) -> None:
         """Require a check that can fail for every fixture, because without one a fixture would pass
         with any output."""
-        if self._problems or _can_fail(checks):
+        if self._problems or _can_fail([spec for spec in checks if spec.when is None]):
             return
-        names = [f"`{fixture.id}`" for fixture in fixtures if not _can_fail(fixture.checks)]
+        names = [
+            f"`{fixture.id}`"
+            for fixture in fixtures
+            if not _can_fail(
+                [s for s in (*checks, *fixture.checks) if s.name not in fixture.left_out]
+            )
+        ]
         if not names:
             return
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -216,7 +226,7 @@ class _Loading:
     ) -> None:
         """Require distinct names of checks, because outcomes are found by name, also for
         `must_pass` and objectives."""
-        for fixture in _with_own_names(fixtures, checks):
+        for fixture in fixtures:
             taken = {spec.name for spec in checks}
             for spec in fixture.checks:
                 if spec.name in taken:
@@ -263,16 +273,13 @@ class _Loading:
         checks: tuple[CheckSpec, ...],
         fixtures: tuple[Fixture, ...],
     ) -> None:
-        own = _with_own_names(fixtures, checks)
-        specs = [*checks, *(spec for fixture in own for spec in fixture.checks)]
+        specs = [*checks, *(spec for fixture in fixtures for spec in fixture.checks)]
         names = {spec.name for spec in specs}
         for name in written.get(CHECKS) or {}:
             if name not in names:
                 what = f"no check is named `{name}`"
                 self._complain_of_key((*key, CHECKS, name), what, nearest(name, names))
-        if written.get("judge_score") is not None and not any(
-            self._shapes[spec.type].scores for spec in specs
-        ):
+        if written.get("judge_score") is not None and not any(spec.shape.scores for spec in specs):
             what = "no check of this contract gives a score"
             fix = "remove the objective, or add a check that gives one, such as `similarity`"
             self._complain_of_key((*key, "judge_score"), what, fix)
@@ -329,7 +336,7 @@ def all_checks(contract: Contract) -> list[CheckSpec]:
     return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
 
 
-def _can_fail(checks: tuple[CheckSpec, ...]) -> bool:
+def _can_fail(checks: Sequence[CheckSpec]) -> bool:
     return any(spec.severity == "error" for spec in checks)
 
 
@@ -352,26 +359,6 @@ def _model_at(document: Document, data: Mapping[str, Any], prompt: Prompt) -> Po
 def _repair(data: Mapping[str, Any]) -> RepairPolicy:
     policy = RepairPolicy(**whole(data, "max_steps"))
     return replace(policy, steps=tuple(policy.steps))
-
-
-def _with_own_names(
-    fixtures: tuple[Fixture, ...], checks: tuple[CheckSpec, ...]
-) -> tuple[Fixture, ...]:
-    """Return the fixtures with names for their checks that differ from the contract's, because both
-    apply to the same sample."""
-    taken = {spec.name for spec in checks}
-    return tuple(
-        replace(
-            fixture,
-            checks=tuple(
-                replace(spec, name=f"{spec.name} (of the fixture)") if spec.name in taken else spec
-                for spec in fixture.checks
-            ),
-        )
-        if fixture.checks
-        else fixture
-        for fixture in fixtures
-    )
 
 
 def _unreadable(

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.definition import CheckShape
 
 _COMMON: Mapping[str, Any] = {
@@ -26,6 +27,38 @@ _COMMON: Mapping[str, Any] = {
         "default": False,
         "description": "True: head fails if it fails in every sample of a fixture and "
         "base does not, or significantly more often than on base.",
+    },
+    "not": {
+        "type": "boolean",
+        "default": False,
+        "description": "True: the check passes if it would fail, and fails if it would pass.",
+    },
+    "when": {
+        "description": "The fixtures to which the check applies: {category: NAME}, or an "
+        "expression over their variables such as language == 'de'.",
+        "oneOf": [
+            {"type": "string", "minLength": 1},
+            {
+                "type": "object",
+                "required": ["category"],
+                "additionalProperties": False,
+                "properties": {
+                    "category": {
+                        "type": ["string", "integer", "array"],
+                        "minItems": 1,
+                        "items": {"type": ["string", "integer"]},
+                        "description": "A category, or a list of categories.",
+                    }
+                },
+            },
+        ],
+    },
+    "weight": {
+        "type": "number",
+        "minimum": LEAST_WEIGHT,
+        "maximum": MOST_WEIGHT,
+        "default": 1,
+        "description": "How much the check counts in the mean of the scores.",
     },
 }
 
@@ -57,10 +90,13 @@ def published_schema(shapes: Mapping[str, CheckShape]) -> dict[str, Any]:
 
 
 def _check_schema(kind: str, shape: CheckShape) -> dict[str, Any]:
+    properties = dict(shape.schema.get("properties", {}))
+    if shape.composed:
+        properties["checks"] = {**properties["checks"], "items": {"$ref": "#/$defs/check"}}
     own = {
         "additionalProperties": False,
         **shape.schema,
-        "properties": {"type": True, **_COMMON, **shape.schema.get("properties", {})},
+        "properties": {"type": True, **_COMMON, **properties},
     }
     named = {"properties": {"type": {"const": kind}}, "required": ["type"]}
     return {"if": named, "then": own}

@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 from gatekeeper.contract.definition import Message, Severity
 
 Arm = Literal["base", "head"]
+_ROUNDING = 1e-9
+"""Of a sum of products of weights and scores, which is not exact in binary."""
 ContractFrom = Literal["head", "base", "base_settings"]
 """The contract that evaluates a trial: head's, base's, or base's own model, parameters and mode
 with head's prompt file."""
@@ -181,6 +183,7 @@ class CheckResult:
     needs (tokens, latency): undefined is never a pass and never a failure. `message` says what was
     found and what was expected, for a person to act on; empty if it passed. `score` is how good the
     output is, from 0 to 1; None for a check that gives none. `votes` are those of its judges.
+    `weight` is that of its score, and `must_pass` says that a sample cannot pass without it.
     """
 
     check: str
@@ -189,28 +192,68 @@ class CheckResult:
     severity: Severity = "error"
     score: float | None = None
     votes: tuple[Vote, ...] = ()
+    weight: float = 1.0
+    must_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A sample with the results of its checks."""
+    """A sample with the results of its checks. `pass_score` is the contract's."""
 
     sample: Sample
     check_results: tuple[CheckResult, ...] = field(default=())
+    pass_score: float | None = None
 
     @property
     def passed(self) -> bool | None:
         """Whether every error-severity check passed; None if that could not be measured, or if
-        there is no such check."""
-        verdicts = [j.passed for j in self.check_results if j.severity == "error"]
-        if self.sample.completion is None or not verdicts:
+        there is no such check. With a pass score: whether the grade reaches it, and every check
+        that must pass does."""
+        gating = self._gating()
+        if self.sample.completion is None or not gating:
             return None
+        if self.pass_score is None:
+            verdicts = [j.passed for j in gating]
+        else:
+            verdicts = [j.passed for j in gating if j.must_pass]
+            verdicts.append(self._reaches(self.pass_score))
         if False in verdicts:
             return False
         return None if None in verdicts else True
 
     @property
+    def grade(self) -> float | None:
+        """The weighted mean of the scores of the error-severity checks, from 0 to 1. A check
+        without a score counts 1 if it passed, else 0. None if a check could not be applied."""
+        low, high = self._grades()
+        return low if low == high and self._gating() else None
+
+    @property
     def score(self) -> float | None:
-        """The mean of the scores that the checks gave, from 0 to 1; None if none gave one."""
-        scores = [j.score for j in self.check_results if j.score is not None]
-        return math.fsum(scores) / len(scores) if scores else None
+        """The weighted mean of the scores that the checks gave, from 0 to 1; None if none gave
+        one."""
+        scored = [(j.weight, j.score) for j in self.check_results if j.score is not None]
+        total = math.fsum(weight for weight, _ in scored)
+        return math.fsum(weight * score for weight, score in scored) / total if scored else None
+
+    def _gating(self) -> list[CheckResult]:
+        return [j for j in self.check_results if j.severity == "error"]
+
+    def _reaches(self, pass_score: float) -> bool | None:
+        """Return whether the grade reaches the pass score, whatever an unknown check would say."""
+        low, high = self._grades()
+        if low >= pass_score - _ROUNDING:
+            return True
+        return None if high >= pass_score - _ROUNDING else False
+
+    def _grades(self) -> tuple[float, float]:
+        """Return the grade if the checks that could not be applied had failed, and if they had
+        passed."""
+        low, high, total = [0.0], [0.0], [0.0]
+        for j in self._gating():
+            known = j.score if j.score is not None else float(j.passed is True)
+            low.append(j.weight * (known if j.passed is not None else 0.0))
+            high.append(j.weight * (known if j.passed is not None else 1.0))
+            total.append(j.weight)
+        whole = math.fsum(total) or 1.0
+        return math.fsum(low) / whole, math.fsum(high) / whole

@@ -3,21 +3,24 @@ outputs are made of which it is not clear whether they weaken it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence, Set
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from gatekeeper.contract.check_weakening import (
+    MISSING,
+    bound_weakenings,
+    check_weakenings,
+    score_weakenings,
+    shown,
+)
 from gatekeeper.contract.clusters import Inputs, cluster_weakenings
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
-from gatekeeper.contract.digests import canonical, check_meaning, checks_named, file_meaning
+from gatekeeper.contract.digests import canonical, check_meaning, checks_named
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 
 # From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
 _AGGREGATES = ("all", "majority", "any")
-
-_MISSING = object()
 
 
 def weakenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) -> tuple[str, ...]:
@@ -28,7 +31,8 @@ def weakenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) 
         *_model(base, head),
         *_fixtures(base, head),
         *cluster_weakenings(base, head, rendered),
-        *_checks("", base.checks, head.checks),
+        *check_weakenings("", base.checks, head.checks, _kept_fixtures(base, head)),
+        *score_weakenings(base, head),
         *_objectives(base, head),
         *_gate(base, head),
         *_sampling(base, head),
@@ -44,13 +48,13 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
         before, now = base.own_model or "the prompt's", head.own_model or "the prompt's"
         changes.append(f"model changed from {before} to {now}")
     for name in sorted({*base.own_params, *head.own_params}):
-        before, now = base.own_params.get(name, _MISSING), head.own_params.get(name, _MISSING)
-        if before is _MISSING:
-            changes.append(f"params.{name} added: {_shown(now)}")
-        elif now is _MISSING:
-            changes.append(f"params.{name} removed, was {_shown(before)}")
+        before, now = base.own_params.get(name, MISSING), head.own_params.get(name, MISSING)
+        if before is MISSING:
+            changes.append(f"params.{name} added: {shown(now)}")
+        elif now is MISSING:
+            changes.append(f"params.{name} removed, was {shown(before)}")
         elif canonical(before) != canonical(now):
-            changes.append(f"params.{name} changed from {_shown(before)} to {_shown(now)}")
+            changes.append(f"params.{name} changed from {shown(before)} to {shown(now)}")
     if base.mode != head.mode:
         changes.append(f"mode changed from {base.mode} to {head.mode}")
     return tuple(changes)
@@ -85,112 +89,28 @@ def _fixture(base: Fixture, head: Fixture, renaming: Renaming) -> Iterator[str]:
     if not same and not is_renamed(base, head, renaming):
         yield f"fixture `{base.id}`: its variables changed"
     if canonical(base.expected) != canonical(head.expected):
-        change = f"{_shown(base.expected)} to {_shown(head.expected)}"
+        change = f"{shown(base.expected)} to {shown(head.expected)}"
         yield f"fixture `{base.id}`: `expected` changed from {change}"
     if base.must_pass and not head.must_pass:
         yield f"fixture `{base.id}`: `must_pass` removed"
-    yield from _checks(f"fixture `{base.id}`: ", base.checks, head.checks)
+    where = f"fixture `{base.id}`: "
+    yield from check_weakenings(where, base.checks, head.checks, [(base, head)])
 
 
-def _checks(where: str, base: Sequence[CheckSpec], head: Sequence[CheckSpec]) -> Iterator[str]:
-    """Compare the checks that differ; those of the same name, or else of the same type, count as
-    one check that changed."""
-    left = list(head)
-    changed = []
-    for spec in base:
-        same = next((other for other in left if check_meaning(other) == check_meaning(spec)), None)
-        if same:
-            left.remove(same)
-        else:
-            changed.append(spec)
-    for by in ("name", "type"):
-        for spec in list(changed):
-            found = [o for o in left if o.type == spec.type and getattr(o, by) == getattr(spec, by)]
-            if found:
-                left.remove(found[0])
-                changed.remove(spec)
-                yield from _check(f"{where}check `{spec.name}`", spec, found[0])
-    for spec in changed:
-        yield f"{where}check `{spec.name}` removed"
-
-
-def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
-    if base.severity == "error" and head.severity == "warn":
-        yield f"{what}: severity lowered from error to warn"
-    if base.must_pass and not head.must_pass:
-        yield f"{what}: `must_pass` removed"
-    for name in dict.fromkeys((*base.params, *head.params)):
-        before, now = _value(base, name), _value(head, name)
-        if _content(base, before) != _content(head, now):
-            yield from _param(f"{what}: `{name}`", name, before, now)
-    if _parts(base) != _parts(head) and base.params.keys() == head.params.keys():
-        yield f"{what}: a file that its schema refers to changed"
-
-
-def _value(spec: CheckSpec, name: str) -> Any:
-    """Return the value as written, or its default."""
-    default = spec.shape.default(name)
-    return spec.params.get(name, _MISSING if default is None else default)
-
-
-def _param(what: str, name: str, before: Any, now: Any) -> Iterator[str]:
-    looser = _is_looser(name, before, now)
-    if looser is False:
-        return
-    if now is _MISSING:
-        yield f"{what} removed, was {_shown(before)}"
-    elif before is _MISSING:
-        yield f"{what} added: {_shown(now)}"
-    else:
-        verb = "changed" if looser is None else "weakened"
-        yield f"{what} {verb} from {_shown(before)} to {_shown(now)}"
-
-
-def _is_looser(name: str, before: Any, now: Any) -> bool | None:
-    """Return whether the check is weaker with the new value; None if only its author can know."""
-    if name.startswith("max"):
-        return _is_bound_looser(before, now, higher_is_looser=True)
-    if name.startswith("min") or name == "fields":
-        return _is_bound_looser(before, now, higher_is_looser=False)
-    return None
-
-
-def _is_bound_looser(before: Any, now: Any, *, higher_is_looser: bool) -> bool | None:
-    if before is _MISSING or now is _MISSING:
-        return now is _MISSING
-    if isinstance(before, list) and isinstance(now, list):
-        return not {canonical(item) for item in before} <= {canonical(item) for item in now}
-    if not _is_number(before) or not _is_number(now):
-        return None
-    return bool(now > before) is higher_is_looser
-
-
-def _content(spec: CheckSpec, value: Any) -> Any:
-    if isinstance(value, str) and value in spec.files:
-        return canonical(file_meaning(value, spec.files[value]))
-    return value if value is _MISSING else canonical(value)
-
-
-def _parts(spec: CheckSpec) -> list[str]:
-    """Return the contents of the files that only other files refer to."""
-    named = {value for value in spec.params.values() if isinstance(value, str)}
-    return sorted(
-        canonical(file_meaning(path, text))
-        for path, text in spec.files.items()
-        if path not in named
-    )
+def _kept_fixtures(base: Contract, head: Contract) -> list[tuple[Fixture, Fixture]]:
+    kept = {fixture.id: fixture for fixture in head.fixtures}
+    return [(fixture, kept[fixture.id]) for fixture in base.fixtures if fixture.id in kept]
 
 
 def _objectives(base: Contract, head: Contract) -> Iterator[str]:
     for before in base.slo:
         now = _kept(base, before, head)
         what, up = f"slo.{before.name}", before.measure.better == "lower"
-        yield from _bound(what, before.target, now.target if now else None, up=up)
+        yield from bound_weakenings(what, before.target, now.target if now else None, up=up)
         if now and now.window != before.window:
             yield f"{what}: window changed from {before.window} to {now.window}"
         if now and _refers_elsewhere(base, before, head, now):
             yield f"{what} now refers to another check"
-    yield from _scores(base, head)
     yield from _categories(base, head)
 
 
@@ -235,25 +155,6 @@ def _stands(contract: Contract, place: str | None, spec: CheckSpec) -> bool:
     return any(check_meaning(other) == check_meaning(spec) for other in checks)
 
 
-def _scores(base: Contract, head: Contract) -> Iterator[str]:
-    """Yield checks that change the score, which is the mean of all checks that give one."""
-    if not any(objective.measure.unit == "score" for objective in base.slo):
-        return
-    kept = {fixture.id for fixture in base.fixtures}
-    before, now = _scoring(base, kept), _scoring(head, kept)
-    known = {canonical(check_meaning(spec)) for spec in before}
-    if len(now) > len(before):
-        for spec in now:
-            if canonical(check_meaning(spec)) not in known:
-                yield f"check `{spec.name}` added, which counts in slo.judge_score"
-
-
-def _scoring(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
-    """Return the checks that score those fixtures."""
-    own = (spec for f in contract.fixtures if f.id in fixtures for spec in f.checks)
-    return [spec for spec in (*contract.checks, *own) if spec.shape.scores]
-
-
 def _categories(base: Contract, head: Contract) -> Iterator[str]:
     """Yield each fixture that leaves or joins a category, which changes its objectives."""
     with_objective = {objective.category for objective in base.slo} - {None}
@@ -266,9 +167,11 @@ def _categories(base: Contract, head: Contract) -> Iterator[str]:
 
 
 def _gate(base: Contract, head: Contract) -> Iterator[str]:
-    yield from _bound("gate.alpha", base.gate.alpha, head.gate.alpha, up=False)
-    yield from _bound("gate.margin", base.gate.margin, head.gate.margin, up=True)
-    yield from _bound("gate.tolerance", base.gate.tolerance, head.gate.tolerance, up=False)
+    yield from bound_weakenings("gate.alpha", base.gate.alpha, head.gate.alpha, up=False)
+    yield from bound_weakenings("gate.margin", base.gate.margin, head.gate.margin, up=True)
+    yield from bound_weakenings(
+        "gate.tolerance", base.gate.tolerance, head.gate.tolerance, up=False
+    )
     kept = {limit.name: limit for limit in head.gate.limits}
     for before in base.gate.limits:
         now = kept.get(before.name)
@@ -280,7 +183,7 @@ def _gate(base: Contract, head: Contract) -> Iterator[str]:
 
 def _sampling(base: Contract, head: Contract) -> Iterator[str]:
     before, now = base.sampling, head.sampling
-    yield from _bound("sampling.samples", before.samples, now.samples, up=False)
+    yield from bound_weakenings("sampling.samples", before.samples, now.samples, up=False)
     if before.aggregate == now.aggregate:
         return
     change = f"from {before.aggregate} to {now.aggregate}"
@@ -298,26 +201,9 @@ def _repair(base: Contract, head: Contract) -> Iterator[str]:
     if [step for step in before if step in now] != [step for step in now if step in before]:
         yield f"repair steps reordered from {', '.join(before)} to {', '.join(now)}"
     if now:
-        yield from _bound("repair.max_steps", base.repair.max_steps, head.repair.max_steps, up=True)
+        yield from bound_weakenings(
+            "repair.max_steps", base.repair.max_steps, head.repair.max_steps, up=True
+        )
     # `enforce` also asks the model for another form of output; the others only repair.
     if base.mode != head.mode and (now or "enforce" in (base.mode, head.mode)):
         yield f"mode changed from {base.mode} to {head.mode}"
-
-
-def _bound(what: str, before: float | None, now: float | None, *, up: bool) -> Iterator[str]:
-    """Yield a changed bound; `up` says that a higher number is weaker."""
-    if before is None or before == now:
-        return
-    if now is None:
-        yield f"{what} removed, was {before:g}"
-    elif (now > before) is up:
-        yield f"{what} {'raised' if up else 'lowered'} from {before:g} to {now:g}"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."

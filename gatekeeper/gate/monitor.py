@@ -37,7 +37,7 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
         return stored_outcome(Outcome(sample))
     output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
     repaired = replace(sample, output=output, repairs=repairs)
-    return stored_outcome(Outcome(repaired, evaluator.evaluate(repaired)))
+    return stored_outcome(Outcome(repaired, evaluator.evaluate(repaired), contract.pass_score))
 
 
 def judge_questions(

@@ -111,7 +111,7 @@ def _units(contract: Contract) -> Iterator[Unit]:
     for fixture in contract.fixtures:
         if fixture.must_pass:
             yield Unit(fixture.id)
-        for spec in (*contract.checks, *fixture.checks):
+        for spec in contract.checks_for(fixture):
             if spec.must_pass:
                 yield Unit(fixture.id, spec.name)
 

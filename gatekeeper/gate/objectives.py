@@ -143,7 +143,7 @@ def _fixtures(contract: Contract, objective: Objective) -> set[str]:
         fixture.id
         for fixture in contract.fixtures
         if objective.category in (None, fixture.category)
-        and _has_check_for(objective, (*contract.checks, *fixture.checks))
+        and _has_check_for(objective, contract.checks_for(fixture))
     }
 
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from gatekeeper import numbers
 from gatekeeper.contract.definition import Aggregate, Contract, Fixture, Message, Target
 from gatekeeper.contract.digests import digest, prompt_meaning, request_digest
 from gatekeeper.contract.trial import Arm, Outcome, Trial
@@ -228,14 +229,36 @@ def _change(before: bool | None, after: bool | None) -> FixtureChange | None:
 
 
 def _failures(outcomes: Sequence[Outcome], severity: str) -> tuple[FixtureFailure, ...]:
+    """Return the failed checks that gate (`error`), or those that are only reported (`warn`): with
+    a pass score, these are also the ones that a sample failed and passed nevertheless."""
     found: list[FixtureFailure] = []
     for outcome in outcomes:
-        failed = [j for j in outcome.check_results if j.passed is False and j.severity == severity]
+        tolerated = outcome.pass_score is not None and outcome.passed is True
+        failed = [
+            (j.check, j.message)
+            for j in outcome.check_results
+            if j.passed is False
+            and ("warn" if tolerated or j.severity == "warn" else "error") == severity
+        ]
+        if severity == "error" and outcome.passed is False and outcome.pass_score is not None:
+            failed.append(_low_grade(outcome, outcome.pass_score))
         # Cut once for all checks that speak of it.
         output = shorten(answer_text(outcome.sample), MOST_IN_RESULT) if failed else ""
         arm = outcome.sample.trial.arm
-        found += [FixtureFailure(arm, j.check, j.message, output) for j in failed]
+        found += [FixtureFailure(arm, check, message, output) for check, message in failed]
     return tuple(found)
+
+
+def _low_grade(outcome: Outcome, pass_score: float) -> tuple[str, str]:
+    """Return what a report says of the grade of a sample that failed."""
+    grade = outcome.grade
+    if grade is None:
+        return "pass_score", f"cannot reach {numbers.score(pass_score)}; some checks are unknown"
+    # Rounded down, so that a grade that is too low never looks high enough.
+    shown = f"{math.floor(grade * 1000) / 1000:g} of {numbers.score(pass_score)}"
+    if grade < pass_score:
+        return "pass_score", f"scores {shown}"
+    return "pass_score", f"scores {shown}, but a check that must pass failed"
 
 
 def _first_output(outcomes: Sequence[Outcome]) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Message, Target
+from gatekeeper.contract.digests import is_schema_for_all
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
 from gatekeeper.contract.renaming import find_renaming, lent_values
@@ -172,7 +173,7 @@ def _failing(
 def _response_format(contract: Contract) -> Mapping[str, Any] | None:
     """Return the parameter that makes a provider answer by the contract's first JSON Schema; None
     without one."""
-    check = next((check for check in contract.checks if check.type == "json_schema"), None)
+    check = next(filter(is_schema_for_all, contract.checks), None)
     if check is None:
         return None
     schema = _schema_of(check)

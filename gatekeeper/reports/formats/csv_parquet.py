@@ -128,6 +128,7 @@ def _sample_rows(result: GateResult) -> Iterator[Row]:
             **sample_document(outcome),
             "category": categories.get((trial.contract, trial.contract_from, trial.fixture)),
             "passed": outcome.passed,
+            "pass_score": outcome.pass_score,
             "failed_checks": _failed_checks(outcome),
         }
 
@@ -210,6 +211,7 @@ SAMPLES = Table(
         "output_length": "whole",
         "output_sha256": "text",
         "repairs": "texts",
+        "pass_score": "number",
         "checks": "checks",
         "latency_ms": "number",
         "ttft_ms": "number",
@@ -299,6 +301,8 @@ def _arrow_types() -> dict[Kind, pa.DataType]:
                 ("severity", text),
                 ("message", text),
                 ("score", pa.float64()),
+                ("weight", pa.float64()),
+                ("must_pass", pa.bool_()),
             ]
         ),
         "tool_calls": records((name, text) for name in ("name", "arguments", "id")),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import (
     CheckResult,
@@ -91,11 +92,14 @@ def _outcome(line: str, place: str) -> Outcome:
                 _passed(c),
                 _text(c, "message"),
                 c["severity"],
-                _score(c),
+                _share(c, "score"),
                 tuple(map(_vote, c.get("votes", ()))),
+                _weight(c),
+                c.get("must_pass") is True,
             )
             for c in row["checks"]
         )
+        pass_score = _share(row, "pass_score")
         completion = None if row["output_raw"] is None else _completion(row)
         sample = Sample(
             trial,
@@ -108,11 +112,11 @@ def _outcome(line: str, place: str) -> Outcome:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(f"{place}: not a line of samples.jsonl ({what}); {_ADVICE}") from None
-    return Outcome(sample, checks)
+    return Outcome(sample, checks, pass_score)
 
 
 def _vote(row: Mapping[str, Any]) -> Vote:
-    return Vote(_text(row, "model"), _passed(row), _score(row), _text(row, "reason"))
+    return Vote(_text(row, "model"), _passed(row), _share(row, "score"), _text(row, "reason"))
 
 
 def _judge_answer(row: Mapping[str, Any]) -> JudgeAnswer:
@@ -173,10 +177,19 @@ def _passed(row: Mapping[str, Any]) -> bool | None:
     return None if value is None else bool(value)
 
 
-def _score(row: Mapping[str, Any]) -> float | None:
-    value = _number(row, "score")
+def _share(row: Mapping[str, Any], key: str) -> float | None:
+    value = _number(row, key)
     if value is not None and not 0 <= value <= 1:
-        raise TypeError("score does not lie between 0 and 1")
+        raise TypeError(f"{key} does not lie between 0 and 1")
+    return value
+
+
+def _weight(row: Mapping[str, Any]) -> float:
+    value = _number(row, "weight")
+    if value is None:
+        return 1.0
+    if not LEAST_WEIGHT <= value <= MOST_WEIGHT:
+        raise TypeError(f"weight does not lie between {LEAST_WEIGHT} and {MOST_WEIGHT}")
     return value
 
 

@@ -47,6 +47,8 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
             if sample.judge_answers
             else {}
         ),
+        # Left out without one, as for most contracts.
+        **({} if outcome.pass_score is None else {"pass_score": outcome.pass_score}),
         "checks": [_check_result(check_result) for check_result in outcome.check_results],
         "latency_ms": completion.latency_ms if completion else None,
         "ttft_ms": completion.ttft_ms if completion else None,
@@ -84,6 +86,8 @@ def _check_result(check_result: CheckResult) -> dict[str, Any]:
         "message": check_result.message,
         # Left out for the many checks that give none.
         **({} if check_result.score is None else {"score": check_result.score}),
+        **({} if check_result.weight == 1 else {"weight": check_result.weight}),
+        **({"must_pass": True} if check_result.must_pass else {}),
         **({"votes": [asdict(vote) for vote in check_result.votes]} if check_result.votes else {}),
     }
 

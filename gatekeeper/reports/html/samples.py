@@ -300,6 +300,9 @@ def _facts(outcome: Outcome) -> str:
             facts.append(f"ended with {completion.finish_reason}")
         if completion.replayed:
             facts.append("from a recording")
+    if outcome.pass_score is not None and outcome.grade is not None:
+        pass_score = numbers.score(outcome.pass_score)
+        facts.append(f"grade {numbers.score(outcome.grade)}, {pass_score} needed")
     if outcome.score is not None:
         facts.append(f"score {numbers.score(outcome.score)}")
     if outcome.sample.shared:

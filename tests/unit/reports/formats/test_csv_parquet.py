@@ -211,6 +211,8 @@ def test_parquet_has_types() -> None:
         "severity": "error",
         "message": "not reported",
         "score": None,
+        "weight": None,
+        "must_pass": None,
     }
     (failure,) = _parquet(FIXTURES, result).to_pylist()[0]["failures"]
     assert failure["arm"] == "head"

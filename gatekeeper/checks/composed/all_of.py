@@ -1,0 +1,55 @@
+"""Every one of several checks passes. The message names those that fail.
+
+If the inner checks give scores, the lowest is the score of the whole.
+"""
+
+from __future__ import annotations
+
+from gatekeeper.checks.check import (
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    parameters,
+)
+from gatekeeper.checks.composed.inner_checks import (
+    CHECKS,
+    ComposedCheck,
+    Found,
+    known_scores,
+    named_messages,
+)
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    return ComposedCheck(params["checks"], _combine)
+
+
+def _combine(found: Found) -> Finding:
+    scores = known_scores(found)
+    score = min(scores) if scores else None
+    failing = sum(finding.passed is False for _, finding in found)
+    if failing:
+        count = f"{failing} of {len(found)} checks failed"
+        return Finding(False, f"{count}: {named_messages(found, False)}", score)
+    if any(finding.passed is None for _, finding in found):
+        return Finding(None, named_messages(found, None))
+    return Finding(True, score=score)
+
+
+CHECK = Check(
+    parameters(required=("checks",), checks=CHECKS),
+    _prepare,
+    group="composed",
+    examples=(
+        Example(
+            "{type: all_of, name: short apology, checks: "
+            "[{type: contains, value: sorry, ignore_case: true}, {type: length, max: 80}]}",
+            "Sorry for the delay, your order leaves today.",
+            "Your order leaves today.",
+        ),
+    ),
+    composed=True,
+)

@@ -1,0 +1,269 @@
+"""Finds the ways in which a pull request weakens the checks of a contract, each as a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from typing import Any
+
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
+from gatekeeper.contract.digests import canonical, check_meaning, file_meaning
+
+MISSING = object()
+"""Stands for a value that a contract does not have."""
+
+_TOLERANCES = ("absolute", "relative")
+_MOST_NAMES = 3
+
+Pairs = Sequence[tuple[Fixture, Fixture]]
+
+
+def check_weakenings(
+    where: str, base: Sequence[CheckSpec], head: Sequence[CheckSpec], fixtures: Pairs = ()
+) -> Iterator[str]:
+    """Compare two lists of checks. Checks of the same meaning, else of the same name, else of the
+    same type count as one check. `fixtures` are those to which the lists apply, at base and at
+    head; `where` starts each sentence."""
+    for spec, other in _paired(base, head):
+        what = f"{where}check `{spec.name}`"
+        if other is None:
+            yield f"{what} removed"
+            continue
+        if check_meaning(spec) != check_meaning(other):
+            yield from _check(what, spec, other)
+        lost = [
+            before.id
+            for before, now in fixtures
+            if spec.name not in before.left_out and other.name in now.left_out
+        ]
+        if lost:
+            yield f"{what} no longer applies to {_some(lost)}"
+
+
+def score_weakenings(base: Contract, head: Contract) -> Iterator[str]:
+    """Yield what may weaken a mean of scores: the contract's pass score, or the objective
+    `judge_score`."""
+    before, now = base.pass_score, head.pass_score
+    kept = {fixture.id for fixture in base.fixtures}
+    if before is None:
+        if now is not None and now < 1:
+            yield f"pass_score added: {now:g}; without it, every check has to pass"
+    else:
+        yield from bound_weakenings("pass_score", before, now, up=False)
+        if now is not None:
+            yield from _added(_gating(base, kept), _gating(head, kept), "pass_score")
+            yield from _applied_anew(base, head)
+    scored = any(objective.measure.unit == "score" for objective in base.slo)
+    if scored:
+        yield from _added(_scoring(base, kept), _scoring(head, kept), "slo.judge_score")
+    if scored or now is not None:
+        yield from _weights(base, head, kept)
+
+
+def bound_weakenings(
+    what: str, before: float | None, now: float | None, *, up: bool
+) -> Iterator[str]:
+    """Yield a changed bound; `up` says that a higher number is weaker."""
+    if before is None or before == now:
+        return
+    if now is None:
+        yield f"{what} removed, was {before:g}"
+    elif (now > before) is up:
+        yield f"{what} {'raised' if up else 'lowered'} from {before:g} to {now:g}"
+
+
+def shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _paired(
+    base: Sequence[CheckSpec], head: Sequence[CheckSpec]
+) -> list[tuple[CheckSpec, CheckSpec | None]]:
+    """Return each check of base with that of head which stands for it, those of the same meaning
+    first."""
+    left, waiting = list(head), list(base)
+    found: list[tuple[CheckSpec, CheckSpec | None]] = []
+    for rank in (_mean_the_same, _have_one_name, _have_one_type):
+        still = []
+        for spec in waiting:
+            other = next((o for o in left if rank(spec, o)), None)
+            if other is None:
+                still.append(spec)
+            else:
+                left.remove(other)
+                found.append((spec, other))
+        waiting = still
+    return [*found, *((spec, None) for spec in waiting)]
+
+
+def _mean_the_same(one: CheckSpec, other: CheckSpec) -> bool:
+    return one.type == other.type and bool(check_meaning(one) == check_meaning(other))
+
+
+def _have_one_name(one: CheckSpec, other: CheckSpec) -> bool:
+    return one.type == other.type and one.name == other.name
+
+
+def _have_one_type(one: CheckSpec, other: CheckSpec) -> bool:
+    return one.type == other.type
+
+
+def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
+    if base.severity == "error" and head.severity == "warn":
+        yield f"{what}: severity lowered from error to warn"
+    if base.must_pass and not head.must_pass:
+        yield f"{what}: `must_pass` removed"
+    if base.negated != head.negated:
+        yield f"{what}: `not` {'added' if head.negated else 'removed'}"
+    for name in dict.fromkeys((*base.params, *head.params)):
+        before, now = _value(base, name), _value(head, name)
+        if _content(base, before) != _content(head, now):
+            yield from _param(f"{what}: `{name}`", name, before, now, negated=base.negated)
+    if _files_of_files(base) != _files_of_files(head) and base.params.keys() == head.params.keys():
+        yield f"{what}: a file that its schema refers to changed"
+    yield from _parts(what, base, head)
+
+
+def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
+    """Compare the checks that two checks of the same type are composed of."""
+    before, now = (Counter(canonical(check_meaning(p)) for p in s.parts) for s in (base, head))
+    if before == now:
+        return
+    if base.negated:
+        yield f"{what}: the checks inside it changed"
+    elif base.type != "any_of":
+        yield from check_weakenings(f"{what}: ", base.parts, head.parts)
+    else:
+        pairs = _paired(base.parts, head.parts)
+        yield from (
+            sentence
+            for spec, other in pairs
+            if other is not None and check_meaning(spec) != check_meaning(other)
+            for sentence in _check(f"{what}: check `{spec.name}`", spec, other)
+        )
+        known = [other for _, other in pairs if other is not None]
+        for part in head.parts:
+            if not any(part is other for other in known):
+                yield f"{what}: check `{part.name}` added, which is one more way to pass"
+
+
+def _value(spec: CheckSpec, name: str) -> Any:
+    """Return the value as written, or its default."""
+    default = spec.shape.default(name)
+    return spec.params.get(name, MISSING if default is None else default)
+
+
+def _param(what: str, name: str, before: Any, now: Any, *, negated: bool) -> Iterator[str]:
+    """Yield a changed parameter. What makes a negated check stricter is not worked out."""
+    looser = None if negated else _is_looser(name, before, now)
+    if looser is False:
+        return
+    if now is MISSING:
+        yield f"{what} removed, was {shown(before)}"
+    elif before is MISSING:
+        yield f"{what} added: {shown(now)}"
+    else:
+        verb = "changed" if looser is None else "weakened"
+        yield f"{what} {verb} from {shown(before)} to {shown(now)}"
+
+
+def _is_looser(name: str, before: Any, now: Any) -> bool | None:
+    """Return whether the check is weaker with the new value; None if only its author can know."""
+    if name.startswith("max") or name in _TOLERANCES:
+        return _is_bound_looser(before, now, higher_is_looser=True)
+    if name.startswith("min") or name == "fields":
+        return _is_bound_looser(before, now, higher_is_looser=False)
+    return None
+
+
+def _is_bound_looser(before: Any, now: Any, *, higher_is_looser: bool) -> bool | None:
+    if before is MISSING or now is MISSING:
+        return now is MISSING
+    if isinstance(before, list) and isinstance(now, list):
+        return not {canonical(item) for item in before} <= {canonical(item) for item in now}
+    if not _is_number(before) or not _is_number(now):
+        return None
+    return bool(now > before) is higher_is_looser
+
+
+def _content(spec: CheckSpec, value: Any) -> Any:
+    if isinstance(value, str) and value in spec.files:
+        return canonical(file_meaning(value, spec.files[value]))
+    return value if value is MISSING else canonical(value)
+
+
+def _files_of_files(spec: CheckSpec) -> list[str]:
+    """Return the contents of the files that only other files refer to."""
+    named = {value for value in spec.params.values() if isinstance(value, str)}
+    return sorted(
+        canonical(file_meaning(path, text))
+        for path, text in spec.files.items()
+        if path not in named
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _added(before: Sequence[CheckSpec], now: Sequence[CheckSpec], counts_in: str) -> Iterator[str]:
+    """Yield each check that was added to a mean of scores, in which the others then count less."""
+    known = {canonical(check_meaning(spec)) for spec in before}
+    if len(now) > len(before):
+        for spec in now:
+            if canonical(check_meaning(spec)) not in known:
+                yield f"check `{spec.name}` added, which counts in {counts_in}"
+
+
+def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
+    """Yield each check that now applies to more fixtures of base, and so counts in their mean."""
+    kept = {fixture.id: fixture for fixture in head.fixtures}
+    for spec, other in _paired(base.checks, head.checks):
+        if other is None or spec.severity == "warn":
+            continue
+        gained = [
+            fixture.id
+            for fixture in base.fixtures
+            if spec.name in fixture.left_out
+            and fixture.id in kept
+            and other.name not in kept[fixture.id].left_out
+        ]
+        if gained:
+            yield f"check `{spec.name}` now applies to {_some(gained)}, and counts in pass_score"
+
+
+def _weights(base: Contract, head: Contract, kept: Set[str]) -> Iterator[str]:
+    lists = [("", base.checks, head.checks)]
+    now = {fixture.id: fixture.checks for fixture in head.fixtures}
+    lists += [
+        (f"fixture `{f.id}`: ", f.checks, now[f.id])
+        for f in base.fixtures
+        if f.id in now.keys() & kept
+    ]
+    for where, before, after in lists:
+        for spec, other in _paired(before, after):
+            if other is not None and other.weight != spec.weight:
+                change = f"from {spec.weight:g} to {other.weight:g}"
+                yield f"{where}check `{spec.name}`: weight changed {change}"
+
+
+def _gating(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
+    return [spec for spec in _all_checks(contract, fixtures) if spec.severity == "error"]
+
+
+def _scoring(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
+    return [spec for spec in _all_checks(contract, fixtures) if spec.shape.scores]
+
+
+def _all_checks(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
+    """Return the contract's checks and those of the fixtures with these ids."""
+    own = (spec for f in contract.fixtures if f.id in fixtures for spec in f.checks)
+    return [*contract.checks, *own]
+
+
+def _some(fixtures: Sequence[str]) -> str:
+    named = ", ".join(f"`{fixture}`" for fixture in fixtures[:_MOST_NAMES])
+    more = f" and {len(fixtures) - _MOST_NAMES:,} more" if len(fixtures) > _MOST_NAMES else ""
+    return f"fixture{'s' if len(fixtures) > 1 else ''} {named}{more}"

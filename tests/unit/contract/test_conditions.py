@@ -1,0 +1,240 @@
+"""`when` decides for each fixture which checks apply; `not`, `weight` and `pass_score` are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.digests import contract_digest
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.weakening import weakenings
+from gatekeeper.errors import ContractError
+
+FIXTURES = [
+    {"id": "en", "vars": {"lang": "en"}, "category": "short"},
+    {"id": "de", "vars": {"lang": "de"}, "category": "long"},
+]
+ALWAYS = {"type": "json_valid"}
+
+
+def loaded(*checks: dict[str, Any], **settings: Any) -> Contract:
+    written = {
+        "contract": 1,
+        "name": "c",
+        "prompt": "p.md",
+        "model": "openai/x",
+        "fixtures": settings.pop("fixtures", FIXTURES),
+        "checks": list(checks),
+        **settings,
+    }
+    files = {"c.yaml": yaml.safe_dump(written), "p.md": "Answer {{ lang }}."}
+    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
+    return load_contract(revision, "c.yaml", SHAPES)
+
+
+def applied(contract: Contract) -> dict[str, list[str]]:
+    return {f.id: [spec.name for spec in contract.checks_for(f)] for f in contract.fixtures}
+
+
+def problems(*checks: dict[str, Any], **settings: Any) -> str:
+    with pytest.raises(ContractError) as caught:
+        loaded(*checks, **settings)
+    return "\n".join(str(problem) for problem in caught.value.problems)
+
+
+class TestWhen:
+    @pytest.mark.parametrize(
+        "when",
+        [
+            "lang == 'de'",
+            {"category": "long"},
+            {"category": ["long"]},
+            "lang is defined and lang.startswith('d')",
+        ],
+    )
+    def test_a_check_applies_only_where_its_condition_holds(self, when):
+        contract = loaded(
+            ALWAYS, {"type": "contains", "value": "ß", "name": "german", "when": when}
+        )
+        assert applied(contract) == {"en": ["json_valid"], "de": ["json_valid", "german"]}
+
+    def test_every_fixture_still_needs_a_gating_check(self):
+        found = problems({"type": "json_valid", "when": "lang == 'de'"})
+        assert "no check can fail the fixture `en`" in found
+
+    def test_two_conditions_may_cover_all_fixtures(self):
+        contract = loaded(
+            {"type": "json_valid", "name": "a", "when": "lang == 'de'"},
+            {"type": "json_valid", "name": "b", "when": "lang != 'de'"},
+        )
+        assert applied(contract) == {"en": ["b"], "de": ["a"]}
+
+    @pytest.mark.parametrize(
+        ("when", "found"),
+        [
+            ("lang == 'fr'", "applies to no fixture"),
+            ({"category": "lng"}, "did you mean `long`?"),
+            ("lang", "neither true nor false"),
+            ("missing == 1", "missing"),
+            ("lang ==", "in `{{ lang == }}`"),
+            ("{{ lang }}", "without `{{`"),
+            ("", "not an expression"),
+            ({"kind": "x"}, "not `{category: NAME}`"),
+            ({"category": []}, "not `{category: NAME}`"),
+            (3, "not an expression"),
+            ("x" * 3000, "3,000 characters"),
+        ],
+    )
+    def test_a_condition_that_says_nothing_is_a_mistake(self, when, found):
+        said = problems(ALWAYS, {"type": "contains", "value": "x", "name": "n", "when": when})
+        assert found in said
+        assert said.count("\n") == 0
+
+    def test_a_check_of_a_fixture_has_conditions_too(self):
+        own = [{**FIXTURES[0], "checks": [{"type": "length", "max": 3, "when": "lang == 'de'"}]}]
+        assert "applies to no fixture" in problems(ALWAYS, fixtures=own)
+
+
+class TestKeys:
+    def test_are_read(self):
+        contract = loaded(
+            {"type": "contains", "value": "x", "not": True, "weight": 2}, pass_score=0.5
+        )
+        (spec,) = contract.checks
+        assert (spec.negated, spec.weight, spec.name) == (True, 2.0, "not contains x")
+        assert contract.pass_score == 0.5
+
+    @pytest.mark.parametrize(
+        "key", [{"not": 1}, {"weight": 0}, {"weight": "2"}, {"weight": True}, {"weight": 1000}]
+    )
+    def test_wrong_values_are_mistakes(self, key):
+        assert next(iter(key)) in problems({**ALWAYS, **key})
+
+    @pytest.mark.parametrize("score", [0, 1.1, "high"])
+    def test_a_pass_score_is_a_share(self, score):
+        assert "pass_score" in problems(ALWAYS, pass_score=score)
+
+
+class TestComposed:
+    def test_inner_checks_are_read_with_their_names(self):
+        inner = [ALWAYS, {"type": "contains", "value": "a"}]
+        (spec,) = loaded({"type": "any_of", "checks": inner}).checks
+        assert [part.name for part in spec.parts] == ["json_valid", "contains a"]
+        assert spec.name == "any_of json_valid, contains a"
+        assert "checks" not in spec.params
+
+    def test_at_most_three_levels(self):
+        check: dict[str, Any] = ALWAYS
+        for _ in range(3):
+            check = {"type": "all_of", "checks": [check]}
+        assert loaded(check).checks
+        assert "deeper than 3 levels" in problems({"type": "all_of", "checks": [check]})
+
+    @pytest.mark.parametrize(
+        ("inner", "found"),
+        [
+            ([], "is empty"),
+            ([{"type": "nothing"}], "there is no check type `nothing`"),
+            ([{"type": "equals"}], "`value` is missing"),
+            ([{**ALWAYS, "severity": "warn"}], "cannot have `severity`"),
+            ([{**ALWAYS, "when": "true"}], "cannot have `when`"),
+            ("x", "is not a list"),
+            ([ALWAYS] * 21, "checks"),
+        ],
+    )
+    def test_mistakes_of_inner_checks_are_found(self, inner, found):
+        assert found in problems({"type": "all_of", "checks": inner})
+
+
+CONTAINS = {"type": "contains", "value": "a", "name": "n"}
+ANY = {"type": "any_of", "name": "n", "checks": [CONTAINS]}
+TWO = {"type": "all_of", "name": "n", "checks": [CONTAINS, {**ALWAYS, "name": "v"}]}
+LENGTH = {"type": "length", "max": 9, "name": "n"}
+
+
+class TestWeakenings:
+    @pytest.mark.parametrize(
+        ("base", "head", "found"),
+        [
+            ((CONTAINS,), ({**CONTAINS, "not": True},), "check `n`: `not` added"),
+            (
+                (CONTAINS,),
+                ({**CONTAINS, "when": "lang == 'en'"},),
+                "check `n` no longer applies to fixture `de`",
+            ),
+            (
+                ({**CONTAINS, "name": "m"},),
+                ({**CONTAINS, "when": {"category": "short"}},),
+                "check `m` no longer applies to fixture `de`",
+            ),
+            ((CONTAINS,), ({**CONTAINS, "when": "lang != 'fr'"},), None),
+            (({**CONTAINS, "when": "lang == 'en'"},), (CONTAINS,), None),
+            (
+                (ANY,),
+                ({**ANY, "checks": [CONTAINS, {**CONTAINS, "name": "m", "value": ""}]},),
+                "check `n`: check `m` added, which is one more way to pass",
+            ),
+            ((TWO,), ({**TWO, "checks": [CONTAINS]},), "check `n`: check `v` removed"),
+            (({**TWO, "checks": [CONTAINS]},), (TWO,), None),
+            (
+                ({**TWO, "not": True},),
+                ({**TWO, "not": True, "checks": [CONTAINS]},),
+                "check `n`: the checks inside it changed",
+            ),
+            ((LENGTH,), ({**LENGTH, "max": 8},), None),
+            (
+                ({**LENGTH, "not": True},),
+                ({**LENGTH, "not": True, "max": 8},),
+                "check `n`: `max` changed from 9 to 8",
+            ),
+        ],
+    )
+    def test_of_conditions_negation_and_inner_checks(self, base, head, found):
+        said = weakenings(loaded(ALWAYS, *base), loaded(ALWAYS, *head))
+        assert said == (() if found is None else (found,))
+
+    def test_a_fixture_that_leaves_a_category_loses_its_check(self):
+        check = {**CONTAINS, "when": {"category": ["short", "long"]}}
+        moved = [FIXTURES[0], {**FIXTURES[1], "category": "other"}]
+        base, head = loaded(ALWAYS, check), loaded(ALWAYS, check, fixtures=moved)
+        assert weakenings(base, head) == ("check `n` no longer applies to fixture `de`",)
+        assert contract_digest(base) != contract_digest(head)
+
+    @pytest.mark.parametrize(
+        ("base", "head", "found"),
+        [
+            ({}, {"pass_score": 0.9}, ["pass_score added"]),
+            ({}, {"pass_score": 1}, []),
+            ({"pass_score": 0.9}, {"pass_score": 0.8}, ["pass_score lowered from 0.9 to 0.8"]),
+            ({"pass_score": 0.8}, {"pass_score": 0.9}, []),
+            ({"pass_score": 0.8}, {}, ["pass_score removed"]),
+        ],
+    )
+    def test_of_the_pass_score(self, base, head, found):
+        said = weakenings(loaded(ALWAYS, **base), loaded(ALWAYS, **head))
+        assert [sentence for sentence, start in zip(said, found, strict=True)] == list(said)
+        assert all(sentence.startswith(start) for sentence, start in zip(said, found, strict=True))
+
+    def test_a_check_that_dilutes_the_score(self):
+        base = loaded(ALWAYS, pass_score=0.8)
+        assert weakenings(base, loaded(ALWAYS, CONTAINS, pass_score=0.8)) == (
+            "check `n` added, which counts in pass_score",
+        )
+        assert weakenings(loaded(ALWAYS), loaded(ALWAYS, CONTAINS)) == ()
+        heavier = loaded({**ALWAYS, "weight": 3}, pass_score=0.8)
+        assert weakenings(base, heavier) == ("check `json_valid`: weight changed from 1 to 3",)
+
+    @pytest.mark.parametrize(
+        "key", [{"not": True}, {"weight": 2}, {"when": {"category": ["short", "long"]}}]
+    )
+    def test_each_key_counts_in_the_digest(self, key):
+        assert contract_digest(loaded(ALWAYS)) != contract_digest(loaded({**ALWAYS, **key}))
+
+    def test_inner_checks_count_in_the_digest(self):
+        other = {**ANY, "checks": [{**CONTAINS, "value": "b"}]}
+        assert contract_digest(loaded(ANY)) != contract_digest(loaded(other))

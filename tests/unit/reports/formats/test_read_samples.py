@@ -1,0 +1,40 @@
+"""What samples.jsonl says of a sample's score reads back as it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.outcomes import outcome
+
+from gatekeeper.contract.trial import CheckResult
+from gatekeeper.errors import UsageError
+from gatekeeper.reports.formats.read_samples import read_run
+from gatekeeper.reports.formats.samples import sample_document
+
+GRADED = replace(
+    outcome("a", "head", 0, True),
+    check_results=(
+        CheckResult("heavy", False, "m", score=0.5, weight=3.0),
+        CheckResult("must", True, must_pass=True),
+    ),
+    pass_score=0.6,
+)
+
+
+def test_weights_and_the_pass_score_read_back(tmp_path: Path):
+    file = tmp_path / "samples.jsonl"
+    file.write_text(json.dumps(sample_document(GRADED)) + "\n", "utf-8")
+    (found,) = read_run(file).outcomes
+    assert found.check_results == GRADED.check_results
+    assert (found.grade, found.passed) == (0.625, True)
+
+
+@pytest.mark.parametrize(("old", "new"), [('"weight": 3.0', '"weight": 0'), ("0.6", "7")])
+def test_a_weight_or_score_out_of_range_is_refused(tmp_path: Path, old: str, new: str):
+    file = tmp_path / "samples.jsonl"
+    file.write_text(json.dumps(sample_document(GRADED)).replace(old, new) + "\n", "utf-8")
+    with pytest.raises(UsageError):
+        read_run(file)
