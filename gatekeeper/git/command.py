@@ -33,6 +33,8 @@ _KEPT_VARIABLES = (
 # Where git is, if it is not on PATH.
 _PROGRAM = "GIT_PYTHON_GIT_EXECUTABLE"
 
+NO_GIT = "the git command was not found; install git 2.30 or later, or set PATH"
+
 Option = tuple[str, str]
 """A name and a value of git's configuration."""
 
@@ -89,8 +91,9 @@ class GitCommand:
     def _call(
         self, command: str, arguments: Sequence[str], stdin: IO[bytes] | None, option: str | None
     ) -> tuple[int, bytes, str]:
-        options = _options([option] if option else [])
-        git = self._start([*options, command, *arguments], stdin or subprocess.DEVNULL)
+        git = self._start(
+            self._command_line(command, arguments, option), stdin or subprocess.DEVNULL
+        )
         with git:
             try:
                 output, error = git.communicate()
@@ -99,16 +102,22 @@ class GitCommand:
                 raise
         return git.returncode, output, error.decode("utf-8", "surrogateescape").strip()
 
+    def _command_line(
+        self, command: str, arguments: Sequence[str], option: str | None = None
+    ) -> list[str]:
+        program = os.environ.get(_PROGRAM) or "git"
+        options = _options([option] if option else [])
+        return [program, *self._options, *options, command, *arguments]
+
     def _start(
         self,
-        arguments: Sequence[str],
+        command_line: Sequence[str],
         stdin: IO[bytes] | int,
         errors: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
-        program = os.environ.get(_PROGRAM) or "git"
         try:
             return subprocess.Popen(  # noqa: S603
-                [program, *self._options, *arguments],
+                command_line,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -117,16 +126,10 @@ class GitCommand:
                 cwd=self._folder if os.access(self._folder, os.X_OK) else None,
             )
         except FileNotFoundError as missing:
-            raise UsageError(
-                "the git command was not found; install git 2.30 or later, or set PATH"
-            ) from missing
+            raise UsageError(NO_GIT) from missing
 
     def _environment(self) -> dict[str, str]:
-        variables = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("GIT_") or name.startswith(_KEPT_VARIABLES)
-        }
+        variables = {name: value for name, value in os.environ.items() if not is_hidden(name)}
         # In English: messages of git are recognised by their words.
         variables |= {"LANGUAGE": "C", "LC_ALL": "C"}
         variables |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
@@ -140,7 +143,8 @@ class GitCommand:
         """Return the content of a blob, or its size in bytes if that is more than `most`, or None
         if it is missing. All blobs are read by the same git process."""
         if self._reader is None:
-            self._reader = self._start(["cat-file", "--batch"], subprocess.PIPE, subprocess.DEVNULL)
+            batch = self._command_line("cat-file", ["--batch"])
+            self._reader = self._start(batch, subprocess.PIPE, subprocess.DEVNULL)
             self._end_reader = weakref.finalize(self, _end, self._reader)
         asked, answers = self._reader.stdin, self._reader.stdout
         assert asked is not None  # noqa: S101
@@ -191,6 +195,11 @@ class GitCommand:
         if self._reader is not None:
             self._reader = None
             self._end_reader()
+
+
+def is_hidden(variable: str) -> bool:
+    """Return whether git must not see this variable of the environment."""
+    return variable.startswith("GIT_") and not variable.startswith(_KEPT_VARIABLES)
 
 
 def _end(reader: subprocess.Popen[bytes]) -> None:

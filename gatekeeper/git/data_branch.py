@@ -19,6 +19,7 @@ from gatekeeper.errors import MeasurementError
 from gatekeeper.git.command import GitCommand, Option
 from gatekeeper.git.fetch import without_credentials
 from gatekeeper.git.objects import records, text
+from gatekeeper.git.remote_command import RemoteCommand
 from gatekeeper.git.temporary import temporary_folder
 
 _AUTHOR = "Gatekeeper <gatekeeper@example.invalid>"
@@ -71,7 +72,7 @@ class DataBranch:
     def __enter__(self) -> Self:
         with ExitStack() as opening:
             folder = opening.enter_context(temporary_folder())
-            self._git = GitCommand(folder, trusted=folder, secret=self._remote.access)
+            self._git = RemoteCommand(folder, trusted=folder, secret=self._remote.access)
             opening.callback(self._git.close)
             self._git.run("init", "--quiet", "--bare", "--template=")
             self._open = opening.pop_all()
