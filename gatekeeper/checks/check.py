@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import CheckShape, Message, Prompt
+from gatekeeper.contract.definition import CheckShape, Fixture, Message, Prompt
+from gatekeeper.contract.own_code_paths import MODULES
 from gatekeeper.contract.trial import Arm, Completion, Sample, Vote
 
 # Text between these marks is rendered per fixture. `{#` is left out: patterns such as
@@ -58,11 +59,15 @@ class ParameterError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Files:
     """The files a check refers to, path from the repository root to text, the path of the file
-    that the check itself is written in, and the prompt of each arm, if it is known."""
+    that the check itself is written in, and the prompt of each arm, if it is known. `code` are the
+    files that may run (contract/own_code.py), `fixture` is the one that the check is prepared for,
+    if it is prepared for each."""
 
     texts: Mapping[str, str]
     written_in: str
     prompts: Mapping[Arm, Prompt] = field(default_factory=dict)
+    code: Mapping[str, str] | None = None
+    fixture: Fixture | None = None
 
 
 Parameters = Mapping[str, Any]
@@ -107,7 +112,8 @@ class Check:
     `scores` says that its findings have a score. `group` is the section of docs/checks.md, which
     is also the folder of the module. `examples` are shown there and run by a test. A check that is
     `composed` of others has them in its parameter `checks`, which reaches `prepare` as a tuple of
-    InnerCheck.
+    InnerCheck. `code` is the parameter that names a function of the repository; `per_fixture` says
+    that `prepare` needs the fixture.
     """
 
     parameters: Parameters
@@ -117,6 +123,8 @@ class Check:
     group: str = "own"
     examples: tuple[Example, ...] = ()
     composed: bool = False
+    code: str | None = None
+    per_fixture: bool = False
 
     @property
     def prose(self) -> str:
@@ -126,12 +134,13 @@ class Check:
     @property
     def shape(self) -> CheckShape:
         """Return the parameters as written in a contract: a template may stand for any value."""
+        plain = {*self.paths, *((self.code, MODULES) if self.code else ())}
         properties = {
-            name: schema if name in self.paths or self.composed else _or_template(schema)
+            name: schema if name in plain or self.composed else _or_template(schema)
             for name, schema in self.parameters["properties"].items()
         }
         schema = {**self.parameters, "properties": properties}
-        return CheckShape(schema, self.paths, self.scores, self.composed)
+        return CheckShape(schema, self.paths, self.scores, self.composed, self.code)
 
 
 def parameters(*, required: tuple[str, ...] = (), **properties: Parameters) -> Parameters:

@@ -206,7 +206,7 @@ class _Bench:
             known = ", ".join(self._checks)
             self._complain(spec, f"there is no check `{spec.type}`", f"use one of {known}", None)
             return None
-        if spec.parts or _has_template(_templates(spec, check)):
+        if spec.parts or check.per_fixture or _has_template(_templates(spec, check)):
             return self._attempt(spec, check, fixture)
         if id(spec) not in self._done:
             self._done[id(spec)] = self._attempt(spec, check, None)
@@ -227,7 +227,8 @@ class _Bench:
             else:
                 _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
-            evaluate = self._prepared(check, params, Files(spec.files, written_in, self._prompts))
+            files = Files(spec.files, written_in, self._prompts, spec.code, fixture)
+            evaluate = self._prepared(check, params, files)
         except ParameterError as error:
             self._complain(spec, error.what, error.fix, fixture)
         except ContractError as error:

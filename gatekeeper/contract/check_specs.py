@@ -10,7 +10,8 @@ from typing import Any
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_keys import COMMON_KEYS, key_problems
-from gatekeeper.contract.definition import CheckShape, CheckSpec, Fixture
+from gatekeeper.contract.definition import SHORT_FORMS, CheckShape, CheckSpec, Fixture
+from gatekeeper.contract.own_code_paths import code_paths, located_code
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.size_limits import MOST_CHECKS
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
@@ -71,7 +72,7 @@ class CheckReader:
             fix = "write it like `{type: contains, value: …}`"
             problems.append(document.problem(key, "a check is not a mapping", fix))
             return None
-        kind = item.get("type")
+        kind = check_type(item)
         if not isinstance(kind, str):
             fix = f"add one; {nearest('', self.shapes)}"
             problems.append(document.problem(key, "`type` is missing or not text", fix))
@@ -145,6 +146,12 @@ class CheckReader:
                 problems.append(place_unreadable(document, (*key, name), error))
             except ContractError as error:
                 problems.extend(error.problems)
+        try:
+            resolved |= located_code(params, shape, document.path)
+            for path in code_paths(resolved, shape):
+                self._add(path, files)
+        except UnreadableError as error:
+            problems.append(place_unreadable(document, (*key, shape.code or ""), error))
         return resolved
 
     def _add(self, path: str, files: dict[str, str]) -> None:
@@ -170,6 +177,12 @@ class CheckReader:
             except UnreadableError as error:
                 what = f"$ref `{reference}` in `{path}`: {error.what}"
                 raise UnreadableError(what, error.fix) from None
+
+
+def check_type(item: Mapping[str, Any]) -> Any:
+    """Return the type of a check as written, in its own key or as a short form."""
+    short = (name for name in SHORT_FORMS if name in item)
+    return item["type"] if "type" in item else next(short, None)
 
 
 def place_unreadable(document: Document, key: KeyPath, error: UnreadableError) -> Problem:

@@ -121,9 +121,20 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         before, now = _value(base, name), _value(head, name)
         if _content(base, before) != _content(head, now):
             yield from _param(f"{what}: `{name}`", name, before, now, negated=base.negated)
-    if _files_of_files(base) != _files_of_files(head) and base.params.keys() == head.params.keys():
+    if base.shape.code is not None:
+        yield from _code(what, base, head)
+    elif base.params.keys() == head.params.keys() and _files_of_files(base) != _files_of_files(
+        head
+    ):
         yield f"{what}: a file that its schema refers to changed"
     yield from _parts(what, base, head)
+
+
+def _code(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
+    """Yield each file of code that changed under its name."""
+    for path, text in head.files.items():
+        if base.files.get(path, text) != text:
+            yield f"{what}: {path} changed; until the merge it runs as on the base branch"
 
 
 def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
@@ -173,7 +184,7 @@ def _is_looser(name: str, before: Any, now: Any) -> bool | None:
     """Return whether the check is weaker with the new value; None if only its author can know."""
     if name.startswith("max") or name in _TOLERANCES:
         return _is_bound_looser(before, now, higher_is_looser=True)
-    if name.startswith("min") or name == "fields":
+    if name.startswith("min") or name in ("fields", "pass"):
         return _is_bound_looser(before, now, higher_is_looser=False)
     return None
 

@@ -14,6 +14,9 @@ Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "repair", "enforce"]
 
+SHORT_FORMS = ("python",)
+"""The keys of a check that set its type themselves: `python: checks.py:polite`."""
+
 POLICY_NAME = "gatekeeper-policy"
 """The name of the policy in places that expect a contract's name, such as a waiver. No contract may
 have it."""
@@ -79,12 +82,14 @@ class Target:
 class CheckShape:
     """What the loader needs to know about a check type: the JSON Schema of its parameters, which of
     them name a file (path relative to the contract), whether it gives a score, and whether it is
-    `composed` of other checks, in its parameter `checks`."""
+    `composed` of other checks, in its parameter `checks`. `code` is the parameter that names a
+    function in a file of the repository; None for none."""
 
     schema: Mapping[str, Any]
     paths: tuple[str, ...] = ()
     scores: bool = False
     composed: bool = False
+    code: str | None = None
 
     def default(self, name: str) -> Any:
         """Return the default of a parameter; None if the schema has none."""
@@ -100,7 +105,8 @@ class CheckSpec:
     it `$ref`s), from the repository root, to its text. `shape` is that of its type. `must_pass`
     says that it is decided by itself with each fixture. `negated` turns a pass into a failure and
     back. `when` is the condition of a fixture to which the check applies, as written. `weight` is
-    that of its score. `parts` are the checks that it is composed of.
+    that of its score. `parts` are the checks that it is composed of. `code` has the files of a
+    team's own check as they may run; None until somebody says which revision is trusted.
     """
 
     type: str
@@ -115,6 +121,7 @@ class CheckSpec:
     when: str | Mapping[str, Any] | None = None
     weight: float = 1.0
     parts: tuple[CheckSpec, ...] = ()
+    code: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

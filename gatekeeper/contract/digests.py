@@ -102,6 +102,10 @@ def check_meaning(spec: CheckSpec) -> Any:
         key: files.get(value, value) if isinstance(value, str) else value
         for key, value in spec.params.items()
     }
+    if spec.shape.code is not None:
+        path, _, function = spec.params[spec.shape.code].rpartition(":")
+        params |= {spec.shape.code: f"{files.get(path, path)}:{function}"}
+        params |= {"modules": [files.get(path, path) for path in params.get("modules", ())]}
     meaning = {
         "type": spec.type,
         "severity": spec.severity,

@@ -46,6 +46,14 @@ class NewContracts:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnChecks:
+    """Which code of the team's own may run: patterns of files of the base branch with check
+    functions."""
+
+    python: tuple[str, ...] = ("contracts/**/*.py",)
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What one run may spend; with `month_usd`, what all runs of a calendar month may spend before
     full suites stop. None means: no such limit."""
@@ -87,6 +95,7 @@ class Policy:
     burn_rate: Mapping[str, float] = field(default_factory=lambda: BURN_RATE)
     waiver_permission: Literal["read", "triage", "write", "maintain", "admin"] = "maintain"
     history: str = "branch:gatekeeper-data"
+    checks: OwnChecks = OwnChecks()
 
 
 def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
@@ -146,6 +155,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         burn_rate={**defaults.burn_rate, **budget.get("burn_rate", {})},
         waiver_permission=data.get("waivers", {}).get("permission", defaults.waiver_permission),
         history=data.get("history", defaults.history) or NO_HISTORY,
+        checks=OwnChecks(**{name: tuple(given) for name, given in data.get("checks", {}).items()}),
     )
 
 

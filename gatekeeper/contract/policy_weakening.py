@@ -45,6 +45,7 @@ def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
         *_limits(before.limits, now.limits),
         *_error_budget(before, now),
         *_people(before, now),
+        *_own_checks(before, now),
     )
 
 
@@ -189,6 +190,12 @@ def _people(before: Policy, now: Policy) -> Iterator[Weakening]:
     rank: Callable[[str], int] = PERMISSIONS.index
     if rank(now.waiver_permission) < rank(before.waiver_permission):
         yield _changed("waivers.permission", before.waiver_permission, now.waiver_permission)
+
+
+def _own_checks(before: Policy, now: Policy) -> Iterator[Weakening]:
+    wider = _no_longer_covered(now.checks.python, before.checks.python)
+    if wider:
+        yield Weakening("checks.python", f"now also runs code of {', '.join(wider)}")
 
 
 def _raised(key: str, before: float | None, now: float | None) -> Iterator[Weakening]:

@@ -13,9 +13,10 @@ from itertools import islice
 from typing import Any, Literal
 
 from gatekeeper.contract.change import Revision, prefetch
-from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, schema_references
+from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, check_type, schema_references
 from gatekeeper.contract.definition import CheckShape
 from gatekeeper.contract.fixtures import own_checks, read_rows
+from gatekeeper.contract.own_code_paths import named_code
 from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
 from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -159,7 +160,13 @@ class References:
     def _add_checks(self, checks: Any, path: str, closure: _Closure) -> bool:
         sound = True
         for item in _items(checks):
-            shape = self.shapes.get(str(item.get("type")))
+            shape = self.shapes.get(str(check_type(item)))
+            try:
+                sound &= self._add_all(frozenset(named_code(item, shape, path)), "schema", closure)
+            except UnreadableError:
+                sound = False
+            if shape and shape.composed:
+                sound &= self._add_checks(item.get("checks"), path, closure)
             for value in [item.get(name) for name in shape.paths] if shape else []:
                 if isinstance(value, str):
                     schema, found = self._located(value, path)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
-from gatekeeper.contract.definition import CheckShape
+from gatekeeper.contract.definition import SHORT_FORMS, CheckShape
 
 _COMMON: Mapping[str, Any] = {
     "name": {
@@ -82,7 +82,7 @@ def published_schema(shapes: Mapping[str, CheckShape]) -> dict[str, Any]:
     schema = _load("schema.v1.json")
     schema["$defs"]["check"] = {
         "type": "object",
-        "required": ["type"],
+        "anyOf": [{"required": [name]} for name in ("type", *SHORT_FORMS)],
         "properties": {"type": {"enum": sorted(shapes)}},
         "allOf": [_check_schema(kind, shape) for kind, shape in sorted(shapes.items())],
     }
@@ -98,7 +98,9 @@ def _check_schema(kind: str, shape: CheckShape) -> dict[str, Any]:
         **shape.schema,
         "properties": {"type": True, **_COMMON, **properties},
     }
-    named = {"properties": {"type": {"const": kind}}, "required": ["type"]}
+    named: dict[str, Any] = {"properties": {"type": {"const": kind}}, "required": ["type"]}
+    if kind in SHORT_FORMS:
+        named = {"properties": {"type": {"const": kind}}, "required": [kind]}
     return {"if": named, "then": own}
 
 

@@ -24,6 +24,7 @@ from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
+from gatekeeper.contract.own_code import with_trusted_code
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
@@ -179,7 +180,7 @@ def _plan(
     trusted: Sequence[Revision],
     order_seed: str | None = None,
 ) -> Work:
-    wanted = named(affected, names)
+    wanted = tuple(with_trusted_code(found, trusted[0], policy) for found in named(affected, names))
     require_few_trials(_with_arms(wanted))
     # Chosen now and not derived from the commits: an author could try many commits.
     seed = new_order_seed() if order_seed is None else order_seed

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import resource
 import signal
 import sys
@@ -34,14 +35,26 @@ def main(service: str, limits: str) -> None:
 
     Args:
         service: The service as `module:function`.
-        limits: JSON of `memory` in bytes and `cpu` in seconds of processor time a response.
+        limits: JSON of `memory` in bytes, `cpu` in seconds of processor time a response, and
+            `processes`, whether it may start processes.
     """
     module, name = service.split(":")
     answer: Service = getattr(importlib.import_module(module), name)
     given = json.loads(limits)
-    limit_resources(given["memory"])
+    limit_resources(given["memory"], processes=given.get("processes", False))
+    source, sink = _take_pipes()
     # Half of what it may take is left for each request, whatever the requests before left behind.
-    serve(answer, sys.stdin.buffer, sys.stdout.buffer, given["cpu"], given["memory"] // 2)
+    serve(answer, source, sink, given["cpu"], given["memory"] // 2)
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Return the pipes to the parent. What a service prints is lost, and does not disturb them."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+    return source, sink
 
 
 def serve(
@@ -73,17 +86,17 @@ def serve(
             return
 
 
-def limit_resources(memory: int) -> None:
-    """Limit this process's memory to the given number of bytes, and forbid it to write files and
-    start processes. Python's own modules it may still read: some are imported only when they are
-    needed."""
-    for name, value in {
+def limit_resources(memory: int, *, processes: bool = False) -> None:
+    """Limit this process's memory to the given number of bytes, and forbid it to write files and,
+    without `processes`, to start processes. Python's own modules it may still read: some are
+    imported only when they are needed."""
+    limits = {
         "RLIMIT_AS": memory,
         "RLIMIT_DATA": memory,
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
-        "RLIMIT_NPROC": 0,
-    }.items():
+    }
+    for name, value in (limits if processes else limits | {"RLIMIT_NPROC": 0}).items():
         limit(name, value)
 
 

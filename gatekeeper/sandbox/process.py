@@ -35,11 +35,13 @@ class Limits:
 
     `memory` is in bytes, for the whole process; `cpu` in seconds of processor time; `wall` in
     seconds of elapsed time, because on a busy machine more time passes than the processor time.
+    `processes` says that the child may start processes.
     """
 
     memory: int = 512_000_000
     cpu: float = 4
     wall: float = 40
+    processes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,10 @@ class LimitedProcess:
         process.wait()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        limits = json.dumps({"memory": self._limits.memory, "cpu": self._limits.cpu})
+        given = self._limits
+        limits = json.dumps(
+            {"memory": given.memory, "cpu": given.cpu, "processes": given.processes}
+        )
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         # -I: no variable, no folder of the user's, and not the current folder's modules.
         command = [sys.executable, "-I", "-c", _START, self._service, limits]

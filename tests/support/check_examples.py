@@ -14,6 +14,8 @@ from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.own_code import trust_code
+from gatekeeper.contract.policy import OwnChecks, Policy
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 
 FIXTURE = "example"
@@ -45,7 +47,9 @@ def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> E
     files = {"c.yaml": json.dumps(contract), "p.md": "Answer.", **example.files}
     revision = MemoryRevision({path: text.encode() for path, text in files.items()})
     shapes = {name: check.shape for name, check in checks.items()}
-    return prepare(load_contract(revision, "c.yaml", shapes), checks)
+    loaded = load_contract(revision, "c.yaml", shapes)
+    policy = Policy(checks=OwnChecks(python=("**/*.py",)))
+    return prepare(trust_code(loaded, revision, policy), checks)
 
 
 def answered(example: Example, answer: str | Completion) -> Sample:

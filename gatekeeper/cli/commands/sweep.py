@@ -87,10 +87,11 @@ def _contract(revision: Revision, policy: Policy, name: str, samples: int | None
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract
     from gatekeeper.contract.affected import named as narrowed
+    from gatekeeper.contract.own_code import trust_code
 
     (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
-    contract = found.head
-    assert contract is not None  # noqa: S101  (every contract of a revision is there)
+    assert found.head is not None  # noqa: S101  (every contract of a revision is there)
+    contract = trust_code(found.head, revision, policy)
     sampling = contract.sampling
     return replace(
         contract,

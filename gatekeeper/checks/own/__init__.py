@@ -1,0 +1,1 @@
+"""Checks that a team writes itself, as functions in Python."""

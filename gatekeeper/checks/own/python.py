@@ -1,0 +1,240 @@
+"""A function in a Python file of the repository evaluates the output.
+
+```python
+from gatekeeper import Fail
+
+
+def polite(output, vars):
+    if vars["name"] not in output:
+        return Fail("does not use the customer's name")
+    return "please" in output.lower()
+```
+
+`python: tone.py:polite` calls it; `type: python` can be left out. The file's path is relative to
+the contract's, and must match the policy's `checks.python`, by default `contracts/**/*.py`. The
+function is called with those of `output` (text), `vars`, `expected` and `context` that it has
+parameters for. It returns one of these:
+
+- `True` or `False`;
+- a score from 0 to 1, which passes from `pass` on;
+- `Fail("…")`, which fails with this message.
+
+Anything else leaves the check undetermined, which is never a pass: an exception, a timeout, another
+value, and a `print`, which could be meant as the result. The message names the file and the line.
+
+A pull request cannot change the code that evaluates it. The function runs as it is on the branch to
+merge into; a change of the file is named as a weakening and applies after the merge. A new file is
+not run: merge it first, in a pull request of its own, and use it in the next. `gatekeeper run` runs
+the file of the revision that you name, by default your last commit, so you can try it. The function
+has no keys, no network and no files except those of Python and its packages: see
+[security](security.md#checks-of-your-own).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.output import shorten
+from gatekeeper.contract.trial import Sample
+from gatekeeper.sandbox.frames import FrameError
+from gatekeeper.sandbox.process import LimitedProcess, Limits
+from gatekeeper.sandbox.restrictions import hide_memory
+
+_PASS = 0.5
+_TIMEOUT_MS = 2000
+# Each call that does not end holds up the whole run, so such a function is given up.
+_TIMEOUTS_ALLOWED = 10
+_KILL_COUNTS_AS = 5
+_IMPORT_SECONDS = 20
+_LIMITS = Limits(memory=1_000_000_000, cpu=10, wall=_IMPORT_SECONDS, processes=True)
+_MOST_CHILDREN = 4
+_MESSAGE = 300
+
+_children: OrderedDict[str, LimitedProcess] = OrderedDict()
+
+
+def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
+    path, _, name = params["python"].rpartition(":")
+    names = [path, *params.get("modules", ())]
+    _require_distinct(names)
+    if files.code is None:
+        _require_function(files.texts[path], path, name)
+        return lambda _sample: undetermined(f"{path} was not run: it comes from no trusted branch")
+    if path not in files.code:
+        return lambda _sample: undetermined(
+            f"{path} was not run, because it is not on the branch to merge into, or outside of the "
+            "policy's `checks.python`; merge it first, in a pull request of its own"
+        )
+    missing = [other for other in names if other not in files.code]
+    if missing:
+        return lambda _sample: undetermined(
+            f"{path} was not run: {missing[0]} is not on the branch to merge into, or outside of "
+            "the policy's `checks.python`"
+        )
+    sources = {other: files.code[other] for other in names}
+    fixture = files.fixture
+    return _OwnFunction(
+        {
+            "path": path,
+            "function": name,
+            "sources": sources,
+            "vars": dict(fixture.vars) if fixture else {},
+            "expected": fixture.expected if fixture else None,
+            "context": params.get("context"),
+            "seconds": params.get("timeout_ms", _TIMEOUT_MS) / 1000,
+        },
+        params.get("pass", _PASS),
+    )
+
+
+class _OwnFunction:
+    """Calls the function for each sample."""
+
+    def __init__(self, request: Mapping[str, Any], least: float) -> None:
+        self._request = request
+        self._least = least
+        self._key = hashlib.sha256(repr(sorted(request["sources"].items())).encode()).hexdigest()
+
+    def __call__(self, sample: Sample) -> Finding:
+        path = self._request["path"]
+        if _timeouts.get(self._key, 0) >= _TIMEOUTS_ALLOWED:
+            return undetermined(f"{path} ran out of time too often and is not called again")
+        request = {**self._request, "output": sample.output}
+        try:
+            wall = _IMPORT_SECONDS + request["seconds"]
+            answers = _child(self._key).ask(request, wall)
+        except FrameError as error:
+            return undetermined(f"{path} cannot be called with this output: {error}")
+        if answers.overrun is not None or not answers.responses:
+            self._count_timeouts(_KILL_COUNTS_AS)
+            return undetermined(f"{path}: {answers.overrun or 'no answer'}")
+        return self._finding(answers.responses[0])
+
+    def _finding(self, response: Any) -> Finding:
+        path = self._request["path"]
+        if not isinstance(response, dict):
+            return undetermined(f"{path}: no result")
+        if isinstance(response.get("fault"), str):
+            self._count_timeouts(int(response.get("late") is True))
+            return undetermined(shorten(response["fault"], _MESSAGE))
+        if isinstance(response.get("fail"), str):
+            return failed(shorten(response["fail"], _MESSAGE) or self._said("Fail without reason"))
+        if isinstance(response.get("passed"), bool):
+            return PASSED if response["passed"] else failed(self._said("returned False"))
+        score = response.get("score")
+        if isinstance(score, float) and math.isfinite(score) and 0 <= score <= 1:
+            if score >= self._least:
+                return Finding(passed=True, score=score)
+            shown = math.floor(score * 1000) / 1000
+            said = self._said(f"returned {shown:g}, below {self._least:g}")
+            return Finding(False, said, score)
+        return undetermined(f"{path}: no result")
+
+    def _said(self, what: str) -> str:
+        return f"{self._request['path']}:{self._request['function']} {what}"
+
+    def _count_timeouts(self, count: int) -> None:
+        _timeouts[self._key] = _timeouts.get(self._key, 0) + count
+
+
+_timeouts: dict[str, int] = {}
+
+
+def _child(key: str) -> LimitedProcess:
+    """Return the child of these sources. The one that was used least recently makes room."""
+    if key not in _children:
+        hide_memory()
+        _children[key] = LimitedProcess("gatekeeper.checks.own.worker:answer", (), _LIMITS)
+        if len(_children) > _MOST_CHILDREN:
+            _children.popitem(last=False)[1].close()
+    _children.move_to_end(key)
+    return _children[key]
+
+
+def _require_distinct(paths: list[str]) -> None:
+    taken = {"gatekeeper"} | set(sys.stdlib_module_names)
+    for path in paths:
+        stem = PurePosixPath(path).stem
+        if not path.endswith(".py") or not stem.isidentifier():
+            what = f"`{path}` is no name of a Python file"
+            raise ParameterError(what, "name a file like `checks.py`")
+        if stem in taken:
+            what = f"`{path}` has the name of another module"
+            raise ParameterError(what, "rename the file, so that it can be imported")
+        taken.add(stem)
+
+
+def _require_function(text: str, path: str, name: str) -> None:
+    if not re.search(rf"^def {re.escape(name)}\s*\(", text, re.MULTILINE):
+        what = f"`{path}` defines no function `{name}`"
+        raise ParameterError(what, f"write `def {name}(output):` at the start of a line")
+
+
+CHECK = Check(
+    parameters(
+        required=("python",),
+        python={
+            "type": "string",
+            "pattern": r"^[^{}]+\.py:[A-Za-z][A-Za-z0-9_]*$",
+            "description": "The file and the function, like `checks.py:polite`.",
+        },
+        modules={
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "maxItems": 20,
+            "description": "The other files of the repository that it imports, by their paths.",
+        },
+        context={
+            "description": "A value for the parameter `context`, like `{{ documents }}`.",
+        },
+        **{
+            "pass": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "default": _PASS,
+                "description": "The lowest score that passes, from 0 to 1.",
+            }
+        },
+        timeout_ms={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 30_000,
+            "default": _TIMEOUT_MS,
+            "description": "The milliseconds that one call may take, at most 30000.",
+        },
+    ),
+    _prepare,
+    group="own",
+    examples=(
+        Example(
+            "{python: tone.py:calm, pass: 0.7}",
+            "Sorry! It is on its way.",
+            "Sorry!!!! WAIT!",
+            files={"tone.py": "def calm(output):\n    return 1 - output.count('!') / 10\n"},
+        ),
+    ),
+    code="python",
+    scores=True,
+    per_fixture=True,
+)

@@ -1,0 +1,76 @@
+"""The code of a team's own checks: which files it is, and the version of it that may run.
+
+A pull request must not bring code that runs. So the code comes from the branch to merge into alone,
+from files that the base policy's `checks.python` matches. What a pull request writes into such a
+file is compared and named, never executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.definition import CheckSpec, Contract
+from gatekeeper.contract.globs import matching
+from gatekeeper.contract.own_code_paths import code_paths
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.read import UnreadableError, read_text
+
+
+def with_trusted_code(
+    affected: AffectedContract, trusted: Revision, policy: Policy
+) -> AffectedContract:
+    """Return both versions of a contract with the code of their own checks as the trusted revision
+    has it."""
+    return replace(
+        affected,
+        head=affected.head and trust_code(affected.head, trusted, policy),
+        base=affected.base and trust_code(affected.base, trusted, policy),
+    )
+
+
+def trust_code(contract: Contract, trusted: Revision, policy: Policy) -> Contract:
+    """Return the contract with the code of its own checks as the trusted revision has it. A file
+    that is missing there, is a link, or is not matched by the policy is left out."""
+    if not any(map(_has_code, _every_check(contract))):
+        return contract
+    known: dict[str, str | None] = {}
+
+    def trust(spec: CheckSpec) -> CheckSpec:
+        if not _has_code(spec):
+            return spec
+        if spec.parts:
+            return replace(spec, parts=tuple(map(trust, spec.parts)))
+        for path in code_paths(spec.params, spec.shape):
+            if path not in known:
+                known[path] = _trusted_text(path, trusted, policy)
+        texts = {path: known[path] for path in code_paths(spec.params, spec.shape)}
+        return replace(spec, code={p: text for p, text in texts.items() if text is not None})
+
+    fixtures = (
+        replace(fixture, checks=tuple(map(trust, fixture.checks))) if fixture.checks else fixture
+        for fixture in contract.fixtures
+    )
+    checks = tuple(map(trust, contract.checks))
+    return replace(contract, checks=checks, fixtures=tuple(fixtures))
+
+
+def _has_code(spec: CheckSpec) -> bool:
+    return spec.shape.code is not None or any(map(_has_code, spec.parts))
+
+
+def _every_check(contract: Contract) -> Iterator[CheckSpec]:
+    yield from contract.checks
+    for fixture in contract.fixtures:
+        yield from fixture.checks
+
+
+def _trusted_text(path: str, trusted: Revision, policy: Policy) -> str | None:
+    if not any(path in matching([path], pattern) for pattern in policy.checks.python):
+        return None
+    try:
+        return read_text(trusted, path)
+    except UnreadableError:
+        return None
