@@ -13,6 +13,7 @@ Severity = Literal["error", "warn"]
 Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "repair", "enforce"]
+RepairAction = Literal["fail", "warn"]
 
 SHORT_FORMS = ("python",)
 """The keys of a check that set its type themselves: `python: checks.py:polite`."""
@@ -144,10 +145,12 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True)
 class RepairPolicy:
-    """Which syntactic repairs may be applied to an output before the checks, in order."""
+    """Which syntactic repairs may be applied to an output before the checks, in order.
+    `lowercase_fields` are the JSON fields that the step of that name changes."""
 
     steps: tuple[str, ...] = ()
     max_steps: int = 2
+    lowercase_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +167,14 @@ class SamplingPolicy:
 class GatePolicy:
     """`alpha` is the false-block rate, `margin` the drop not worth blocking,
     `tolerance` the share of fixtures that must pass after aggregation (PCSL's tau), `limits` by
-    how much a call may take more than on base."""
+    how much a call may take more than on base, `repairs` what follows if head needs repairs more
+    often than base."""
 
     alpha: float = 0.05
     margin: float = 0.05
     tolerance: float | None = None
     limits: tuple[ResourceLimit, ...] = ()
+    repairs: RepairAction = "warn"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from gatekeeper.contract.definition import (
     Target,
 )
 from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.repair_policy import repair_meaning
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError
 
@@ -147,7 +148,7 @@ def evaluation_meaning(contract: Contract) -> Any:
     return {
         "checks": [check_meaning(spec) for spec in contract.checks],
         "mode": contract.mode,
-        "repair": asdict(contract.repair),
+        "repair": repair_meaning(contract.repair),
         "sampling": asdict(contract.sampling),
         "slo": [
             {"name": o.name, "target": o.target, "window": o.window} | _named_checks(contract, o)
@@ -186,11 +187,12 @@ def _named_checks(contract: Contract, objective: Objective) -> dict[str, Any]:
 
 
 def _gate_meaning(gate: GatePolicy) -> Any:
-    """Return the gate's settings, without limits if there are none, so that digests stay the same
-    as before limits existed."""
+    """Return the gate's settings, without those of later versions that are not set, so that digests
+    stay the same as before."""
     meaning = asdict(gate)
-    limits = meaning.pop("limits")
-    return meaning | ({"limits": limits} if limits else {})
+    limits, repairs = meaning.pop("limits"), meaning.pop("repairs")
+    later = {"limits": limits} if limits else {}
+    return meaning | later | ({} if repairs == "warn" else {"repairs": repairs})
 
 
 def is_schema_for_all(spec: CheckSpec) -> bool:

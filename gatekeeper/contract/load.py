@@ -20,7 +20,6 @@ from gatekeeper.contract.definition import (
     GatePolicy,
     Position,
     Prompt,
-    RepairPolicy,
     SamplingPolicy,
     Target,
 )
@@ -32,6 +31,7 @@ from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.schemas import contract_schema
 from gatekeeper.contract.size_limits import Tally
@@ -86,6 +86,7 @@ class _Loading:
         if not isinstance(data, dict):
             raise ContractError(self._problems)
         self._problems = mode_problems(document, data) + self._problems
+        self._problems += repair_problems(document, data)
         self._require_free_name(data)
         checks = self._checks_of(data)
         fixtures = self._fixtures(data.get("fixtures"), Tally(document, len(checks)))
@@ -108,7 +109,7 @@ class _Loading:
             checks=checks,
             description=data.get("description", ""),
             mode=data.get("mode", "repair"),
-            repair=_repair(data.get("repair", {})),
+            repair=read_repairs(data.get("repair", {})),
             sampling=SamplingPolicy(**whole(data.get("sampling", {}), "samples", "seed")),
             slo=read_objectives(data.get("slo", {})),
             gate=_gate(data.get("gate", {})),
@@ -346,7 +347,9 @@ def _target(data: Mapping[str, Any], prompt: Prompt) -> Target:
 
 
 def _gate(data: Mapping[str, Any]) -> GatePolicy:
-    plain = {name: data[name] for name in ("alpha", "margin", "tolerance") if name in data}
+    plain = {
+        name: data[name] for name in ("alpha", "margin", "tolerance", "repairs") if name in data
+    }
     return GatePolicy(**plain, limits=read_limits(data))
 
 
@@ -354,11 +357,6 @@ def _model_at(document: Document, data: Mapping[str, Any], prompt: Prompt) -> Po
     if data.get("model"):
         return document.position(("model",))
     return Position(prompt.path, prompt.model_line)
-
-
-def _repair(data: Mapping[str, Any]) -> RepairPolicy:
-    policy = RepairPolicy(**whole(data, "max_steps"))
-    return replace(policy, steps=tuple(policy.steps))
 
 
 def _unreadable(

@@ -157,12 +157,27 @@ class Vote:
     reason: str = ""
 
 
+Meaning = Literal["same", "changed", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRepair:
+    """A repair step that changed an output: the SHA-256 of the text's UTF-8 `before` and `after`
+    it, in hexadecimal, and whether the `meaning` changed."""
+
+    step: str
+    before: str
+    after: str
+    meaning: Meaning
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A trial's completion, or the message of the call that failed.
 
-    `output` is the text that the checks evaluate: the completion's text after the `repairs`.
-    `judge_answers` are the answers to the questions of its checks (checks/judges/).
+    `output` is the text that the checks evaluate: the completion's text after the `repairs`, of
+    which `ledger` says what each one did. `judge_answers` are the answers to the questions of its
+    checks (checks/judges/).
     """
 
     trial: Trial
@@ -173,6 +188,7 @@ class Sample:
     shared: bool = False
     """True if the other arm's identical request was reused and no call was made."""
     judge_answers: tuple[JudgeAnswer, ...] = ()
+    ledger: tuple[AppliedRepair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +219,9 @@ class Outcome:
     sample: Sample
     check_results: tuple[CheckResult, ...] = field(default=())
     pass_score: float | None = None
+    passed_before_repairs: tuple[bool | None, ...] = ()
+    """Whether the output would pass with only the first of its repairs: with none, with one, and so
+    on without the last; None if that is not known."""
 
     @property
     def passed(self) -> bool | None:

@@ -18,6 +18,7 @@ from gatekeeper.contract.digests import canonical, check_meaning, checks_named
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
+from gatekeeper.contract.repair_policy import repair_weakenings
 
 # From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
 _AGGREGATES = ("all", "majority", "any")
@@ -194,16 +195,8 @@ def _sampling(base: Contract, head: Contract) -> Iterator[str]:
 
 
 def _repair(base: Contract, head: Contract) -> Iterator[str]:
-    before, now = base.repair.steps, head.repair.steps
-    for step in now:
-        if step not in before:
-            yield f"repair step `{step}` added"
-    if [step for step in before if step in now] != [step for step in now if step in before]:
-        yield f"repair steps reordered from {', '.join(before)} to {', '.join(now)}"
-    if now:
-        yield from bound_weakenings(
-            "repair.max_steps", base.repair.max_steps, head.repair.max_steps, up=True
-        )
+    yield from repair_weakenings(base, head)
     # `enforce` also asks the model for another form of output; the others only repair.
-    if base.mode != head.mode and (now or "enforce" in (base.mode, head.mode)):
+    steps = head.repair.steps
+    if base.mode != head.mode and (steps or "enforce" in (base.mode, head.mode)):
         yield f"mode changed from {base.mode} to {head.mode}"

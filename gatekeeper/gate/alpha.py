@@ -1,5 +1,5 @@
 """Divides one contract's alpha among the comparison of the suite, the must-pass tests, and the
-limits of cost, tokens and latency. Pure."""
+limits of cost, tokens, latency and repairs. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def alpha_shares(contract: Contract) -> AlphaShares:
     Must-pass tests take nothing if there is one sample, which can only pass or fail.
     """
     must_pass = MUST_PASS if contract.sampling.samples > 1 and _must_pass(contract) else 0.0
-    limits = LIMITS if contract.gate.limits else 0.0
+    limits = LIMITS if contract.gate.limits or gates_repairs(contract) else 0.0
     return AlphaShares(1 - must_pass - limits, must_pass, limits)
 
 
@@ -49,9 +49,29 @@ def must_pass_level(contract: Contract, level: float) -> float:
 
 def limit_level(contract: Contract, level: float) -> float:
     """Return the level of each limit if the comparison of the suite is tested at `level`: all have
-    equal parts (Bonferroni)."""
+    equal parts, and so has the test of repairs if it can fail the contract (Bonferroni)."""
     shares = alpha_shares(contract)
-    return level * shares.limits / shares.comparison / max(1, len(contract.gate.limits))
+    tests = len(contract.gate.limits) + gates_repairs(contract)
+    return level * shares.limits / shares.comparison / max(1, tests)
+
+
+def repairs_apply(contract: Contract) -> bool:
+    """Return whether an output can be repaired."""
+    return contract.mode != "observe" and bool(contract.repair.steps and contract.repair.max_steps)
+
+
+def gates_repairs(contract: Contract) -> bool:
+    """Return whether the contract fails if head needs repairs more often than base."""
+    return contract.gate.repairs == "fail" and repairs_apply(contract)
+
+
+def repair_level(contract: Contract, level: float) -> float:
+    """Return the level of the test of the repair rate if the comparison of the suite is tested at
+    `level`. A warning costs the other tests nothing: its level is apart from theirs, and as
+    strict."""
+    if gates_repairs(contract):
+        return limit_level(contract, level)
+    return contract.gate.alpha * LIMITS
 
 
 def _must_pass(contract: Contract) -> bool:

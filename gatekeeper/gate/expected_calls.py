@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gatekeeper.contract.trial import ContractFrom
+from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
@@ -79,7 +80,8 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
     if not test.early:
         return _Pairs(None, most, float(most), most)
     found = stopping_time(test, first_round=bool(contract.slo))
-    whole = must_pass_units(contract) or contract.gate.limits or contract.gate.tolerance is not None
+    limited = alpha_shares(contract).limits or contract.gate.tolerance is not None
+    whole = must_pass_units(contract) or limited
     if whole:
         return _Pairs(found.fewest_regressed, most, float(most), most)
     return _Pairs(found.fewest_regressed, found.fewest, found.expected, most)

@@ -12,15 +12,16 @@ from dataclasses import replace
 from typing import Protocol
 
 from gatekeeper.checks.evaluate import Evaluator
+from gatekeeper.checks.repairs.steps import repair
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import ContractFrom, Outcome, Request, Sample, Trial
+from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job, levels
 from gatekeeper.gate.progress import ContractProgress, contract_progress
 from gatekeeper.gate.result import SloResult, Stopped
-from gatekeeper.sampling.repair import repair
 from gatekeeper.sampling.stored_text import stored_outcome
 from gatekeeper.stats.sequential import looks
 
@@ -35,9 +36,16 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
     """
     if sample.completion is None:
         return stored_outcome(Outcome(sample))
-    output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
-    repaired = replace(sample, output=output, repairs=repairs)
-    return stored_outcome(Outcome(repaired, evaluator.evaluate(repaired), contract.pass_score))
+    found = repair(sample.completion.text, contract.repair, contract.mode)
+    repaired = replace(sample, output=found.output, repairs=found.names, ledger=found.ledger)
+    before = (replace(sample, output=text) for text in found.texts)
+    passed = tuple(_passes(one, contract, evaluator) for one in before)
+    checked = evaluator.evaluate(repaired)
+    return stored_outcome(Outcome(repaired, checked, contract.pass_score, passed))
+
+
+def _passes(sample: Sample, contract: Contract, evaluator: Evaluator) -> bool | None:
+    return Outcome(sample, evaluator.evaluate(sample), contract.pass_score).passed
 
 
 def judge_questions(
@@ -46,8 +54,8 @@ def judge_questions(
     """Return what judges are still to be asked about the sample after the contract's repairs."""
     if sample.completion is None or not evaluator.has_judges:
         return ()
-    output, repairs = repair(sample.completion.text, contract.repair, contract.mode)
-    return evaluator.questions(replace(sample, output=output, repairs=repairs))
+    found = repair(sample.completion.text, contract.repair, contract.mode)
+    return evaluator.questions(replace(sample, output=found.output, repairs=found.names))
 
 
 class EvaluationMonitor:
@@ -71,7 +79,7 @@ class EvaluationMonitor:
         self._adaptive = sampling.mode == "adaptive"
         # What is tested once, when everything is sampled.
         self._whole = bool(must_pass_units(evaluation.contract)) or (
-            bool(evaluation.contract.gate.limits) and level is not None
+            bool(alpha_shares(evaluation.contract).limits) and level is not None
         )
         self.level = level
         self._shares = {

@@ -20,6 +20,7 @@ from gatekeeper.gate.fixture_reasons import (
 from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
+from gatekeeper.gate.repairs import repair_reasons
 from gatekeeper.gate.resource_limits import limit_reasons
 from gatekeeper.gate.result import (
     FixtureResult,
@@ -332,7 +333,11 @@ def evidence_reasons(
     if summary.settled and summary.evaluation.contract_from == "head" and not worse:
         reasons += nothing_passes_reasons(evidence.fixtures)
     reasons += slo_reasons(evidence.slo, evidence.contract.slo)
-    own = [*must_pass_reasons(evidence.must_pass), *limit_reasons(evidence.limits)]
+    own = [
+        *must_pass_reasons(evidence.must_pass),
+        *limit_reasons(evidence.limits),
+        *repair_reasons(evidence.repairs),
+    ]
     reasons += own if summary.settled else [r for r in own if r.verdict == "fail"]
     return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)
 

@@ -16,6 +16,7 @@ from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
 from gatekeeper.stats.error_budget import ErrorBudget, Event
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -35,6 +36,7 @@ ReasonCode = Literal[
     "nothing_passes",
     "must_pass",
     "resource_limit",
+    "repairs",
     "policy_weakened",
     "uncovered",
     "error",
@@ -277,6 +279,7 @@ class UnderBase:
     contract_from: ContractFrom = "base"
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
+    repairs: RepairResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +329,8 @@ class ContractResult:
     """The same for contracts that run and evaluate in the same way, see contract/digests.py."""
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
+    repairs: RepairResult | None = None
+    """None for a contract that repairs nothing."""
     error_checks: tuple[str, ...] | None = None
     """The names of the checks that gate; None for a contract that did not run."""
 

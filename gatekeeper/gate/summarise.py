@@ -14,6 +14,8 @@ from gatekeeper.gate.objectives import objective_status, slo_results, undecided
 from gatekeeper.gate.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.gate.pair_counts import Pairs, count_clusters, count_pairs
 from gatekeeper.gate.plan import Evaluation
+from gatekeeper.gate.repair_result import RepairResult
+from gatekeeper.gate.repairs import repair_result
 from gatekeeper.gate.resource_limits import limit_results
 from gatekeeper.gate.resource_result import LimitResult
 from gatekeeper.gate.result import ArmResult, FixtureResult, MustPassResult, SloResult
@@ -34,6 +36,7 @@ class Evidence:
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
     clusters: Pairs | None = None
+    repairs: RepairResult | None = None
 
 
 def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
@@ -73,6 +76,14 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
             outcomes,
             watch.level,
             evaluation.counts_with,
+            complete=watch.complete,
+        ),
+        repairs=repair_result(
+            evaluation.contract,
+            outcomes,
+            watch.level,
+            evaluation.counts_with,
+            compares=evaluation.base is not None,
             complete=watch.complete,
         ),
     )

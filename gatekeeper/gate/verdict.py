@@ -42,6 +42,7 @@ from gatekeeper.gate.reasons import (
     warnings_of,
     weakened_reasons,
 )
+from gatekeeper.gate.repairs import repair_warnings
 from gatekeeper.gate.result import ContractResult, Reason, Stopped, UnderBase, Verdict, Waiver
 from gatekeeper.gate.summarise import summarise
 from gatekeeper.stats.error_budget import ErrorBudget, Spending
@@ -276,12 +277,13 @@ def _contract_result(
         error_budgets=budgets,
         fixtures=own.evidence.fixtures,
         weakened=job.weakened,
-        warnings=warnings_of(job),
+        warnings=(*warnings_of(job), *repair_warnings(own.evidence.repairs)),
         under_base=_under_base(others),
         contract_digest=contract_digest(job.contract),
         order_seed=job.order_seed,
         must_pass=own.evidence.must_pass,
         limits=own.evidence.limits,
+        repairs=own.evidence.repairs,
         error_checks=error_checks(job.contract),
     )
 
@@ -301,6 +303,7 @@ def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:
         harshest.evaluation.contract_from,
         found.must_pass,
         found.limits,
+        found.repairs,
     )
 
 

@@ -130,6 +130,15 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         ("takes more than allowed", "take more than allowed"),
         about_answers=True,
     ),
+    "repairs": ReasonEntry(
+        "Answers need repairs more often",
+        "Head's outputs had to be repaired before the checks significantly more often than base's, "
+        "and the contract says `gate: {repairs: fail}`.",
+        "Ask for the form of the output in the prompt, or enforce it with `mode: enforce`.",
+        "error",
+        ("needs repairs more often", "need repairs more often"),
+        about_answers=True,
+    ),
     "new_contract": ReasonEntry(
         "A new contract has too few fixtures",
         "The policy requires more fixtures in a new contract.",

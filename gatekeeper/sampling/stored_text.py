@@ -86,6 +86,7 @@ def stored_outcome(outcome: Outcome) -> Outcome:
         replace(sample, completion=completion, output=output, error=error),
         tuple(map(_stored_check_result, outcome.check_results)),
         outcome.pass_score,
+        outcome.passed_before_repairs,
     )
 
 

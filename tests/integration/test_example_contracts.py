@@ -10,6 +10,7 @@ import pytest
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
+from gatekeeper.checks.repairs.steps import repair
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.load import load_contract
@@ -18,7 +19,6 @@ from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.providers.local import MODEL, LocalClient
-from gatekeeper.sampling.repair import repair
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("grounded-answer", "order-extraction", "sentiment")
@@ -88,8 +88,9 @@ def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> Non
     completion = asyncio.run(_answer(request))
 
     assert contract.target.model == MODEL
-    output, repairs = repair(completion.text, contract.repair, contract.mode)
-    check_results = prepare(contract).evaluate(Sample(trial, completion, None, output, repairs))
+    found = repair(completion.text, contract.repair, contract.mode)
+    sample = Sample(trial, completion, None, found.output, found.names)
+    check_results = prepare(contract).evaluate(sample)
     assert [
         check_result.passed for check_result in check_results if check_result.severity == "error"
     ]

@@ -36,7 +36,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal[
-    "text", "texts", "whole", "number", "yes_no", "time", "checks", "failures", "tool_calls"
+    "text",
+    "texts",
+    "whole",
+    "number",
+    "yes_no",
+    "time",
+    "checks",
+    "failures",
+    "tool_calls",
+    "repair_ledger",
 ]
 Row = Mapping[str, Any]
 
@@ -125,6 +134,7 @@ def _sample_rows(result: GateResult) -> Iterator[Row]:
         yield {
             **_run(result),
             "tool_calls": [],
+            "repair_ledger": [],
             **sample_document(outcome),
             "category": categories.get((trial.contract, trial.contract_from, trial.fixture)),
             "passed": outcome.passed,
@@ -211,6 +221,7 @@ SAMPLES = Table(
         "output_length": "whole",
         "output_sha256": "text",
         "repairs": "texts",
+        "repair_ledger": "repair_ledger",
         "pass_score": "number",
         "checks": "checks",
         "latency_ms": "number",
@@ -306,5 +317,6 @@ def _arrow_types() -> dict[Kind, pa.DataType]:
             ]
         ),
         "tool_calls": records((name, text) for name in ("name", "arguments", "id")),
+        "repair_ledger": records((name, text) for name in ("step", "before", "after", "meaning")),
         "failures": records((name, text) for name in ("arm", "check", "message", "output")),
     }

@@ -12,6 +12,7 @@ from typing import Any
 
 from gatekeeper import __version__
 from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.repair_result import RepairResult, RepairTally
 from gatekeeper.gate.result import (
     ArmResult,
     ContractResult,
@@ -127,6 +128,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "warnings": list(contract.warnings),
         "must_pass": [_must_pass(found) for found in contract.must_pass],
         "limits": [asdict(found) for found in contract.limits],
+        "repairs": _repairs(contract.repairs),
         "under_base": _under_base(contract.under_base),
         "waiver": asdict(contract.waiver) if contract.waiver else None,
     }
@@ -144,6 +146,35 @@ def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
         "contract_from": found.contract_from,
         "must_pass": [_must_pass(one) for one in found.must_pass],
         "limits": [asdict(one) for one in found.limits],
+        "repairs": _repairs(found.repairs),
+    }
+
+
+def _repairs(found: RepairResult | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "action": found.action,
+        "found": found.found,
+        "p_value": found.p_value,
+        "level": found.level,
+        "base": _repair_tally(found.base),
+        "head": _repair_tally(found.head),
+    }
+
+
+def _repair_tally(tally: RepairTally | None) -> dict[str, Any] | None:
+    if tally is None:
+        return None
+    return {
+        "answered": tally.answered,
+        "repaired": tally.repaired,
+        "repair_rate": tally.rate,
+        "meaning_changed": tally.changed,
+        "meaning_unknown": tally.unknown,
+        "semantic_change_rate": tally.changed_rate,
+        "steps": dict(tally.steps),
+        "by_depth": [{**asdict(depth), "pass_rate": depth.rate} for depth in tally.by_depth],
     }
 
 

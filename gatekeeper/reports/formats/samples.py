@@ -41,6 +41,8 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         **_tool_calls(completion),
         **_whole(completion),
         "repairs": list(sample.repairs),
+        # Left out for the many outputs that need no repair.
+        **({"repair_ledger": list(map(asdict, sample.ledger))} if sample.ledger else {}),
         # Left out for the many samples that no judge sees.
         **(
             {"judge_answers": [_judge_answer(a) for a in sample.judge_answers]}

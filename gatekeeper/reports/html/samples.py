@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
+from gatekeeper.contract.trial import Arm, ContractFrom, Outcome, Sample
 from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
 from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
@@ -272,12 +272,20 @@ def _sample(outcome: Outcome, texts: _Texts) -> list[Any]:
         texts.at(said if said != sample.output else None),
         texts.at(_facts(outcome)),
         texts.at(sample.error),
-        [texts.at(repair) for repair in sample.repairs],
+        [texts.at(repair) for repair in _repairs(sample)],
         [
             [texts.at(j.check, _NAME_LIMIT), j.passed, texts.at(j.message or None), j.severity]
             for j in outcome.check_results
         ],
     ]
+
+
+def _repairs(sample: Sample) -> tuple[str, ...]:
+    """Return the repairs, with what they did to the meaning if that is not the same."""
+    if not sample.ledger:
+        return sample.repairs
+    said = {"same": "", "changed": " (changed the meaning)", "unknown": " (meaning unknown)"}
+    return tuple(f"{applied.step}{said[applied.meaning]}" for applied in sample.ledger)
 
 
 def _facts(outcome: Outcome) -> str:

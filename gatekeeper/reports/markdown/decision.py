@@ -14,11 +14,11 @@ from gatekeeper.reports.comparison_text import base_contract_label, decided_by
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markdown.page import Page, fold
 from gatekeeper.reports.ranking import worst_verdict
+from gatekeeper.reports.repair_text import repair_details, repair_table
 from gatekeeper.reports.resource_text import details, limit_details
 from gatekeeper.stats.error_budget import ErrorBudget
 
 _TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Status", "Budget left")
-_RULES = ("---",) * len(_TITLES)
 
 
 def under_base_contract(contract: ContractResult) -> ContractResult | None:
@@ -45,6 +45,7 @@ def under_base_contract(contract: ContractResult) -> ContractResult | None:
         fixtures=found.fixtures,
         must_pass=found.must_pass,
         limits=found.limits,
+        repairs=found.repairs,
     )
 
 
@@ -85,6 +86,10 @@ def decision_rows(contract: ContractResult) -> list[str]:
     rows += [f"- {name} from base to head: {resources}"] if resources else []
     limits = limit_details(contract)
     rows += [f"- {name} limits from base to head: {limits}"] if limits else []
+    repairs = repair_details(contract)
+    rows += [f"- {name} answers that needed repairs: {repairs}"] if repairs else []
+    table = repair_table(contract)
+    rows += [_table(f"Share of {name} that passes, by repairs", table)] if table else []
     rows += [_objectives(contract, name)] if contract.slo else []
     rows += _budget_rows(contract, name)
     return rows
@@ -107,10 +112,17 @@ def _arm(arm: ArmResult) -> str:
 
 
 def _objectives(contract: ContractResult, name: str) -> str:
-    """Return a table between blank lines, because it is placed between list items."""
     rows = [_cells(slo, contract) for slo in contract.slo]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in (_TITLES, _RULES, *rows))
-    return f"\nObjectives of {name}:\n\n{table}\n"
+    return _table(f"Objectives of {name}", (_TITLES, *rows))
+
+
+def _table(caption: str, rows: Sequence[Sequence[str]]) -> str:
+    """Return a table between blank lines, because it is placed between list items. The first row
+    has the titles."""
+    titles, *others = rows
+    lines = (titles, ["---"] * len(titles), *others)
+    table = "\n".join(f"| {' | '.join(row)} |" for row in lines)
+    return f"\n{caption}:\n\n{table}\n"
 
 
 def _cells(slo: SloResult, contract: ContractResult) -> list[str]:

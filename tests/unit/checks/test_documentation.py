@@ -21,7 +21,7 @@ from support.check_examples import (
 
 from gatekeeper.checks.check import Example
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.sampling.repair import STEPS
+from gatekeeper.checks.repairs.steps import NAMES
 from scripts.publish_checks import GROUPS, PAGE, page
 
 GUIDE = (PAGE.parent / "adding-a-check.md").read_text("utf-8")
@@ -87,9 +87,9 @@ def test_the_first_example_of_the_page_works():
 
 def test_every_repair_is_described():
     section = sections(TEXT)["Repairs"]
-    assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == list(STEPS)
+    assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == list(NAMES)
     steps = yaml.safe_load(next(blocks(section, "yaml")))["repair"]["steps"]
-    assert set(steps) <= set(STEPS)
+    assert set(steps) <= set(NAMES)
 
 
 def test_the_guide_to_adding_a_check_works():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 
@@ -9,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatekeeper.checks.repairs.meaning import compare_meaning
+from gatekeeper.checks.repairs.steps import NAMES, STEPS, Repaired, repair
 from gatekeeper.contract.definition import RepairPolicy
 from gatekeeper.contract.schemas import contract_schema
-from gatekeeper.sampling.repair import STEPS, repair
+
+
+def digest(text):
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
 
 PIECES = (
     *("```", "````", "~~~", "```json", "\n", "\r\n", " ", "{", "}", "[", "]", '"', "\\", ",", ":"),
@@ -33,33 +40,34 @@ def test_every_step_is_idempotent(name, text):
     most=st.integers(min_value=0, max_value=4),
 )
 def test_the_ledger_tells_exactly_what_happened(text, steps, most):
-    repaired, applied = repair(text, RepairPolicy(tuple(steps), most), "repair")
-    assert len(applied) <= most
+    found = repair(text, RepairPolicy(tuple(steps), most), "repair")
+    assert len(found.ledger) <= most
     replayed = text
-    for name in applied:
-        assert STEPS[name](replayed) != replayed
-        replayed = STEPS[name](replayed)
-    assert replayed == repaired
+    for before, applied in zip(found.texts, found.ledger, strict=True):
+        assert before == replayed
+        assert applied.before == digest(replayed)
+        replayed = STEPS[applied.step](replayed)
+        assert applied.after == digest(replayed) != applied.before
+    assert replayed == found.output
 
 
 @given(text=OUTPUTS)
 def test_observe_repairs_nothing(text):
-    assert repair(text, RepairPolicy(tuple(STEPS), 9), "observe") == (text, ())
+    assert repair(text, RepairPolicy(NAMES, 9, ("a",)), "observe") == Repaired(text)
 
 
 @pytest.mark.parametrize("mode", ["repair", "enforce"])
 def test_the_other_modes_apply_the_steps_in_order(mode):
     policy = RepairPolicy(("strip_markdown_fences", "extract_json", "lowercase"), 2)
     text = '```\nHere: {"A": 1}\n```'
-    assert repair(text, policy, mode) == (
-        '{"A": 1}',
-        ("strip_markdown_fences", "extract_json"),
-    )
+    found = repair(text, policy, mode)
+    assert (found.output, found.names) == ('{"A": 1}', ("strip_markdown_fences", "extract_json"))
 
 
 def test_a_step_that_changes_nothing_is_not_counted():
     policy = RepairPolicy(("strip_markdown_fences", "strip_whitespace"), 1)
-    assert repair(" NN\n", policy, "repair") == ("NN", ("strip_whitespace",))
+    found = repair(" NN\n", policy, "repair")
+    assert (found.output, found.names) == ("NN", ("strip_whitespace",))
 
 
 @pytest.mark.parametrize(
@@ -134,4 +142,32 @@ def test_hostile_outputs_take_no_time(unit):
 
 def test_the_contract_schema_names_exactly_these_steps():
     steps = contract_schema()["properties"]["repair"]["properties"]["steps"]
-    assert steps["items"] == {"enum": list(STEPS)}
+    assert set(steps["items"]["enum"]) == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "meaning"),
+    [
+        ('{"a": 1}', ' {"a": 1.0}', "same"),
+        ('```json\n{"a": 1}\n```', '{"a": 1}', "same"),
+        ('Here: {"a": 1}', '{"a": 1}', "same"),
+        ("{'a': 1,}", '{"a": 1}', "same"),
+        ('{"a": "X"}', '{"a": "x"}', "changed"),
+        ('{"a": 1}', '{"a": true}', "changed"),
+        ("NN \r\n", "NN", "same"),
+        ("NN", "nn", "unknown"),
+        ("```\nprose\n```", "prose", "unknown"),
+        ('{"a": "x  y"}', '{"a": "x y"}', "changed"),
+        ("[" * 5_000, "]", "unknown"),
+        ("", "x", "unknown"),
+    ],
+)
+def test_whether_the_meaning_changed(before, after, meaning):
+    assert compare_meaning(before, after) == meaning
+
+
+@given(text=OUTPUTS)
+def test_only_case_and_numbers_of_json_change_meaning(text):
+    """Every step but those of upper and lower case keeps what JSON says."""
+    for name in set(STEPS) - {"lowercase"}:
+        assert compare_meaning(text, STEPS[name](text)) != "changed"

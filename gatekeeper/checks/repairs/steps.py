@@ -1,0 +1,83 @@
+"""The repair steps by name, and how they are applied to an output.
+
+Each application is noted in a ledger: the step, digests of the text before and after it, and
+whether the meaning changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from gatekeeper.checks.repairs.extract_json import extract_json
+from gatekeeper.checks.repairs.letter_case import lowercase, lowercase_fields
+from gatekeeper.checks.repairs.loose_json import json_loose_parse
+from gatekeeper.checks.repairs.markdown_fences import strip_markdown_fences
+from gatekeeper.checks.repairs.meaning import compare_meaning
+from gatekeeper.checks.repairs.white_space import normalize_newlines, strip_whitespace
+from gatekeeper.contract.definition import RepairMode, RepairPolicy
+from gatekeeper.contract.trial import AppliedRepair
+
+Step = Callable[[str], str]
+
+STEPS: Mapping[str, Step] = {
+    "strip_whitespace": strip_whitespace,
+    "normalize_newlines": normalize_newlines,
+    "strip_markdown_fences": strip_markdown_fences,
+    "extract_json": extract_json,
+    "json_loose_parse": json_loose_parse,
+    "lowercase": lowercase,
+}
+"""The steps that need nothing but the text."""
+
+LOWERCASE_FIELDS = "lowercase_fields"
+NAMES = (*STEPS, LOWERCASE_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """An output after the repairs. `texts` are the texts before each applied step, the raw output
+    first; `ledger` says what each one did."""
+
+    output: str
+    texts: tuple[str, ...] = ()
+    ledger: tuple[AppliedRepair, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the steps that changed the text, in order."""
+        return tuple(applied.step for applied in self.ledger)
+
+
+def repair(text: str, policy: RepairPolicy, mode: RepairMode) -> Repaired:
+    """Apply the steps of a contract to a text, in order.
+
+    At most `policy.max_steps` steps change the text. In mode `observe` none does. Raises KeyError
+    for a step that does not exist, which the contract's schema already refuses.
+    """
+    if mode == "observe":
+        return Repaired(text)
+    texts: list[str] = []
+    ledger: list[AppliedRepair] = []
+    for name in policy.steps:
+        if len(ledger) >= policy.max_steps:
+            break
+        repaired = _step(name, policy)(text)
+        if repaired != text:
+            meaning = compare_meaning(text, repaired)
+            ledger.append(AppliedRepair(name, _digest(text), _digest(repaired), meaning))
+            texts.append(text)
+            text = repaired
+    return Repaired(text, tuple(texts), tuple(ledger))
+
+
+def _step(name: str, policy: RepairPolicy) -> Step:
+    if name == LOWERCASE_FIELDS:
+        return partial(lowercase_fields, fields=policy.lowercase_fields)
+    return STEPS[name]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

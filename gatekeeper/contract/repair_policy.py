@@ -1,0 +1,62 @@
+"""The repairs that a contract allows: its key `repair`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from gatekeeper.contract.definition import Contract, RepairPolicy
+from gatekeeper.contract.syntax.schema import whole
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.errors import Problem
+
+_BY_FIELD = "lowercase_fields"
+
+
+def read_repairs(data: Mapping[str, Any]) -> RepairPolicy:
+    """Return the policy of a `repair` that conforms to the schema."""
+    policy = RepairPolicy(**whole(data, "max_steps"))
+    fields = tuple(policy.lowercase_fields)
+    return replace(policy, steps=tuple(policy.steps), lowercase_fields=fields)
+
+
+def repair_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem if the step `lowercase_fields` and its fields do not come together."""
+    repairs = data.get("repair")
+    if not isinstance(repairs, Mapping) or not isinstance(repairs.get("steps", []), list):
+        return
+    named = _BY_FIELD in repairs.get("steps", [])
+    if named and not repairs.get(_BY_FIELD):
+        what = "the step `lowercase_fields` names no field"
+        fix = "add `lowercase_fields: [category]` next to `steps`, with the fields to change"
+        yield document.problem(("repair", "steps"), what, fix)
+    elif repairs.get(_BY_FIELD) and not named:
+        what = "no step changes these fields"
+        yield document.problem(("repair", _BY_FIELD), what, "add `lowercase_fields` to `steps`")
+
+
+def repair_meaning(policy: RepairPolicy) -> dict[str, Any]:
+    """Return the policy for a digest, which is as before fields existed if there are none."""
+    meaning = asdict(policy)
+    fields = meaning.pop(_BY_FIELD)
+    return {**meaning, **({_BY_FIELD: fields} if fields else {})}
+
+
+def repair_weakenings(base: Contract, head: Contract) -> Iterator[str]:
+    """Yield each repair that head allows and base does not."""
+    before, now = base.repair.steps, head.repair.steps
+    for step in now:
+        if step not in before:
+            yield f"repair step `{step}` added"
+    if [step for step in before if step in now] != [step for step in now if step in before]:
+        yield f"repair steps reordered from {', '.join(before)} to {', '.join(now)}"
+    if _BY_FIELD in before and _BY_FIELD in now:
+        for field in head.repair.lowercase_fields:
+            if field not in base.repair.lowercase_fields:
+                yield f"repair.lowercase_fields: `{field}` added"
+    if now and head.repair.max_steps > base.repair.max_steps:
+        change = f"from {base.repair.max_steps} to {head.repair.max_steps}"
+        yield f"repair.max_steps raised {change}"
+    if (base.gate.repairs, head.gate.repairs) == ("fail", "warn"):
+        yield "gate.repairs lowered from fail to warn"
