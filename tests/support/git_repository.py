@@ -16,7 +16,9 @@ from __future__ import annotations
 import os
 import subprocess
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 AUTHOR = "Test"
 EMAIL = "test@example.invalid"
@@ -57,11 +59,14 @@ class GitRepository:
     @classmethod
     def create(cls, path: Path, *, branch: str = "main", bare: bool = False) -> GitRepository:
         """Initialise a new repository; the folder and its parents are made."""
-        path.mkdir(parents=True, exist_ok=True)
-        repository = cls(path)
-        options = ["--template=", *(["--bare"] if bare else [])]
-        repository.git("init", "--quiet", f"--initial-branch={branch}", *options)
-        return repository
+        folder = path if bare else path / ".git"
+        for name, content in _new_repository(branch, bare).items():
+            file = folder / name
+            if content is None:
+                file.mkdir(parents=True, exist_ok=True)
+            else:
+                file.write_bytes(content)
+        return cls(path)
 
     @classmethod
     def clone(
@@ -140,6 +145,13 @@ class GitRepository:
 
     def head(self) -> str:
         """The full name of the commit that is checked out."""
+        folder = self.path / ".git"
+        head = folder / "HEAD"
+        kind, _, name = head.read_text().strip().rpartition(" ") if head.exists() else ("", "", "")
+        branch = folder / name
+        # A file that git has just written needs no process of git to be read.
+        if kind == "ref:" and branch.is_file():
+            return branch.read_text().strip()
         return self.git("rev-parse", "HEAD")
 
     def sha(self, ref: str) -> str:
@@ -167,3 +179,18 @@ class GitRepository:
     def config(self, name: str, value: str) -> None:
         """Set an option in the repository's own configuration."""
         self.git("config", name, value)
+
+
+@cache
+def _new_repository(branch: str, bare: bool) -> dict[str, bytes | None]:
+    """What `git init` makes: the content of each file, and None for a folder, which is first."""
+    with TemporaryDirectory() as folder:
+        options = ["--template=", *(["--bare"] if bare else [])]
+        made = GitRepository(Path(folder))
+        made.git("init", "--quiet", f"--initial-branch={branch}", *options)
+        top = made.path if bare else made.path / ".git"
+        found = [top, *sorted(top.rglob("*"))]
+        return {
+            str(path.relative_to(top)): None if path.is_dir() else path.read_bytes()
+            for path in found
+        }

@@ -11,7 +11,7 @@ from typing import Any
 
 from support.git_repository import GitRepository
 from support.past_runs import line
-from support.proposed_change import Content
+from support.proposed_change import MAIN, Content, import_commits, one_commit
 from support.recorded_repository import GOOD, PROMPT, answers, check, contract_files, result_of
 from support.ways_in import Answered, RunGate
 
@@ -22,6 +22,7 @@ CONTRACT = "contracts/words.yaml"
 FIXTURES = "contracts/words.csv"
 PROMPT_FILE = "prompts/words.txt"
 POLICY = ".github/gatekeeper.yml"
+PR = "refs/heads/pr"
 
 OTHER = "Please say {{ word }}.\n"
 MANY = tuple(f"word{number}" for number in range(40))
@@ -72,21 +73,12 @@ class Proposal:
     def propose(self, create: Callable[..., GitRepository]) -> GitRepository:
         """A repository with the base on `main` and the pull request on `pr`."""
         made = create("words")
-        _write(made, {path: content for path, content in self.base.items() if content is not None})
-        made.commit("base")
-        made.branch("pr")
-        _write(made, self.writes)
-        made.commit("proposal")
+        base = {path: content for path, content in self.base.items() if content is not None}
+        proposal = one_commit(PR, 2, self.writes, parent=MAIN, title="proposal")
+        import_commits(made, [one_commit(MAIN, 1, base, title="base"), proposal])
+        made.commits = 2
+        made.switch("pr")
         return made
-
-
-def _write(repository: GitRepository, files: Mapping[str, Content]) -> None:
-    for name, content in files.items():
-        if content is None:
-            repository.delete(name)
-        else:
-            assert isinstance(content, str | bytes), "only `run_check` writes links and submodules"
-            repository.write(name, content)
 
 
 def run_check(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.git_repository import GitRepository
+from support.job_workspace import check_out
 from support.proposed_change import propose
 
 PROMPT = "prompts/sentiment.md"
@@ -97,13 +97,9 @@ class PullRequest:
             {**files(fixtures), **(more or {})},
             change,
             since={"CHANGES.md": "One thing.\n"},
+            check_out="main",
         )
-        made.origin.switch("main")
-        workspace = GitRepository.create(folder / "workspace")
-        workspace.git("remote", "add", "origin", made.origin.path.as_uri())
-        limit = [f"--depth={depth}"] if depth else []
-        workspace.git("fetch", "--quiet", *limit, "origin", made.merge)
-        workspace.git("checkout", "--quiet", "--detach", made.merge)
+        workspace = check_out(made.origin, made.merge, folder / "workspace", depth=depth)
         return cls(workspace.path, made.base, made.head, made.merge)
 
     def event(self, *, fork: bool = False) -> dict[str, Any]:

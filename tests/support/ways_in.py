@@ -28,6 +28,7 @@ from typing import Any, Literal, Protocol
 import pytest
 from support.git_repository import GitRepository
 from support.github_server import BOT, FakeGithub
+from support.job_workspace import check_out
 from support.openai_server import Answer, Fault, OpenAIServer, bad_request
 from support.proposed_change import NUMBER, Files, ProposedChange, propose
 from support.quick_github import leave_out_pauses
@@ -232,7 +233,9 @@ def _act(
     *,
     fork: bool,
 ) -> tuple[int, Path, Published]:
-    workspace = _checkout(change, folder, "refs/heads/main" if fork else None)
+    # What actions/checkout leaves: one commit, HEAD detached at it, and its remote.
+    commit = change.base if fork else change.merge
+    workspace = check_out(change.origin, commit, folder / "workspace").path
     if history is not None:
         (workspace / HISTORY).write_text(history, "utf-8")
         patch.setenv("INPUT_HISTORY", HISTORY)
@@ -259,15 +262,6 @@ def _act(
             status=statuses[0] if statuses else "",
         ),
     )
-
-
-def _checkout(change: ProposedChange, folder: Path, reference: str | None) -> Path:
-    """What actions/checkout leaves: one commit, HEAD detached at it, and its remote."""
-    made = GitRepository.create(folder / "workspace")
-    made.git("remote", "add", "origin", change.origin.path.as_uri())
-    made.git("fetch", "--quiet", "--depth=1", "origin", reference or change.merge)
-    made.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
-    return made.path
 
 
 def _step(
