@@ -48,9 +48,10 @@ def rewrites(code: str) -> list[str]:
     return [ast.unparse(call) for call in (*calls(tree, "GateResult"), *by_field, *by_name)]
 
 
-@pytest.mark.parametrize("path", DOWNSTREAM, ids=lambda p: p.relative_to(PACKAGE).as_posix())
-def test_nobody_downstream_rewrites_a_result(path: Path) -> None:
-    assert rewrites(path.read_text("utf-8")) == []
+def test_nobody_downstream_rewrites_a_result() -> None:
+    assert len(DOWNSTREAM) > 100
+    found = {str(path): rewrites(path.read_text("utf-8")) for path in DOWNSTREAM}
+    assert {path: calls for path, calls in found.items() if calls} == {}
 
 
 @pytest.mark.parametrize(
