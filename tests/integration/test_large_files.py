@@ -91,7 +91,7 @@ def nothing(remote: Remote) -> None:
     (remote.folder / "workspace").mkdir()
 
 
-CHECKOUTS = (whole, whole_with_ref, partial, nothing)
+CHECKOUTS = (whole, pytest.param(whole_with_ref, marks=pytest.mark.long), partial, nothing)
 
 
 @pytest.mark.parametrize("checkout", CHECKOUTS, ids=lambda made: made.__name__)

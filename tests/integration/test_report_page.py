@@ -21,7 +21,10 @@ from gatekeeper.reports.html import render_html
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
+pytestmark = [
+    pytest.mark.long,  # A browser takes as much time as two thousand unit tests.
+    pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
+]
 
 HOSTILE = (
     "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"

@@ -80,16 +80,21 @@ BOMBS = {
 }
 
 
+def _long_if_killed(name: str) -> Any:
+    """No exception ends it: the child uses up its time, is killed, and the next one starts."""
+    return pytest.param(name, marks=pytest.mark.long) if name == "urlize" else name
+
+
 def prompt(text: str) -> Prompt:
     return Prompt("prompts/p.md", (MessageTemplate("user", text, 10),), text)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS does not hold the limit of memory")
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize("name", [_long_if_killed(name) for name in BOMBS])
 def test_a_bomb_ends_within_seconds_and_names_its_line(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.monotonic()
-    (found,) = render_all(prompt(BOMBS[name]), [{"word": "w"}], Budget(seconds=0.3))
+    (found,) = render_all(prompt(BOMBS[name]), [{"word": "w"}], Budget(seconds=0.1))
     assert isinstance(found, ContractError)
     problem = found.problems[0]
     assert (problem.path, problem.field) == ("prompts/p.md", "user message")

@@ -46,7 +46,7 @@ def test_a_limit_below_what_was_seen_is_none():
     assert found == gaffke_interval([3.0, 5.0], 0.0, 5.0)
 
 
-@pytest.mark.parametrize("inputs", [10, 40])
+@pytest.mark.parametrize("inputs", [10, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("shape", ["lognormal", "exponential", "rare"])
 def test_skewed_amounts_are_seldom_proven_to_be_below_their_mean(shape, inputs):
     """Student's t proved it in up to 90 % of these runs; both ends have 2.5 %."""

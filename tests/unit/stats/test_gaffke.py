@@ -117,7 +117,14 @@ def test_nothing_is_known_of_nothing():
 
 
 @pytest.mark.parametrize(
-    ("shape", "inputs"), [("rare", 60), ("rare", 200), ("flat", 15), ("half", 30), ("one", 8)]
+    ("shape", "inputs"),
+    [
+        ("rare", 60),
+        pytest.param("rare", 200, marks=pytest.mark.long),
+        ("flat", 15),
+        ("half", 30),
+        ("one", 8),
+    ],
 )
 def test_it_seldom_proves_what_is_exactly_so(shape, inputs):
     """Hard shapes, each with a mean of exactly the target: 1,500 draws of each."""
