@@ -24,6 +24,7 @@ the secret can always write it in such a form, but nothing of a pull request is 
 from __future__ import annotations
 
 import base64
+import operator
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -55,6 +56,8 @@ _OWN_WORDS = frozenset(
     chain.from_iterable(map(get_args, (Verdict, ReasonCode, Stopped, FixtureChange, Arm)))
 )
 """Words that the program itself writes; a secret with this spelling is not removed."""
+
+_WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
 _AS_SENT = (Request, type)
 """Requests are not written. Their digests are, because a replay finds samples by them."""
@@ -131,23 +134,33 @@ class Redactor:
         return self._inside(value, {}) if self._secrets else value
 
     def _inside(self, value: Any, known: dict[str, str]) -> Any:
+        """Return the value itself if there is no secret in it."""
+        kind = type(value)
+        if kind in _WITHOUT_TEXT:
+            return value
         if isinstance(value, str):
             if value not in known:
                 known[value] = value if value in _OWN_WORDS else self.text(value)
-            return known[value]
-        if isinstance(value, Mapping):
+            redacted = known[value]
+            return value if redacted == value else redacted
+        if isinstance(value, tuple | list):
+            items = [self._inside(item, known) for item in value]
+            if all(map(operator.is_, items, value)):
+                return value
+            # A named tuple takes its fields one by one and not as a sequence.
+            return getattr(kind, "_make", kind)(items)
+        if isinstance(value, dict | Mapping):
             return {
                 self._inside(key, known): self._inside(item, known) for key, item in value.items()
             }
-        if isinstance(value, tuple | list):
-            # A named tuple takes its fields one by one and not as a sequence.
-            make = getattr(type(value), "_make", type(value))
-            return make(self._inside(item, known) for item in value)
         if not is_dataclass(value) or isinstance(value, _AS_SENT):
             return value
-        now = {field.name: getattr(value, field.name) for field in fields(value)}
-        new = {name: self._inside(item, known) for name, item in now.items()}
-        changed = {name: item for name, item in new.items() if item != now[name]}
+        changed = {}
+        for field in fields(value):
+            item = getattr(value, field.name)
+            redacted = self._inside(item, known)
+            if redacted is not item and redacted != item:
+                changed[field.name] = redacted
         return replace(value, **changed) if changed else value
 
 
