@@ -46,9 +46,21 @@ def parse_path(text: str) -> FieldPath:
     if at < len(rest) or not steps:
         raise ParameterError(
             f"`{text}` is not a path into JSON",
-            'write it like `customer.name`, `items[0].id` or `["a key with dots."].id`',
+            'write it like `customer.name`, `items[0].id` or `["a key with dots."].id`; '
+            "a JSONPath starts with `$`, like `$.items[*].id`",
         )
     return FieldPath(text, tuple(steps))
+
+
+def is_query(text: str) -> bool:
+    """Return whether the text is meant as a JSONPath query (RFC 9535): it starts with `$` and says
+    more than a path to one value can, such as a wildcard, a filter, a slice or `..`."""
+    if not text.startswith("$"):
+        return False
+    try:
+        return "*" in parse_path(text).steps
+    except ParameterError:
+        return True
 
 
 def find(value: Any, path: FieldPath) -> Any | Missing:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from gatekeeper.checks.check import Finding, Parameters, SampleEvaluator, failed
-from gatekeeper.checks.field_path import Missing, find, parse_path
+from gatekeeper.checks.check import (
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    undetermined,
+)
+from gatekeeper.checks.field_path import Missing, find, is_query, parse_path
+from gatekeeper.checks.json_path import JsonPath, QueryError, Selected
 
 FIELD: Parameters = {
     "type": "string",
     "minLength": 1,
-    "description": "The path of the part of a JSON output to evaluate, like `customer.name`.",
+    "description": "The path of the part of a JSON output to evaluate, like `customer.name`; or a "
+    "JSONPath like `$.items[*].id`, which selects any number of parts.",
 }
 IGNORE_CASE: Parameters = {
     "type": "boolean",
@@ -55,9 +63,12 @@ def parse_json(text: str) -> Any | NotJson:
 
 def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEvaluator:
     """Return an evaluator that inspects the output's text, or the part of its JSON at the parameter
-    `field`."""
+    `field`. If that is a JSONPath query, every part that it selects must pass, and there must be
+    one."""
     if "field" not in params:
         return lambda sample: inspect(sample.output)
+    if is_query(params["field"]):
+        return on_selected(JsonPath(params["field"]), lambda parts: _each(parts, inspect))
     path = parse_path(params["field"])
 
     def evaluate_field(value: Any) -> Finding:
@@ -70,6 +81,41 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
         return replace(finding, message=f"`{path.text}`: {finding.message}")
 
     return on_json(evaluate_field)
+
+
+def on_selected(
+    path: JsonPath, inspect: Callable[[Sequence[Selected]], Finding]
+) -> SampleEvaluator:
+    """Return an evaluator that inspects the parts of the output's JSON that a query selects, of
+    which there must be one."""
+
+    def evaluate(value: Any) -> Finding:
+        try:
+            parts = path.select(value)
+        except QueryError as error:
+            return undetermined(str(error))
+        return inspect(parts) if parts else failed(f"`{path.text}` selects nothing in the JSON")
+
+    return on_json(evaluate)
+
+
+def _each(parts: Sequence[Selected], inspect: Callable[[Any], Finding]) -> Finding:
+    """Return the first failure, else the first part that could not be evaluated. The score is the
+    lowest."""
+    found = [(part.path, inspect(part.value)) for part in parts]
+    scores = [finding.score for _, finding in found if finding.score is not None]
+    score = min(scores, default=None)
+    for passed in (False, None):
+        worse = [(path, finding) for path, finding in found if finding.passed is passed]
+        if worse:
+            path, finding = worse[0]
+            more = f" (and {len(worse) - 1:,} more)" if len(worse) > 1 else ""
+            return replace(
+                finding,
+                message=f"`{_encodable(shorten(path))}`{more}: {finding.message}",
+                score=score,
+            )
+    return Finding(passed=True, score=score)
 
 
 def on_json(inspect: Callable[[Any], Finding]) -> SampleEvaluator:

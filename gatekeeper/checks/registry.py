@@ -16,7 +16,18 @@ from gatekeeper.checks.text import (
     regex_search,
     similarity,
 )
-from gatekeeper.checks.values import equals, json_required, json_schema, json_valid
+from gatekeeper.checks.values import (
+    count,
+    equals,
+    f1,
+    json_equal,
+    json_required,
+    json_schema,
+    json_valid,
+    number,
+    precision,
+    recall,
+)
 from gatekeeper.contract.definition import CheckShape
 
 CHECKS: Mapping[str, Check] = {
@@ -27,6 +38,12 @@ CHECKS: Mapping[str, Check] = {
     "json_valid": json_valid.CHECK,
     "json_schema": json_schema.CHECK,
     "json_required": json_required.CHECK,
+    "json_equal": json_equal.CHECK,
+    "number": number.CHECK,
+    "count": count.CHECK,
+    "f1": f1.CHECK,
+    "precision": precision.CHECK,
+    "recall": recall.CHECK,
     "enum": enumeration.CHECK,
     "similarity": similarity.CHECK,
     "length": length.CHECK,

@@ -1,0 +1,98 @@
+"""The number of values that a JSONPath selects in the output is in a range.
+
+A path without wildcards, filters, slices and `..` selects one value or none. So
+`{type: count, path: "$.items[?@.status == 'open']", min: 1}` requires that some item is open,
+whereas a `field` with a JSONPath requires something of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.field_path import Missing, find, is_query, parse_path
+from gatekeeper.checks.json_path import JsonPath, QueryError
+from gatekeeper.checks.output import on_json
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    path = params["path"]
+    exactly = params.get("exactly")
+    low, high = params.get("min", exactly), params.get("max", exactly)
+    _require_sense(params, low, high)
+    count = _counter(path)
+
+    def inspect(value: Any) -> Finding:
+        try:
+            counted = count(value)
+        except QueryError as error:
+            return undetermined(str(error))
+        if exactly is not None and counted != exactly:
+            return failed(f"expected {exactly} values at `{path}`; got {counted:,}")
+        if low is not None and counted < low:
+            return failed(f"expected at least {low} values at `{path}`; got {counted:,}")
+        if high is not None and counted > high:
+            return failed(f"expected at most {high} values at `{path}`; got {counted:,}")
+        return PASSED
+
+    return on_json(inspect)
+
+
+def _counter(path: str) -> Callable[[Any], int]:
+    if is_query(path):
+        return JsonPath(path).count
+    steps = parse_path(path)
+    return lambda value: int(not isinstance(find(value, steps), Missing))
+
+
+def _require_sense(params: Parameters, low: int | None, high: int | None) -> None:
+    if low is None and high is None:
+        raise ParameterError("none of `min`, `max` and `exactly` is set", "set one of them")
+    if "exactly" in params and {"min", "max"} & params.keys():
+        raise ParameterError("`exactly` excludes `min` and `max`", "keep one of them")
+    if low is not None and high is not None and low > high:
+        raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
+
+
+_COUNT = {"type": "integer", "minimum": 0}
+
+CHECK = Check(
+    parameters(
+        required=("path",),
+        path={
+            "type": "string",
+            "minLength": 1,
+            "description": "A JSONPath (RFC 9535) like `$.items[*]`, or a path like `items[0]`.",
+        },
+        min={**_COUNT, "description": "A whole number, 0 or more."},
+        max={**_COUNT, "description": "A whole number, 0 or more."},
+        exactly={**_COUNT, "description": "A whole number, 0 or more."},
+    ),
+    _prepare,
+    group="values",
+    examples=(
+        Example(
+            '{type: count, path: "$.items[*]", min: 1, max: 3}',
+            '{"items": [{"id": 1}, {"id": 2}]}',
+            '{"items": []}',
+        ),
+        Example(
+            """{type: count, path: "$.items[?@.price > 100]", exactly: 0}""",
+            '{"items": [{"price": 20}]}',
+            '{"items": [{"price": 20}, {"price": 120}]}',
+        ),
+    ),
+)

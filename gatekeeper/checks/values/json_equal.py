@@ -1,0 +1,169 @@
+"""The output, or one field of it, is the same JSON as an expected value.
+
+`ignore_order` compares every list without regard to the order of its items, and `ignore_keys`
+leaves out named keys wherever they stand. The order of keys never matters, 1 equals 1.0, and true
+is not 1. The message says where the first difference is.
+
+Text as `value` is read as JSON, so that fixtures in CSV can hold it. To compare plain text, use
+`equals`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Set
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.output import (
+    FIELD,
+    NotJson,
+    on_output,
+    parse_json,
+    quote,
+    same_json,
+    shorten,
+)
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    unordered = params.get("ignore_order", False)
+    ignored = frozenset(params.get("ignore_keys", ()))
+    wanted = _simplified(_wanted(params["value"]), ignored, unordered)
+    whole_output = "field" not in params
+
+    def inspect(found: Any) -> Finding:
+        value = parse_json(found) if whole_output else found
+        if isinstance(value, NotJson):
+            return failed(value.message)
+        value = _simplified(value, ignored, unordered)
+        if same_json(value, wanted):
+            return PASSED
+        return failed(_difference(wanted, value, "$", unordered))
+
+    return on_output(params, inspect)
+
+
+def _wanted(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    parsed = parse_json(value)
+    if isinstance(parsed, NotJson):
+        raise ParameterError(
+            f"`value` is {parsed.message}", "write JSON, or use `equals` to compare text"
+        )
+    return parsed
+
+
+def _simplified(value: Any, ignored: Set[str], unordered: bool) -> Any:
+    """Return the value without the ignored keys, and with the items of lists in one order."""
+    if isinstance(value, Mapping):
+        kept = {name: part for name, part in value.items() if name not in ignored}
+        return {name: _simplified(part, ignored, unordered) for name, part in kept.items()}
+    if isinstance(value, list | tuple):
+        items = [_simplified(item, ignored, unordered) for item in value]
+        return sorted(items, key=canonical_json) if unordered else items
+    return value
+
+
+def canonical_json(value: Any) -> str:
+    """Return JSON that is the same for values that are equal: 1 and 1.0, keys in any order."""
+    return json.dumps(_with_plain_numbers(value), sort_keys=True)
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _with_plain_numbers(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_plain_numbers(item) for item in value]
+    return value
+
+
+def _difference(wanted: Any, found: Any, path: str, unordered: bool) -> str:
+    """Describe the first difference between two values that are not the same."""
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        missing = [name for name in wanted if name not in found]
+        more = [name for name in found if name not in wanted]
+        if missing or more:
+            return f"at `{path}`: " + "; ".join(
+                f"{what} {', '.join(map(quote, names[:3]))}"
+                for what, names in (("missing", missing), ("not expected", more))
+                if names
+            )
+        pairs = [(_inside(path, name), wanted[name], found[name]) for name in wanted]
+    elif isinstance(wanted, list) and isinstance(found, list):
+        if unordered or len(wanted) != len(found):
+            return f"at `{path}`: {_list_difference(wanted, found)}"
+        pairs = [(f"{path}[{n}]", *both) for n, both in enumerate(zip(wanted, found, strict=True))]
+    else:
+        return f"at `{shorten(path)}`: expected {quote(wanted)}; got {quote(found)}"
+    return next(
+        _difference(one, other, at, unordered)
+        for at, one, other in pairs
+        if not same_json(one, other)
+    )
+
+
+def _inside(path: str, name: str) -> str:
+    return f"{path}.{name}" if name.isidentifier() and name.isascii() else f"{path}[{quote(name)}]"
+
+
+def _list_difference(wanted: list[Any], found: list[Any]) -> str:
+    before, now = Counter(map(canonical_json, wanted)), Counter(map(canonical_json, found))
+    parts = [f"expected {len(wanted)} items; got {len(found):,}"]
+    for what, items in (("missing", before - now), ("not expected", now - before)):
+        if items:
+            parts.append(f"{what} {shorten(next(iter(items)), 120)}")
+    return "; ".join(parts)
+
+
+CHECK = Check(
+    parameters(
+        required=("value",),
+        value={
+            "type": ["object", "array", "string", "number", "boolean", "null"],
+            "description": "The value that is expected, or text that is JSON.",
+        },
+        ignore_order={
+            "type": "boolean",
+            "default": False,
+            "description": "True or false: whether the order of the items of lists does not "
+            "matter.",
+        },
+        ignore_keys={
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "A list of keys that are left out wherever they stand, such as [id].",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    group="values",
+    examples=(
+        Example(
+            '{type: json_equal, value: "{{ expected }}", ignore_order: true, ignore_keys: [id]}',
+            '{"id": 7, "tags": ["late", "refund"]}',
+            '{"id": 1, "tags": ["refund"]}',
+            expected={"id": 1, "tags": ["refund", "late"]},
+        ),
+        Example(
+            "{type: json_equal, field: items, value: [{sku: A, count: 2}]}",
+            '{"items": [{"count": 2, "sku": "A"}]}',
+            '{"items": [{"count": 3, "sku": "A"}]}',
+        ),
+    ),
+)

@@ -1,0 +1,139 @@
+"""The output, or one field of it, is a number in a range, or near an expected number.
+
+A number of JSON counts, and so does text that is nothing else than a number, like `-12.5`. With
+`in_text`, the text may say more, like `1,234.50 EUR`: it must have exactly one number. `point`
+reads 1,234.50, and `comma` reads 1.234,50. Digits may be grouped by threes, also by an apostrophe
+or a no-break space. `12,5` under `point` is a mistake and not 125.
+
+The number may differ from `expected` by the larger of `absolute` and `relative` times `expected`.
+All numbers are compared as decimals, so that 0.3 differs from 0.1 by exactly 0.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.numbers_in_text import NotANumber, as_number, only_number_in
+from gatekeeper.checks.output import FIELD, on_output
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    low, high, expected = (_limit(params, name) for name in ("min", "max", "expected"))
+    absolute, relative = (_limit(params, name) or Decimal(0) for name in ("absolute", "relative"))
+    _require_sense(params, low, high)
+    read = _reader(params)
+    most = max(absolute, relative * abs(expected or Decimal(0)))
+
+    def inspect(value: Any) -> Finding:
+        number = read(value)
+        if isinstance(number, NotANumber):
+            return failed(f"expected a number; {number.message}")
+        if low is not None and number < low:
+            return failed(f"expected at least {_shown(low)}; got {_shown(number)}")
+        if high is not None and number > high:
+            return failed(f"expected at most {_shown(high)}; got {_shown(number)}")
+        if expected is not None and abs(number - expected) > most:
+            within = f" within {_shown(most)}" if most else ""
+            apart = _shown(abs(number - expected))
+            return failed(
+                f"expected {_shown(expected)}{within}; got {_shown(number)}, which is {apart} away"
+            )
+        return PASSED
+
+    return on_output(params, inspect)
+
+
+def _reader(params: Parameters) -> Callable[[Any], Decimal | NotANumber]:
+    style = params.get("in_text")
+    return as_number if style is None else lambda value: only_number_in(value, style)
+
+
+def _limit(params: Parameters, name: str) -> Decimal | None:
+    if name not in params:
+        return None
+    number = as_number(params[name])
+    if isinstance(number, NotANumber):
+        raise ParameterError(f"{name}: {number.message}", "write a number such as 12.5")
+    return number
+
+
+def _require_sense(params: Parameters, low: Decimal | None, high: Decimal | None) -> None:
+    if not {"min", "max", "expected"} & params.keys():
+        raise ParameterError("none of `min`, `max` and `expected` is set", "set one of them")
+    if low is not None and high is not None and low > high:
+        raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
+    for name in ("absolute", "relative"):
+        if name in params and "expected" not in params:
+            raise ParameterError(f"`{name}` needs `expected`", "add it, or use `min` and `max`")
+        if (_limit(params, name) or 0) < 0:
+            raise ParameterError(f"`{name}` is below 0", "write 0 or more")
+
+
+def _shown(number: Decimal) -> str:
+    """Return the number with at most 12 digits, which no rounding turns into the limit."""
+    text = f"{number:.12g}"
+    if len(text) > 24:
+        return f"{number:.6e}"
+    return f"{number.normalize():f}" if Decimal(text) == number and abs(number) < 10**12 else text
+
+
+_NUMBER = {"type": ["number", "string"]}
+
+CHECK = Check(
+    parameters(
+        min={**_NUMBER, "description": "The smallest number that passes."},
+        max={**_NUMBER, "description": "The largest number that passes."},
+        expected={**_NUMBER, "description": "The number to be near to."},
+        absolute={
+            **_NUMBER,
+            "default": 0,
+            "description": "How far from `expected` a number may be, such as 0.01.",
+        },
+        relative={
+            **_NUMBER,
+            "default": 0,
+            "description": "How far from `expected` a number may be as a share of it, such as "
+            "0.05 for 5 %.",
+        },
+        in_text={
+            "enum": ["point", "comma"],
+            "description": "`point` or `comma`: the number may stand in text like `1,234.50 EUR` "
+            "or `1.234,50 EUR`.",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    group="values",
+    examples=(
+        Example(
+            '{type: number, field: total, expected: "{{ expected }}", relative: 0.01}',
+            '{"total": 99.5}',
+            '{"total": 101.5}',
+            expected=100,
+        ),
+        Example(
+            "{type: number, min: 0, max: 2000, in_text: point}",
+            "The invoice is over 1,234.50 EUR.",
+            "The invoice is over 12,345.00 EUR.",
+        ),
+        Example(
+            '{type: number, field: "$.items[*].price", min: 0.01}',
+            '{"items": [{"price": 3}, {"price": 4.5}]}',
+            '{"items": [{"price": 3}, {"price": 0}]}',
+        ),
+    ),
+)

@@ -1,0 +1,30 @@
+"""Few items are missing in the output: the share of expected items that it has reaches a minimum.
+
+Items are found and compared as by `f1`. Items that were not expected do not matter: use `precision`
+or `f1` for them.
+"""
+
+from __future__ import annotations
+
+from gatekeeper.checks.check import Check, Example, Files, Parameters, SampleEvaluator
+from gatekeeper.checks.item_sets import SET_PARAMETERS, prepare_sets
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    return prepare_sets(params, lambda counts: counts.recall)
+
+
+CHECK = Check(
+    SET_PARAMETERS,
+    _prepare,
+    scores=True,
+    group="values",
+    examples=(
+        Example(
+            '{type: recall, field: people, value: "{{ expected }}", min: 0.9}',
+            '{"people": ["Ann", "Bob", "Eve"]}',
+            '{"people": ["Ann"]}',
+            expected=["Ann", "Bob"],
+        ),
+    ),
+)

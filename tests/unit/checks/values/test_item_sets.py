@@ -1,0 +1,67 @@
+"""`f1`, `precision` and `recall`: where the items come from, and the scores by definition."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.checks.check import ParameterError
+from gatekeeper.checks.item_sets import SetCounts
+
+
+@pytest.mark.parametrize(
+    ("output", "more", "f1"),
+    [
+        ('["a", "b"]', {}, 1),
+        ('["a", "x"]', {}, 0.5),
+        ('["a", "a", " a "]', {}, 2 / 3),
+        ('["A", "b"]', {}, 0.5),
+        ('["A", "b"]', {"ignore_case": True}, 1),
+        ("a; b", {"separator": ";"}, 1),
+        ('{"l": ["b"]}', {"field": "l"}, 2 / 3),
+        ('{"l": [{"n": "a"}, {"n": "b"}]}', {"field": "$.l[*].n"}, 1),
+        ('{"l": ["a", "b"]}', {"field": "$['l']"}, 1),
+        ('{"l": "a;b"}', {"field": "l", "separator": ";"}, 1),
+        ("[]", {}, 0),
+        ("{}", {}, 0),
+        ("a, b", {}, 0),
+    ],
+)
+def test_items_and_f1(apply, output, more, f1):
+    found = apply("f1", output, value=["a", "b"], min=1, **more)
+    assert found.score == pytest.approx(f1)
+    assert found.passed is (f1 == 1)
+
+
+def test_precision_and_recall(apply):
+    output = '["a", "x", "y", "z"]'
+    assert apply("precision", output, value=["a", "b"], min=0.25).score == 0.25
+    assert apply("recall", output, value=["a", "b"], min=0.5).score == 0.5
+    assert apply("recall", output, value=["a", "b"], min=0.5).passed
+
+
+def test_the_message_names_items(apply):
+    found = apply("f1", '["a", "x"]', value=["a", "b"], min=0.9)
+    assert found.message == 'scores 0.5, below 0.9; missing: "b"; not expected: "x"'
+
+
+def test_values_of_json_and_text_that_holds_a_list(apply):
+    assert apply("f1", '[1, {"a": 2}]', value='[{"a": 2}, 1]', min=1).passed
+    with pytest.raises(ParameterError):
+        apply("f1", "[]", value="a, b", min=1)
+    assert apply("f1", "b,a", value="a, b", min=1, separator=",").passed
+
+
+@given(st.sets(st.integers(0, 6)), st.sets(st.integers(0, 6)))
+def test_the_scores_follow_their_definitions(found, wanted):
+    counts = SetCounts(len(found), len(wanted), len(found & wanted))
+    both = len(found & wanted)
+    if found and wanted:
+        precision, recall = both / len(found), both / len(wanted)
+        assert (counts.precision, counts.recall) == (precision, recall)
+        harmonic = 2 * precision * recall / (precision + recall) if both else 0
+        assert counts.f1 == pytest.approx(harmonic)
+    else:
+        same = float(found == wanted)
+        assert (counts.precision, counts.recall, counts.f1) == (same, same, same)
