@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.git_repository import GitRepository
+from support.recorded_repository import result_of
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.checks.repairs.steps import repair
+from gatekeeper.cli.main import main
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.load import load_contract
@@ -21,8 +26,12 @@ from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.providers.local import MODEL, LocalClient
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("grounded-answer", "order-extraction", "sentiment")
-ONE_BY_DEFAULT = [*(pytest.param(name, marks=pytest.mark.long) for name in NAMES[:2]), NAMES[2]]
+EMBEDDED = ("grounded-answer", "order-extraction", "sentiment")
+NAMES = (*EMBEDDED, "order-facts")
+ONE_BY_DEFAULT = [
+    *(pytest.param(name, marks=pytest.mark.long) for name in EMBEDDED[:2]),
+    EMBEDDED[2],
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +51,7 @@ def test_validate_accepts_them_all_under_the_projects_own_policy(
 ) -> None:
     lines, problems = validate_contracts(revision, load_policy(revision), [])
     assert not problems
-    assert [line.split("/")[1].split(".")[0] for line in lines] == list(NAMES)
+    assert [line.split("/")[1].split(".")[0] for line in lines] == sorted(NAMES)
 
 
 def test_the_inputs_are_many_and_distinct(contract: Contract) -> None:
@@ -97,6 +106,21 @@ def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> Non
         check_result.passed for check_result in check_results if check_result.severity == "error"
     ]
     assert None not in [check_result.passed for check_result in check_results]
+
+
+def test_the_check_in_python_runs_on_its_recording(
+    git_repository: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    repository = git_repository("examples")
+    for folder in ("contracts", ".github"):
+        shutil.copytree(ROOT / folder, repository.path / folder)
+    repository.commit("examples")
+    where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
+    assert main(["run", "--contract", "order-facts", *where]) == 0
+    (contract,) = result_of(tmp_path / "out")["contracts"]
+    assert (contract["head"]["passed"], contract["head"]["samples"]) == (28, 30)
+    (failed, _) = [f for f in contract["fixtures"] if not f["head_passed"]]
+    assert failed["failures"][0]["message"].startswith("contracts/order_facts.py:")
 
 
 async def _answer(request: Request) -> Completion:

@@ -28,6 +28,8 @@ not run: merge it first, in a pull request of its own, and use it in the next. `
 the file of the revision that you name, by default your last commit, so you can try it. The function
 has no keys, no network and no files except those of Python and its packages: see
 [security](security.md#checks-of-your-own).
+
+[order-facts.yaml](../contracts/order-facts.yaml) is a whole contract with such a check.
 """
 
 from __future__ import annotations
