@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gatekeeper.contract.calibration_record import Calibrations
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.resource_limits import ResourceLimit
 
@@ -203,6 +204,7 @@ class Contract:
     own_params: Mapping[str, Any] = field(default_factory=dict)
     dependencies: Mapping[str, str] = field(default_factory=dict)
     model_at: Position | None = field(default=None, compare=False)
+    calibrations: Calibrations = field(default_factory=dict, compare=False, repr=False)
     pass_score: float | None = None
 
     def checks_for(self, fixture: Fixture) -> tuple[CheckSpec, ...]:

@@ -25,6 +25,7 @@ from gatekeeper.contract.definition import (
 )
 from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning, fixture_meaning
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
+from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.modes import mode_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
@@ -49,7 +50,8 @@ LONGEST_MODEL = 500
 def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape]) -> Contract:
     """Load the contract at the path. Raises ContractError with every problem found."""
     document = load_document(revision, path)
-    return _Loading(revision, document, shapes).contract()
+    contract = _Loading(revision, document, shapes).contract()
+    return replace(contract, calibrations=read_calibration(revision, path))
 
 
 def load_document(revision: Revision, path: str) -> Document:

@@ -81,6 +81,11 @@ class Objective:
         return own.removeprefix(f"{CHECKS}.") if own.startswith(f"{CHECKS}.") else None
 
     @property
+    def counts_passes(self) -> bool:
+        """Whether it counts the samples that pass all checks that gate."""
+        return _own_part(self.name) == "success_rate"
+
+    @property
     def category(self) -> str | None:
         """Return the category of the fixtures that the objective is about; None if it is about
         all."""

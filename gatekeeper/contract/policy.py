@@ -54,6 +54,15 @@ class OwnChecks:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgePolicy:
+    """What a judge must show before it may grade: a calibration on the base branch, and the least
+    kappa of a calibrated judge; None for any."""
+
+    require_calibration: bool = False
+    min_kappa: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What one run may spend; with `month_usd`, what all runs of a calendar month may spend before
     full suites stop. None means: no such limit."""
@@ -96,6 +105,7 @@ class Policy:
     waiver_permission: Literal["read", "triage", "write", "maintain", "admin"] = "maintain"
     history: str = "branch:gatekeeper-data"
     checks: OwnChecks = OwnChecks()
+    judge: JudgePolicy = JudgePolicy()
 
 
 def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
@@ -156,6 +166,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         waiver_permission=data.get("waivers", {}).get("permission", defaults.waiver_permission),
         history=data.get("history", defaults.history) or NO_HISTORY,
         checks=OwnChecks(**{name: tuple(given) for name, given in data.get("checks", {}).items()}),
+        judge=JudgePolicy(**data.get("judge", {})),
     )
 
 

@@ -135,10 +135,19 @@ def _switches(before: Policy, now: Policy) -> Iterator[Weakening]:
         ),
         ("allow.weakening", before.allow.weakening, now.allow.weakening, False),
         ("error_budget.freeze", before.freeze, now.freeze, True),
+        (
+            "judge.require_calibration",
+            before.judge.require_calibration,
+            now.judge.require_calibration,
+            True,
+        ),
     )
     for key, was, is_now, strict in requirements:
         if was == strict and is_now != strict:
             yield _changed(key, was, is_now)
+    least, now_least = before.judge.min_kappa, now.judge.min_kappa
+    if least is not None and (now_least is None or now_least < least):
+        yield _changed("judge.min_kappa", least, now_least)
 
 
 def _new_contracts(before: Policy, now: Policy) -> Iterator[Weakening]:

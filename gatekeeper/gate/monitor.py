@@ -155,6 +155,7 @@ class EvaluationMonitor:
             planned,
             1 - OBJECTIVE_ERROR * share,
             self.evaluation.counts_with,
+            calibrations=self.evaluation.calibrations,
             clustered=self.evaluation.clustered,
         )
         decided = {r.objective: r for r in self.slo or () if r.met is not None}

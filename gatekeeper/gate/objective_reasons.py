@@ -21,6 +21,8 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
     for result in results:
         name = label_of(result.objective)
         found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
+        if result.judged is not None:
+            found += f" (corrected for the judge's errors, from {_amount(result, result.judged)})"
         if result.default:
             found += ", the default for a contract that sets no `success_rate` for all its fixtures"
         elif result.objective in by_policy:
@@ -43,6 +45,11 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
 
 
 def _why_unknown(result: SloResult) -> str:
+    if result.judged is not None:
+        return (
+            "The judge passes good and bad outputs almost alike, so its verdicts cannot be "
+            "corrected. Choose another judge, or make its criteria clearer."
+        )
     if measure_of(result.objective).first_token:
         return (
             "No answer has this time: the server did not stream it, or the recording does not "

@@ -12,11 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gatekeeper.contract.calibration_record import (
+    NOT_CALIBRATED,
+    Calibrations,
+    CheckCalibration,
+)
 from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.events import flag_of, is_good, time_of
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
+from gatekeeper.gate.judge_correction import judge_behind
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
 from gatekeeper.stats.e_process import bounded_mean_interval
@@ -28,6 +34,7 @@ from gatekeeper.stats.intervals import (
     quantile_bounds,
     rate_interval,
 )
+from gatekeeper.stats.label_shift import corrected_rate
 from gatekeeper.stats.objective import decide
 
 
@@ -39,6 +46,7 @@ def slo_results(
     counts_with: Mapping[str, str] | None = None,
     *,
     clustered: bool = False,
+    calibrations: Calibrations = NOT_CALIBRATED,
 ) -> tuple[SloResult, ...]:
     """Return the result of each objective that the contract sets, in its order.
 
@@ -47,7 +55,7 @@ def slo_results(
     to all decisions together: the objectives share `1 - confidence` in equal parts (Bonferroni). A
     caller that looks several times must pass a higher value. `counts_with` maps a fixture to the
     one that stands for its unit, its input or its cluster; `clustered` says that units may be
-    clusters of several inputs.
+    clusters of several inputs. Rates that rest on a judge are corrected by its `calibrations`.
     """
     if not contract.slo:
         return ()
@@ -55,12 +63,14 @@ def slo_results(
     results = []
     for objective in contract.slo:
         about = _fixtures(contract, objective)
+        mine = [o for o in head if o.sample.trial.fixture in about]
         data = _ObjectiveData(
-            [o for o in head if o.sample.trial.fixture in about],
+            mine,
             {fixture: count for fixture, count in planned.items() if fixture in about},
             counts_with or {},
             each,
             clustered,
+            judge_behind(objective, mine, calibrations),
         )
         found = replace(_result(objective, data), default=objective.default, clustered=clustered)
         results.append(found)
@@ -117,6 +127,7 @@ class _ObjectiveData:
     counts_with: Mapping[str, str]
     confidence: float
     clustered: bool = False
+    judge: CheckCalibration | None = None
 
     def inputs(self, amount: Callable[[Outcome], float | None]) -> list[tuple[float, int, int]]:
         """Return, for each unit, the sum of the known amounts, their number, and how many there
@@ -180,6 +191,9 @@ def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
     def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
         n = sum(samples)
         observed = sum(hits) / n if n else None
+        if data.judge and observed is not None:
+            units = sum(count > 0 for count in samples)
+            return _corrected(objective, observed, units, data.judge, data.confidence)
         met = _side(objective.target, objective.measure.better, hits, samples, data)
         met = _agreeing(met, observed, objective)
         return SloResult(objective.name, objective.target, observed, shown, met)
@@ -188,6 +202,21 @@ def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
     if list(samples) != list(wanted):
         measured = _agreed(measured, result(hits, wanted), result(most, wanted))
     return _with_inputs(measured, sum(n > 0 for n in samples), objective, data)
+
+
+def _corrected(
+    objective: Objective, judged: float, units: int, judge: CheckCalibration, confidence: float
+) -> SloResult:
+    """Return the rate corrected for the judge's errors, which its interval decides. A unit counts
+    as one output, however many samples it has. Not known if the judge tells too little of an
+    output."""
+    name, target = objective.name, objective.target
+    wide = corrected_rate(judged, units, judge.confusion, confidence)
+    shown = corrected_rate(judged, units, judge.confusion)
+    if wide is None or shown is None:
+        return SloResult(name, target, None, None, None, judged=judged)
+    met = _decide(objective, wide.value, wide.interval)
+    return SloResult(name, target, shown.value, shown.interval, met, judged=judged)
 
 
 def _side(

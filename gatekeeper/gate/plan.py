@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.contract.affected import AffectedContract
+from gatekeeper.contract.calibration_record import Calibrations
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.clusters import (
     clusters_of,
@@ -64,6 +65,7 @@ class Evaluation:
     same_input: Mapping[str, str]
     evaluator: Evaluator
     trusted: bool = False
+    calibrations: Calibrations = field(default_factory=dict, repr=False)
     counts_with: Mapping[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

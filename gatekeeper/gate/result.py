@@ -46,6 +46,7 @@ ReasonCode = Literal[
     "unseen",
     "not_worse",
     "no_regression",
+    "uncalibrated",
     "waived",
 ]
 Stopped = Literal["regressed", "not_worse", "exhausted"]
@@ -155,6 +156,9 @@ class PairedResult:
     resources: tuple[ResourceChange, ...] = ()
     clusters: ClusterCounts | None = None
     sequential: bool = False
+    corrected_difference: Difference | None = None
+    """`difference` as people would find it, if one calibrated judge alone gates. It decides
+    nothing."""
 
     @property
     def units(self) -> int:
@@ -196,6 +200,8 @@ class SloResult:
     inputs_needed: int | None = None
     default: bool = False
     clustered: bool = False
+    judged: float | None = None
+    """The rate as the judge found it, if `observed` and `interval` are corrected for its errors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,7 @@ def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, 
         head,
         planned,
         counts_with=evaluation.counts_with,
+        calibrations=evaluation.calibrations,
         clustered=evaluation.clustered,
     )
     if watch.slo is not None:

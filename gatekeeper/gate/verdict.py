@@ -18,6 +18,7 @@ from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.blind_fixtures import blind_fixtures, blind_reasons, blind_text
+from gatekeeper.gate.calibrations_in_force import uncalibrated_reasons
 from gatekeeper.gate.contract_reasons import (
     left_reasons,
     new_contract_reasons,
@@ -27,6 +28,7 @@ from gatekeeper.gate.contract_reasons import (
     untested_reasons,
 )
 from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, most_pressing
+from gatekeeper.gate.judge_correction import correct_difference, sole_judge
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.pair_counts import paired_result
@@ -176,7 +178,9 @@ def _summarise(
             ended,
             evidence.clusters,
         )
-        paired = replace(found, family=level[1])
+        judge = sole_judge(watch.outcomes, watch.evaluation.calibrations)
+        corrected = correct_difference(watch.comparison.drops(), judge) if judge else None
+        paired = replace(found, family=level[1], corrected_difference=corrected)
     return EvaluationSummary(
         watch.evaluation, evidence, watch.comparison, paired, stopped, watch.complete
     )
@@ -260,7 +264,7 @@ def _contract_result(
         reasons += budget_reasons(budgets, summaries, policy, exempt=exempt)
     if job.leaves_requests and not job.weakened:
         reasons = [not_held_up(reason) for reason in reasons]
-    reasons += untested_reasons(job)
+    reasons += [*untested_reasons(job), *uncalibrated_reasons(job)]
     # A prompt that passes nothing needs no other explanation.
     reasons.sort(key=lambda r: (SEVERITY.index(r.verdict), r.code != "nothing_passes"))
     return ContractResult(

@@ -32,6 +32,7 @@ from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.cached_prompts import cache_arms_alike
+from gatekeeper.gate.calibrations_in_force import calibration_problems, use_calibrations
 from gatekeeper.gate.judge_calls import JudgeForecast, forecast_judges, judge_models
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import RunKind
@@ -45,7 +46,8 @@ class Work:
 
     `affected` holds every affected contract; `jobs` those that run, `removed` those that
     head no longer has, both narrowed to the contracts that were requested. `model_problems` are
-    the models that may not be called, for which the work must be refused. `untested` are the jobs
+    the models that may not be called and the judges that the policy refuses, for which the work
+    must be refused. `untested` are the jobs
     whose template changed while every request of their fixtures stayed as it was.
     """
 
@@ -185,7 +187,7 @@ def _plan(
     # Chosen now and not derived from the commits: an author could try many commits.
     seed = new_order_seed() if order_seed is None else order_seed
     planned = [
-        cache_arms_alike(stream_timed_answers(plan_job(contract, policy, seed)))
+        use_calibrations(cache_arms_alike(stream_timed_answers(plan_job(contract, policy, seed))))
         for contract in wanted
         if contract.head
     ]
@@ -200,6 +202,7 @@ def _plan(
     hosted = [(place, model) for place, model in models if is_hosted(model)]
     # Reading every contract of base takes a while: only if one may be refused for it.
     problems = model_problems(hosted, allowed_models(policy, trusted)) if hosted else ()
+    problems = (*problems, *calibration_problems(jobs, policy))
     work = Work(kind, base_sha, head_sha, policy, affected, jobs, gone, seed, problems, untested)
     return replace(work, models=models)
 

@@ -237,6 +237,13 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
         "Run the gate again.",
         "warning",
     ),
+    "uncalibrated": ReasonEntry(
+        "A judge is not calibrated",
+        "A check asks a model to grade, and how often that model is wrong is not known.",
+        "Label outputs with `gatekeeper judge label`, then run `gatekeeper judge calibrate`.",
+        "warning",
+        noted=True,
+    ),
 }
 """What could not be decided or measured."""
 

@@ -99,6 +99,12 @@ def objective_value(slo: SloResult, value: float | None) -> str:
     return numbers.amount(value, measure_of(slo.objective).unit)
 
 
+def observed_value(slo: SloResult) -> str:
+    """Write the observed amount of an objective, with the judge's own if it is corrected."""
+    text = objective_value(slo, slo.observed)
+    return text if slo.judged is None else f"{text} (as judged {objective_value(slo, slo.judged)})"
+
+
 def target(slo: SloResult) -> str:
     """Write the target of an objective, with its direction."""
     sign = "≥" if measure_of(slo.objective).better == "higher" else "≤"

@@ -58,6 +58,18 @@ def difference(paired: PairedResult) -> str:
     return f"about {numbers.points(round(exact, 2) if abs(exact) >= _ROUGH else exact)}"
 
 
+def corrected_difference(paired: PairedResult) -> str:
+    """Return head minus base as people would find it; empty if no calibrated judge alone gates."""
+    found = paired.corrected_difference
+    if found is None:
+        return ""
+    return (
+        f"corrected for the judge's errors, head minus base is {numbers.points(found.value)} "
+        f"{numbers.points_interval(found.interval)}; the test above decides, on the verdicts as "
+        "judged"
+    )
+
+
 def is_significant(paired: PairedResult) -> bool:
     """Return whether head is significantly worse."""
     return paired.p_value is not None and paired.p_value <= paired.alpha

@@ -201,6 +201,7 @@ def _slo(slo: SloResult) -> dict[str, Any]:
         "inputs_needed": slo.inputs_needed,
         "default": slo.default,
         "clustered": slo.clustered,
+        "judged": slo.judged,
     }
 
 
@@ -251,6 +252,7 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         "alternative_methods": dict(paired.alternative_methods),
         "latency_difference_ms": _difference(paired.latency_difference_ms),
         "cost_difference_usd": _difference(paired.cost_difference_usd),
+        "corrected_difference": _difference(paired.corrected_difference),
         "resources": [
             {
                 "resource": found.resource,

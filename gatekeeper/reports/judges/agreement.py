@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gatekeeper import numbers
 from gatekeeper.gate.calibration.decisions import PairAgreement
 from gatekeeper.gate.calibration.judge_agreement import Agreement, HeldOutRate, JudgeAgreement
+from gatekeeper.gate.calibration.judge_drift import JudgeDrift
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.terminal.console import log_console
@@ -69,6 +70,7 @@ def print_agreement(
     pairs: Sequence[PairAgreement] = (),
     annotators: AnnotatorAgreement | None = None,
     console: Console | None = None,
+    drifts: Sequence[JudgeDrift] = (),
 ) -> None:
     """Print one table for each thing that the labels show."""
     console = console or log_console()
@@ -91,6 +93,20 @@ def print_agreement(
             if agreement.together:
                 rows.append(("all together (Fleiss)", kappa_text(agreement.together)))
             _print_table(console, ("agreement between judges", "kappa"), rows)
+    for drift in drifts:
+        _print_line(console, drift_text(drift))
+
+
+def drift_text(found: JudgeDrift) -> str:
+    """Say whether the judge agrees less with people than when it was calibrated."""
+    before = numbers.percent(found.agreed_before / found.labels if found.labels else None)
+    now = numbers.percent(found.agrees_now / found.labels if found.labels else None)
+    status = "drifted" if found.drifted else "steady"
+    return (
+        f"{_name(found.check)}: {status}; agreed with people on {before} of "
+        f"{numbers.count(found.labels, 'output')} and now on {now} "
+        f"({found.lost} lost, {found.gained} gained, p {numbers.p_value(found.p_value)})"
+    )
 
 
 def annotator_text(found: AnnotatorAgreement) -> str:

@@ -9,8 +9,18 @@ from dataclasses import replace
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ArmResult, ContractResult, SloResult
-from gatekeeper.reports.columns import objective_value, share_left, status_text, target
-from gatekeeper.reports.comparison_text import base_contract_label, decided_by
+from gatekeeper.reports.columns import (
+    objective_value,
+    observed_value,
+    share_left,
+    status_text,
+    target,
+)
+from gatekeeper.reports.comparison_text import (
+    base_contract_label,
+    corrected_difference,
+    decided_by,
+)
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markdown.page import Page, fold
 from gatekeeper.reports.ranking import worst_verdict
@@ -77,6 +87,8 @@ def decision_rows(contract: ContractResult) -> list[str]:
         rows.append(f"- {name} ran because {', '.join(shown)}{f' +{len(more)}' if more else ''}")
     if contract.paired:
         rows.append(f"- {name}: {prose(decided_by(contract.paired))}")
+        corrected = corrected_difference(contract.paired)
+        rows += [f"- {name}: {prose(corrected)}"] if corrected else []
     rows += [
         f"- {name} {label}: {_arm(arm)}"
         for label, arm in (("base", contract.base), ("head", contract.head))
@@ -134,7 +146,7 @@ def _cells(slo: SloResult, contract: ContractResult) -> list[str]:
     cells = [
         target(slo),
         budget.window if budget else numbers.NONE,
-        objective_value(slo, slo.observed),
+        observed_value(slo),
         interval,
         status_text(slo, contract),
         share_left(budget) if budget else numbers.NONE,

@@ -15,7 +15,7 @@ from gatekeeper.gate.result import (
 )
 from gatekeeper.gate.unit_words import paired_p_value
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
-from gatekeeper.reports.columns import objective_value, status_text
+from gatekeeper.reports.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.comparison_text import (
     counts,
     deciding_test,
@@ -121,7 +121,7 @@ def _detectable(paired: PairedResult) -> str:
 
 
 def _objective(slo: SloResult, contract: ContractResult) -> str:
-    observed, target = (objective_value(slo, value) for value in (slo.observed, slo.target))
+    observed, target = observed_value(slo), objective_value(slo, slo.target)
     interval = ""
     if slo.interval:
         low, high = (objective_value(slo, v) for v in (slo.interval.low, slo.interval.high))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from gatekeeper.cli.commands.judge import agreement, label
+from gatekeeper.cli.commands.judge import agreement, calibrate, label
 
 _ACTIONS = (
     (label.label, label.add),
+    (calibrate.calibrate, calibrate.add),
     (agreement.agreement, agreement.add),
 )
 

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 from gatekeeper.cli.arguments import DEFAULT_OUT
+from gatekeeper.cli.commands.judge.calibrate import named_contract
 from gatekeeper.cli.output import print_error
-from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
@@ -63,7 +64,9 @@ def label(arguments: argparse.Namespace) -> int:
     if arguments.labels.suffix.lower() == ".csv":
         raise UsageError(f"--labels {arguments.labels}: labels are added to a .jsonl file")
     with Repository.open(arguments.repo) as repository:
-        fixtures = _fixtures(repository, arguments.contract)
+        revision = repository.worktree()
+        contract = named_contract(revision, load_policy(revision), arguments.contract)
+    fixtures = {fixture.id: fixture for fixture in contract.fixtures}
     known = read_labels(arguments.labels) if arguments.labels.exists() else ()
     mine = [known_label for known_label in known if known_label.annotator == annotator]
     outcomes = read_run(samples).outcomes
@@ -87,16 +90,3 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         raise UsageError("--annotator: say whose labels they are") from None
-
-
-def _fixtures(repository: Repository, name: str) -> dict[str, Fixture]:
-    """Return the fixtures of the contract in the work tree's commit, whose inputs are shown."""
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.policy import load_policy
-
-    revision = repository.revision("HEAD")
-    for found in every_contract(revision, load_policy(revision), SHAPES).contracts:
-        if found.name == name and found.head:
-            return {fixture.id: fixture for fixture in found.head.fixtures}
-    raise UsageError(f"there is no contract {name} in this commit")

@@ -1,0 +1,145 @@
+"""`gatekeeper judge calibrate`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.cli.arguments import add_replay
+from gatekeeper.cli.output import print_error, print_json, readers_may_leave
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.calibration_record import Calibrations
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.definition import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.gate.calibration.judge_drift import JudgeDrift
+    from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("contract", metavar="CONTRACT", help="name of the contract")
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="CSV or JSON Lines with the verdicts of people",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit with 1 if a judge agrees less with people than when it was "
+        "calibrated",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_replay(parser)
+
+
+def calibrate(arguments: argparse.Namespace) -> int:
+    """Ask a contract's judges about labelled outputs, and keep how far they agree with people.
+
+    Writes NAME.judge.json beside the contract; commit it. The gate then corrects the rates that
+    rest on these judges.
+    """
+    from gatekeeper.contract.judge_calibration import read_calibration
+    from gatekeeper.gate.calibration.labels import (
+        annotator_agreement,
+        read_labels,
+        settle_labels,
+    )
+    from gatekeeper.gate.calibration.measure import plan_calibration
+    from gatekeeper.reports.judges.agreement import agreement_document, print_agreement
+    from gatekeeper.reports.redact import environment_redactor
+    from gatekeeper.run.calibrate import calibrate as grade
+
+    labels = read_labels(arguments.labels)
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.worktree()
+        policy = load_policy(revision)
+        contract = named_contract(revision, policy, arguments.contract)
+        plan = plan_calibration(contract, settle_labels(labels))
+        stored = read_calibration(revision, contract.path)
+        if arguments.check:
+            _require_same_judges(plan, stored)
+        found = grade(plan, policy, revision, arguments.replay)
+        root = repository.root or Path()
+    found = environment_redactor().value(found)
+    drifts = _drifts(found, stored) if arguments.check and not found.ended else ()
+    annotators = annotator_agreement(labels)
+    with readers_may_leave():
+        if arguments.json:
+            document = agreement_document(found.agreement, (), annotators)
+            print_json(document | {"drift": [_drift_document(drift) for drift in drifts]})
+        else:
+            print_agreement(found.agreement, (), annotators, drifts=drifts)
+    if plan.skipped:
+        print_error(f"{plan.skipped} labels are about fixtures that the contract does not have")
+    if found.ended:
+        print_error(f"gatekeeper: not all outputs were graded: {found.ended}")
+        return 3
+    if arguments.check:
+        return 1 if any(drift.drifted for drift in drifts) else 0
+    return _write(root, contract.path, contract.name, found)
+
+
+def named_contract(revision: Revision, policy: Policy, name: str) -> Contract:
+    """Return the contract of that name. Raises UsageError and ContractError."""
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract, named
+
+    (found,) = named(every_contract(revision, policy, SHAPES), [name])
+    if found.head is None:
+        raise UsageError(f"there is no contract {name}")
+    return found.head
+
+
+def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:
+    for name, judge in plan.judges.items():
+        if name not in stored:
+            raise UsageError(f"--check: {name} has no calibration; run without --check first")
+        if stored[name].judge != judge.digest:
+            raise UsageError(
+                f"--check: the judge of {name} is not the one that was calibrated; run without "
+                "--check"
+            )
+
+
+def _drifts(found: CalibrationRun, stored: Calibrations) -> tuple[JudgeDrift, ...]:
+    from gatekeeper.gate.calibration.judge_drift import find_judge_drift
+
+    return tuple(
+        find_judge_drift(name, stored[name], now) for name, now in found.calibrations.items()
+    )
+
+
+def _drift_document(drift: JudgeDrift) -> dict[str, object]:
+    return {
+        "check": drift.check,
+        "labels": drift.labels,
+        "agreed_before": drift.agreed_before,
+        "agrees_now": drift.agrees_now,
+        "lost": drift.lost,
+        "gained": drift.gained,
+        "p_value": drift.p_value,
+        "drifted": drift.drifted,
+    }
+
+
+def _write(root: Path, contract_path: str, name: str, found: CalibrationRun) -> int:
+    from gatekeeper.contract.judge_calibration import calibration_path, calibration_text
+
+    path = root / calibration_path(contract_path)
+    if not found.calibrations:
+        print_error("gatekeeper: no judge gave a verdict that could be read; nothing was written")
+        return 3
+    try:
+        path.write_text(calibration_text(name, found.calibrations), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error})") from None
+    print_error(f"{calibration_path(contract_path)} written; commit it with the contract")
+    return 0

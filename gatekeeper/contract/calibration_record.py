@@ -1,0 +1,42 @@
+"""What a judge said of labelled outputs, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gatekeeper.stats.judge_accuracy import Confusion
+
+
+@dataclass(frozen=True, slots=True)
+class GradedLabel:
+    """The verdict of people and that of the judge on one output. `output` is its SHA-256 in
+    hexadecimal. `score` is the judge's, if it gives one."""
+
+    fixture: str
+    output: str
+    human: bool
+    judge: bool
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCalibration:
+    """The labels of one check. `judge` identifies the judge that graded them."""
+
+    judge: str
+    labels: tuple[GradedLabel, ...]
+
+    @property
+    def confusion(self) -> Confusion:
+        from gatekeeper.stats.judge_accuracy import count_confusion
+
+        return count_confusion([x.human for x in self.labels], [x.judge for x in self.labels])
+
+
+Calibrations = Mapping[str, CheckCalibration]
+"""By the name of the check."""
+NOT_CALIBRATED: Calibrations = MappingProxyType({})

@@ -1,0 +1,239 @@
+"""Asks the judges of a contract about outputs that people labelled."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gatekeeper.checks.evaluate import Evaluator, PreparedCheck, prepare
+from gatekeeper.checks.judged_check import judge_models_of
+from gatekeeper.contract.calibration_record import Calibrations, CheckCalibration, GradedLabel
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.judge_calibration import JudgeIdentity
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Request, Sample, Trial
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.calibration.judge_agreement import Agreement, Verdict, compare_judges
+from gatekeeper.gate.calibration.labels import SettledLabel
+from gatekeeper.gate.judge_identities import judge_identities
+from gatekeeper.gate.monitor import Progress
+from gatekeeper.sampling.client import ModelClient
+from gatekeeper.sampling.limits import Price
+from gatekeeper.sampling.retries import RetryPolicy
+from gatekeeper.sampling.runner import Run, run_trials
+from gatekeeper.sampling.trials import plan_trials
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledTrial:
+    """A labelled output, with the trial that could have given it."""
+
+    label: SettledLabel
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPlan:
+    """What is to be graded. `judges` are the checks with a judge, by name; `skipped` counts labels
+    of fixtures that the contract does not have."""
+
+    contract: Contract
+    evaluator: Evaluator
+    judges: Mapping[str, JudgeIdentity]
+    labelled: tuple[LabelledTrial, ...]
+    skipped: int = 0
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(m for judge in self.judges.values() for m in judge.models))
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRun:
+    """What the judges said. `agreement` has each check, and each model of a check that asks
+    several. `ended` says why not all were asked; None if all were."""
+
+    calibrations: Calibrations
+    agreement: Agreement
+    run: Run
+    ended: str | None = None
+
+
+def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> CalibrationPlan:
+    """Plan which judges are asked about which outputs. Raises UsageError if the labels do not fit
+    the contract, and ContractError."""
+    evaluator = prepare(contract)
+    judges = judge_identities(contract, evaluator)
+    if not judges:
+        raise UsageError(f"no check of {contract.name} asks a judge: there is nothing to calibrate")
+    names = ", ".join(judges)
+    for label in labels:
+        if label.check is None and len(judges) > 1:
+            raise UsageError(
+                f"{contract.name} has several judges ({names}); add the column `check` to the "
+                "labels, with the name of the check that each is about"
+            )
+        if label.check is not None and label.check not in judges:
+            raise UsageError(
+                f"labels: no judge of {contract.name} is called {label.check}: {names}"
+            )
+    requests = {
+        trial.fixture: trial
+        for trial in plan_trials(contract, contract.target, None, {}).trials
+        if trial.repetition == 0
+    }
+    known = [label for label in labels if label.fixture in requests]
+    labelled = tuple(
+        # Another repetition for each: equal requests would share one answer.
+        LabelledTrial(label, _numbered(requests[label.fixture], number))
+        for number, label in enumerate(known)
+    )
+    if not labelled:
+        raise UsageError(f"no label is about a fixture of {contract.name}")
+    return CalibrationPlan(contract, evaluator, judges, labelled, len(labels) - len(known))
+
+
+def _numbered(trial: Trial, number: int) -> Trial:
+    request = replace(trial.request, repetition=number)
+    return replace(trial, repetition=number, request=request)
+
+
+async def grade_labels(
+    plan: CalibrationPlan,
+    client: ModelClient,
+    limits: Limits,
+    *,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    retry: RetryPolicy | None = None,
+    price: Price | None = None,
+) -> CalibrationRun:
+    """Ask the judges, under the limits of the policy. Raises UsageError for an unusable model."""
+    if progress:
+        progress.started(len(plan.labelled))
+    watch = _Grading(plan, progress)
+    run = await run_trials(
+        [found.trial for found in plan.labelled],
+        client,
+        watch,
+        limits,
+        known={n: Completion(f.label.output) for n, f in enumerate(plan.labelled)},
+        stop=stop,
+        retry=retry,
+        price=price,
+    )
+    if run.ended == "fatal" and run.author:
+        raise UsageError(run.detail or "the judge cannot be called")
+    ended = None if run.ended == "done" else (run.detail or run.ended)
+    results = [(watch.labelled(o.sample.trial), o.check_results) for o in watch.outcomes]
+    return CalibrationRun(
+        calibrations=_calibrations(plan, results),
+        agreement=compare_judges(dict(_verdicts(plan, results))),
+        run=run,
+        ended=ended,
+    )
+
+
+@dataclass
+class _Grading:
+    """Wants every labelled output, and asks and evaluates the checks with a judge alone."""
+
+    plan: CalibrationPlan
+    progress: Progress | None
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._labels = {id(found.trial): found for found in self.plan.labelled}
+        self._evaluators: dict[str | None, Evaluator] = {}
+
+    def labelled(self, trial: Trial) -> SettledLabel:
+        return self._labels[id(trial)].label
+
+    def wants(self, trial: Trial) -> bool:  # noqa: ARG002
+        return True
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        return self._evaluator(sample).questions(sample)
+
+    def evaluate(self, sample: Sample) -> Outcome:
+        return Outcome(sample, self._evaluator(sample).evaluate(sample))
+
+    def add(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        if self.progress:
+            costs = [a.completion.cost_usd for a in outcome.sample.judge_answers if a.completion]
+            known = [cost for cost in costs if cost is not None]
+            self.progress.advanced(cost_usd=sum(known) if known else None, failed=False)
+
+    def _evaluator(self, sample: Sample) -> Evaluator:
+        """Return the checks that the label is about: only their judges are asked."""
+        name = self.labelled(sample.trial).check
+        if name not in self._evaluators:
+            self._evaluators[name] = Evaluator(
+                {
+                    fixture: tuple(c for c in checks if _is_graded(c, name))
+                    for fixture, checks in self.plan.evaluator.checks.items()
+                }
+            )
+        return self._evaluators[name]
+
+
+def _is_graded(check: PreparedCheck, name: str | None) -> bool:
+    return bool(judge_models_of(check.evaluate)) and name in (None, check.name)
+
+
+Results = Sequence[tuple[SettledLabel, Sequence[CheckResult]]]
+
+
+def _calibrations(plan: CalibrationPlan, results: Results) -> Calibrations:
+    found: dict[str, CheckCalibration] = {}
+    for name, judge in plan.judges.items():
+        graded = [
+            GradedLabel(label.fixture, output_digest(label.output), label.verdict, passed, score)
+            for label, passed, score in _of_check(name, results)
+            if passed is not None
+        ]
+        if graded:
+            found[name] = CheckCalibration(judge.digest, tuple(graded))
+    return found
+
+
+def _of_check(
+    name: str, results: Results
+) -> Iterator[tuple[SettledLabel, bool | None, float | None]]:
+    """Yield each label of the check, with the verdict and the score of its judge."""
+    for label, checks in results:
+        for check in checks:
+            if check.check == name and label.check in (None, name):
+                yield label, check.passed, check.score
+
+
+def _verdicts(plan: CalibrationPlan, results: Results) -> Iterator[tuple[str, list[Verdict]]]:
+    """Yield the verdicts of each check, then those of each of its models if there are several."""
+    for name, judge in plan.judges.items():
+        yield name, [_verdict(label, passed) for label, passed, _ in _of_check(name, results)]
+        for model in judge.models if len(judge.models) > 1 else ():
+            votes = [
+                _verdict(label, _majority([v.passed for v in check.votes if v.model == model]))
+                for label, checks in results
+                for check in checks
+                if check.check == name and label.check in (None, name)
+            ]
+            yield f"{name}: {model}", votes
+
+
+def _verdict(label: SettledLabel, passed: bool | None) -> Verdict:
+    item = f"{label.fixture}\n{output_digest(label.output)}"
+    return Verdict(item, label.verdict, passed, len(label.output))
+
+
+def _majority(votes: Sequence[bool | None]) -> bool | None:
+    passes, fails = votes.count(True), votes.count(False)
+    return None if passes == fails else passes > fails
+
+
+def output_digest(output: str) -> str:
+    """Return the SHA-256 of an output, which may hold a lone surrogate."""
+    return hashlib.sha256(output.encode("utf-8", "surrogatepass")).hexdigest()

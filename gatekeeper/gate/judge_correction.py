@@ -1,0 +1,49 @@
+"""Corrects rates and differences that rest on a judge by its calibration. Pure.
+
+The labels are older than the run, so the correction is by sensitivity and specificity
+(stats/label_shift.py). It supposes that the judge makes these errors on both arms alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gatekeeper.contract.calibration_record import Calibrations, CheckCalibration
+from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.trial import Outcome
+from gatekeeper.gate.result import Difference
+from gatekeeper.stats.label_shift import corrected_difference
+
+
+def judge_behind(
+    objective: Objective, outcomes: Sequence[Outcome], calibrations: Calibrations
+) -> CheckCalibration | None:
+    """Return the calibration of the judge that alone decides what the objective counts."""
+    if objective.measure.unit != "share" or not calibrations:
+        return None
+    if objective.check is not None:
+        return calibrations.get(objective.check)
+    return sole_judge(outcomes, calibrations) if objective.counts_passes else None
+
+
+def sole_judge(outcomes: Sequence[Outcome], calibrations: Calibrations) -> CheckCalibration | None:
+    """Return the calibration of the judge that is the only check that gates, in every outcome."""
+    if not calibrations:
+        return None
+    names = {c.check for o in outcomes for c in o.check_results if c.severity == "error"}
+    return calibrations.get(next(iter(names))) if len(names) == 1 else None
+
+
+def correct_difference(drops: Sequence[float], calibration: CheckCalibration) -> Difference | None:
+    """Return head's pass rate minus base's as people would find it. `drops` are base's minus
+    head's as judged, of each unit. None below two units, or if the judge tells too little."""
+    n = len(drops)
+    if n < 2:
+        return None
+    mean = math.fsum(drops) / n
+    variance = math.fsum((drop - mean) ** 2 for drop in drops) / (n - 1)
+    if variance == 0:
+        variance = 1 / n  # as if one pair had differed
+    found = corrected_difference(-mean, math.sqrt(variance / n), calibration.confusion)
+    return None if found is None else Difference(found.value, found.interval)

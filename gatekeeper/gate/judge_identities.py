@@ -1,0 +1,43 @@
+"""Finds the judges of a contract's checks, and the calibrations that count for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper.checks.evaluate import Evaluator
+from gatekeeper.checks.judged_check import judge_models_of
+from gatekeeper.contract.calibration_record import Calibrations
+from gatekeeper.contract.definition import CheckSpec, Contract
+from gatekeeper.contract.judge_calibration import JudgeIdentity
+
+
+def judge_identities(contract: Contract, evaluator: Evaluator) -> dict[str, JudgeIdentity]:
+    """Return the judges of a contract's checks, by the name of the check."""
+    specs = {
+        (fixture.id, spec.name): spec
+        for fixture in contract.fixtures
+        for spec in (*contract.checks, *fixture.checks)
+    }
+    found: dict[str, JudgeIdentity] = {}
+    for fixture, checks in evaluator.checks.items():
+        for check in checks:
+            models = judge_models_of(check.evaluate)
+            if models and check.name not in found:
+                found[check.name] = _identity(specs[fixture, check.name], models)
+    return found
+
+
+def _identity(spec: CheckSpec, models: Sequence[str]) -> JudgeIdentity:
+    return JudgeIdentity(spec, tuple(models))
+
+
+def matching_calibrations(
+    contract: Contract, evaluator: Evaluator, known: Calibrations
+) -> Calibrations:
+    """Return the calibrations of the contract's own judges: those of others do not count."""
+    judges = judge_identities(contract, evaluator)
+    return {
+        name: known[name]
+        for name, judge in judges.items()
+        if name in known and known[name].judge == judge.digest
+    }

@@ -1,0 +1,56 @@
+"""Asks the judges of one contract about labelled outputs, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.errors import ContractError
+from gatekeeper.run.models import free_price, open_models, require_recording
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
+    from gatekeeper.reports.terminal.progress import TerminalProgress
+
+
+def calibrate(
+    plan: CalibrationPlan, policy: Policy, revision: Revision, replay: Path | None = None
+) -> CalibrationRun:
+    """Grade the labelled outputs. SIGINT and SIGTERM end it. Raises UsageError and
+    ContractError."""
+    import asyncio
+
+    from gatekeeper.gate.calibration.measure import grade_labels
+    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.run.signals import with_signals
+
+    require_recording(replay)
+    if replay is None:
+        _require_sound_judges(plan, revision)
+    client = open_models((revision,), policy.through_litellm, replay)
+
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> CalibrationRun:
+        await client.require_keys(dict.fromkeys(sorted(plan.models)))
+        price = free_price if replay else worst_cost
+        return await grade_labels(
+            plan, client, policy.limits, progress=progress, stop=stop, price=price
+        )
+
+    return asyncio.run(with_signals(client, within))
+
+
+def _require_sound_judges(plan: CalibrationPlan, revision: Revision) -> Sequence[str]:
+    """Refuse judges that cannot be called, before any call. Raises ContractError."""
+    from gatekeeper.contract.models.faults import find_faults, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    named = plan.evaluator.judge_models
+    faults = find_faults(named, with_recordings(find_model_fault, [revision]))
+    if faults.refused:
+        raise ContractError(faults.refused)
+    return faults.notices

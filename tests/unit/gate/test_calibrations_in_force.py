@@ -1,0 +1,151 @@
+"""Whose calibrations count, and what an uncalibrated judge means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.evaluations import evaluation_of
+from support.judged_checks import FakeJudge, with_judge
+from support.outcomes import contract
+
+from gatekeeper.checks.evaluate import prepare
+from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.definition import CheckSpec, Contract
+from gatekeeper.contract.judge_calibration import (
+    calibration_path,
+    calibration_text,
+    read_calibration,
+)
+from gatekeeper.contract.policy import JudgePolicy, Policy, load_policy
+from gatekeeper.contract.policy_weakening import policy_weakenings
+from gatekeeper.errors import ContractError
+from gatekeeper.gate.calibrations_in_force import (
+    calibration_problems,
+    uncalibrated_reasons,
+    use_calibrations,
+)
+from gatekeeper.gate.judge_identities import judge_identities
+from gatekeeper.gate.plan import Evaluation, Job
+
+OTHER = CheckSpec("contains", "tone", {"value": "other criteria"})
+TONE = CheckSpec("contains", "tone", {"value": "polite"})
+
+
+def judged(check: CheckSpec = TONE, **fields) -> tuple[Contract, Evaluation]:
+    made = contract("f1", "f2", checks=(check,), **fields)
+    return made, evaluation_of(made, evaluator=with_judge(prepare(made), "tone"))
+
+
+def graded(check: CheckSpec, right: int = 10, wrong: int = 0) -> dict[str, CheckCalibration]:
+    made, evaluation = judged(check)
+    digest = judge_identities(made, evaluation.evaluator)["tone"].digest
+    pairs = [(i % 2 == 0, i % 2 == 0) for i in range(right)] + [(True, False)] * wrong
+    labels = [GradedLabel("f1", str(i), human, said) for i, (human, said) in enumerate(pairs)]
+    return {"tone": CheckCalibration(digest, tuple(labels))}
+
+
+def job(head_check: CheckSpec, head, base_check: CheckSpec | None, base=None) -> Job:
+    """A job; the base contract's evaluation is there if its judge is another."""
+    own, evaluation = judged(head_check, calibrations=head)
+    if base_check is None:
+        return Job(own, None, (), (evaluation,), (), None, ())
+    before, theirs = judged(base_check, calibrations=base)
+    theirs = replace(theirs, contract_from="base")
+    evaluations = (evaluation,) if base_check == head_check else (evaluation, theirs)
+    return Job(own, before, (), evaluations, (), None, ())
+
+
+def in_force(made: Job) -> list[bool]:
+    return [bool(evaluation.calibrations) for evaluation in use_calibrations(made).evaluations]
+
+
+def test_the_calibration_of_another_judge_does_not_count():
+    assert in_force(job(TONE, graded(TONE), None)) == [True]
+    assert in_force(job(TONE, graded(OTHER), None)) == [False]
+    assert in_force(job(TONE, {}, TONE, graded(OTHER))) == [False]
+
+
+def test_another_model_is_another_judge():
+    made, evaluation = judged()
+    other = with_judge(prepare(made), "tone", FakeJudge(("openai/other",)))
+    ours, theirs = judge_identities(made, evaluation.evaluator), judge_identities(made, other)
+    assert ours["tone"].digest != theirs["tone"].digest
+
+
+def test_a_pull_request_cannot_calibrate_the_judge_of_the_base_branch():
+    assert in_force(job(TONE, graded(TONE), TONE, {})) == [False]
+    assert in_force(job(TONE, {}, TONE, graded(TONE))) == [True]
+
+
+def test_a_new_judge_brings_its_calibration_and_the_old_one_grades_with_its_own():
+    assert in_force(job(OTHER, graded(OTHER), TONE, graded(TONE))) == [True, True]
+    # It is not a way to calibrate the old judge again.
+    assert in_force(job(OTHER, graded(TONE), TONE, {})) == [False, False]
+
+
+def test_an_uncalibrated_judge_is_noted_and_decides_nothing():
+    (reason,) = uncalibrated_reasons(use_calibrations(job(TONE, {}, None)))
+    assert (reason.code, reason.verdict) == ("uncalibrated", "pass")
+    assert "tone" in reason.text
+    assert uncalibrated_reasons(use_calibrations(job(TONE, graded(TONE), None))) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "known", "refused"),
+    [
+        (JudgePolicy(), {}, False),
+        (JudgePolicy(require_calibration=True), {}, True),
+        (JudgePolicy(require_calibration=True), graded(TONE), False),
+        (JudgePolicy(min_kappa=0.6), {}, False),
+        (JudgePolicy(min_kappa=0.6), graded(TONE), False),
+        (JudgePolicy(min_kappa=0.6), graded(TONE, 10, 9), True),
+    ],
+)
+def test_the_policy_refuses_judges_before_any_call(rules, known, refused):
+    made = use_calibrations(job(TONE, known, None))
+    problems = calibration_problems([made], replace(Policy(), judge=rules))
+    assert bool(problems) == refused
+    assert all("tone" in (problem.field or "") for problem in problems)
+
+
+def revision(**files: str) -> MemoryRevision:
+    named = {".github/gatekeeper.yml": files.get("policy", "{}")}
+    return MemoryRevision({path: text.encode() for path, text in named.items()})
+
+
+def test_the_policy_is_read_and_its_weakening_is_named():
+    strict = revision(policy="judge: {require_calibration: true, min_kappa: 0.6}")
+    assert load_policy(strict).judge == JudgePolicy(True, 0.6)
+    loose = revision(policy="judge: {min_kappa: 0.4}")
+    keys = {weakening.key for weakening in policy_weakenings(Change(strict, loose))}
+    assert keys == {"judge.require_calibration", "judge.min_kappa"}
+    assert policy_weakenings(Change(loose, strict)) == ()
+
+
+def test_the_file_is_written_and_read_beside_the_contract():
+    known = graded(TONE, 10, 2)
+    path = calibration_path("contracts/a.b.yaml")
+    assert path == "contracts/a.b.judge.json"
+    text = calibration_text("words", known)
+    assert read_calibration(MemoryRevision({path: text.encode()}), "contracts/a.b.yaml") == known
+    assert read_calibration(MemoryRevision({}), "contracts/a.b.yaml") == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "no",
+        "{}",
+        '{"calibration": 2, "checks": {}}',
+        '{"calibration": 1, "checks": {"a": {"judge": "x", "labels": [{"fixture": "f"}]}}}',
+        '{"calibration": 1, "checks": {"a": {"judge": 1, "labels": []}}}',
+        "[" * 100_000,
+    ],
+)
+def test_a_damaged_file_is_named(text):
+    with pytest.raises(ContractError) as error:
+        read_calibration(MemoryRevision({"c.judge.json": text.encode()}), "c.yaml")
+    assert "c.judge.json" in str(error.value)

@@ -1,0 +1,123 @@
+"""Rates and differences that rest on a judge, corrected by its calibration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from support.outcomes import contract, outcome
+
+from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.objectives import read_objectives
+from gatekeeper.contract.trial import CheckResult
+from gatekeeper.gate.judge_correction import correct_difference, sole_judge
+from gatekeeper.gate.objective_reasons import slo_reasons
+from gatekeeper.gate.objectives import objective_status, slo_results
+from gatekeeper.stats.label_shift import corrected_rate
+
+
+def calibration(right_pass=90, wrong_pass=20, right_fail=80, wrong_fail=10) -> CheckCalibration:
+    """By default a judge with sensitivity 0.9 and specificity 0.8."""
+    kinds = (
+        [(True, True)] * right_pass
+        + [(False, True)] * wrong_pass
+        + [(False, False)] * right_fail
+        + [(True, False)] * wrong_fail
+    )
+    labels = [GradedLabel("f", str(i), human, judge) for i, (human, judge) in enumerate(kinds)]
+    return CheckCalibration("digest", tuple(labels))
+
+
+GUESS = calibration(50, 50, 50, 50)
+KNOWN = {"says ok": calibration()}
+
+
+def head(passed: int, failed: int):
+    fates = [True] * passed + [False] * failed
+    return [outcome(f"f{i}", "head", 0, fate) for i, fate in enumerate(fates)]
+
+
+def result(objectives, outcomes, calibrations):
+    planned = Counter(o.sample.trial.fixture for o in outcomes)
+    made = contract(*planned, slo=read_objectives(objectives))
+    (found,) = slo_results(made, outcomes, planned, calibrations=calibrations)
+    return found
+
+
+@pytest.mark.parametrize("objectives", [{"checks": {"says ok": 0.55}}, {"success_rate": 0.55}])
+def test_a_rate_that_rests_on_a_judge_is_corrected(objectives):
+    found = result(objectives, head(310, 190), KNOWN)
+    expected = corrected_rate(0.62, 500, KNOWN["says ok"].confusion)
+    assert expected is not None
+    assert found.judged == 0.62
+    assert found.observed == pytest.approx(expected.value) == pytest.approx(0.6)
+    assert found.interval == expected.interval
+    assert found.met is None
+
+
+def test_the_correction_decides_the_objective():
+    """A lenient judge passes 62 %; people would pass 27 %, which misses 50 %."""
+    lenient = {"says ok": calibration(190, 100, 100, 10)}
+    assert objective_status(result({"success_rate": 0.5}, head(310, 190), {})) == "met"
+    found = result({"success_rate": 0.5}, head(310, 190), lenient)
+    assert found.observed == pytest.approx((0.62 + 0.5 - 1) / (0.95 + 0.5 - 1))
+    assert objective_status(found) == "missed"
+    (reason,) = slo_reasons([found], read_objectives({"success_rate": 0.5}))
+    assert (reason.code, reason.verdict) == ("slo", "fail")
+    assert "62" in reason.text
+
+
+def test_a_judge_that_guesses_measures_nothing():
+    found = result({"success_rate": 0.5}, head(90, 10), {"says ok": GUESS})
+    assert (found.observed, found.met, found.judged) == (None, None, 0.9)
+    (reason,) = slo_reasons([found], read_objectives({"success_rate": 0.5}))
+    assert reason.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("objectives", "calibrations"),
+    [
+        ({"success_rate": 0.5}, {"another": calibration()}),
+        ({"latency_p95_ms": 50}, KNOWN),
+        ({"repair_rate": 0.5}, KNOWN),
+    ],
+)
+def test_what_does_not_rest_on_the_judge_stays_as_it_is(objectives, calibrations):
+    outcomes = head(60, 40)
+    found = result(objectives, outcomes, calibrations)
+    assert found == result(objectives, outcomes, {})
+    assert found.judged is None
+
+
+def test_a_success_rate_of_several_checks_is_not_corrected():
+    with_other = [
+        replace(o, check_results=(*o.check_results, CheckResult("valid", passed=True)))
+        for o in head(60, 40)
+    ]
+    assert result({"success_rate": 0.5}, with_other, KNOWN).judged is None
+    warned = [
+        replace(o, check_results=(*o.check_results, CheckResult("valid", True, severity="warn")))
+        for o in head(60, 40)
+    ]
+    assert result({"success_rate": 0.5}, warned, KNOWN).judged == 0.6
+    assert sole_judge(with_other, KNOWN) is None
+    assert sole_judge([], KNOWN) is None
+
+
+def test_a_difference_is_that_of_people():
+    found = correct_difference([1.0] * 7 + [0.0] * 93, KNOWN["says ok"])
+    assert found is not None
+    assert found.value == pytest.approx(-0.1)
+    assert found.interval is not None
+    assert found.interval.low < -0.1 < found.interval.high < 0
+    assert correct_difference([1.0], KNOWN["says ok"]) is None
+    assert correct_difference([0.0, 1.0], GUESS) is None
+
+
+def test_equal_arms_leave_room_for_a_difference():
+    found = correct_difference([0.0] * 20, KNOWN["says ok"])
+    assert found is not None
+    assert found.interval is not None
+    assert found.value == 0
+    assert found.interval.low < -0.05
