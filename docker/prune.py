@@ -70,6 +70,8 @@ REMOVED = (
             }
         ),
     ),
+    Removal("stdnum/oui.dat", "makers of network cards"),
+    Removal("stdnum/imsi.dat", "operators of mobile networks"),
     Removal("hf_xet*", "downloads models; models are called, not run, here"),
 )
 

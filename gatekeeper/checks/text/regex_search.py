@@ -28,13 +28,27 @@ from gatekeeper.checks.check import (
 from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, on_output, quote, shorten
 from gatekeeper.checks.pattern import DEFAULT_TIMEOUT_MS, TimedPattern
 
+PATTERN: Parameters = {"type": "string", "minLength": 1}
+TIMEOUT_MS: Parameters = {
+    "type": "number",
+    "exclusiveMinimum": 0,
+    "maximum": 10_000,
+    "default": DEFAULT_TIMEOUT_MS,
+    "description": "The milliseconds that one search may take, at most 10000.",
+}
 
-def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
-    pattern = TimedPattern(
+
+def timed_pattern(params: Parameters) -> TimedPattern:
+    """Return the pattern of `pattern`, `ignore_case` and `timeout_ms`. Raises ParameterError."""
+    return TimedPattern(
         params["pattern"],
         ignore_case=params.get("ignore_case", False),
         timeout_ms=params.get("timeout_ms", DEFAULT_TIMEOUT_MS),
     )
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    pattern = timed_pattern(params)
     shown = shorten(params["pattern"])
 
     def inspect(found: Any) -> Finding:
@@ -51,19 +65,12 @@ CHECK = Check(
     parameters(
         required=("pattern",),
         pattern={
-            "type": "string",
-            "minLength": 1,
+            **PATTERN,
             "description": "A regular expression that must match somewhere in the output.",
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,
-        timeout_ms={
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "maximum": 10_000,
-            "default": DEFAULT_TIMEOUT_MS,
-            "description": "The milliseconds that one search may take, at most 10000.",
-        },
+        timeout_ms=TIMEOUT_MS,
     ),
     _prepare,
     group="text",

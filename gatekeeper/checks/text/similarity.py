@@ -14,8 +14,6 @@ is not JSON, or does not have the field, scores 0. Two texts whose lengths multi
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import Any
 
 from gatekeeper.checks.check import (
@@ -28,8 +26,13 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
-from gatekeeper.contract.trial import Sample
+from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output
+from gatekeeper.checks.text.references import (
+    REFERENCE,
+    below,
+    least_score,
+    zero_without_output,
+)
 
 _MIN = 0.8
 
@@ -51,18 +54,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         score = similarity(text, wanted)
         if score >= least:
             return Finding(passed=True, score=score)
-        return Finding(False, _message(score, least, as_text(params["value"]), found), score)
+        return Finding(False, below(score, least, as_text(params["value"]), found), score)
 
-    evaluate = on_output(params, inspect)
-
-    def scored(sample: Sample) -> Finding:
-        """Give the score 0 to an output that is not JSON or lacks the field."""
-        finding = evaluate(sample)
-        if finding.score is None and finding.passed is False:
-            return replace(finding, score=0.0)
-        return finding
-
-    return scored
+    return zero_without_output(on_output(params, inspect))
 
 
 def similarity(one: str, other: str) -> float:
@@ -78,26 +72,11 @@ def similarity(one: str, other: str) -> float:
     return Indel.similarity(one, other) / length if length else 1.0
 
 
-def _message(score: float, least: float, wanted: str, found: Any) -> str:
-    # Rounded down, so that a score that is too low never looks high enough.
-    shown = math.floor(score * 1000) / 1000
-    return f"scores {shown:g}, below {least:g}: expected like {quote(wanted)}; got {quote(found)}"
-
-
 CHECK = Check(
     parameters(
         required=("value",),
-        value={
-            "type": ["string", "number", "boolean"],
-            "description": "The text to compare the output with.",
-        },
-        min={
-            "type": "number",
-            "minimum": 0,
-            "maximum": 1,
-            "default": _MIN,
-            "description": "The lowest score that passes, from 0 to 1.",
-        },
+        value=REFERENCE,
+        min=least_score(_MIN),
         ignore_case=IGNORE_CASE,
         field=FIELD,
     ),

@@ -1,6 +1,9 @@
-"""Code that `contains` and `not_contains` share: the texts that they look for."""
+"""Code that checks share which look for a text, or for several."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.output import as_text
@@ -30,3 +33,11 @@ def wanted_texts(params: Parameters) -> tuple[str, ...]:
     if "" in texts:
         raise ParameterError("the text to look for is empty", "every output contains it; write one")
     return texts
+
+
+def wanted_affixes(params: Parameters, normalise: Callable[[Any], str]) -> Mapping[str, str]:
+    """Return each text of `value` or `values` with the text to compare."""
+    wanted = {text: normalise(text) for text in wanted_texts(params)}
+    if "" in wanted.values():
+        raise ParameterError("the text to look for is only white space", "write some text")
+    return wanted

@@ -1,0 +1,66 @@
+"""The output, or one field of it, is like a reference translation, by chrF: runs of characters.
+
+The **score** is the chrF of sacrebleu divided by 100: an F-measure over runs of one to six
+characters, which counts recall twice. `word_order: 2` adds words and pairs of words (chrF++). chrF
+needs no words, and agrees with people better than [bleu](#bleu) for languages with many endings.
+The output may have 100,000 characters; a longer one is undetermined.
+
+It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it.
+"""
+
+from __future__ import annotations
+
+from gatekeeper.checks.check import (
+    Check,
+    Example,
+    Files,
+    Parameters,
+    SampleEvaluator,
+    parameters,
+)
+from gatekeeper.checks.extras import import_extra
+from gatekeeper.checks.output import FIELD, IGNORE_CASE
+from gatekeeper.checks.text.references import REFERENCES, least_score, reference_texts, scored_by
+
+_MIN = 0.5
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    references = reference_texts(params)
+    metric = import_extra("sacrebleu.metrics", "text", "chrf").CHRF(
+        word_order=params.get("word_order", 0), lowercase=params.get("ignore_case", False)
+    )
+
+    def score(text: str) -> float:
+        return float(metric.sentence_score(text, references).score) / 100
+
+    return scored_by(params, references, params.get("min", _MIN), score)
+
+
+CHECK = Check(
+    parameters(
+        required=("value",),
+        value=REFERENCES,
+        min=least_score(_MIN),
+        word_order={
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 4,
+            "default": 0,
+            "description": "The longest run of words that counts too: 0 for chrF, 2 for chrF++.",
+        },
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+    ),
+    _prepare,
+    scores=True,
+    group="text",
+    examples=(
+        Example(
+            '{type: chrf, value: "{{ expected }}", min: 0.6}',
+            "Ihre Rückzahlung ist unterwegs.",
+            "Wir melden uns.",
+            expected="Ihre Rückzahlung ist schon unterwegs.",
+        ),
+    ),
+)

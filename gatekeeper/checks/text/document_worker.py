@@ -1,0 +1,205 @@
+"""The child's service: reads a document that a model wrote, and says what is wrong with it or what
+is in it. See `gatekeeper/sandbox`.
+
+No parser here has limits of its own on time, memory and depth that can be relied on.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gatekeeper.checks.text.html_tags import html_problem
+from gatekeeper.sandbox.child import allow_cpu, cpu_limit
+
+READ_SECONDS = 1.2
+"""Seconds of processor time. A document of 10,000 characters takes a few hundredths."""
+_GRACE_SECONDS = 0.5
+# Deeper than any document worth reading.
+_MAX_DEPTH = 200
+
+Problem = str | None
+
+
+def answer(request: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield one response: `problem` says why the text is not a document of the format, or is null;
+    `found` is what a Markdown document has; `fault` says what reading took too much of."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    if request["format"] == "sql":
+        import sqlglot  # noqa: F401 - takes longer than reading, and counts apart
+    allow_cpu(READ_SECONDS + _GRACE_SECONDS)
+    try:
+        with cpu_limit(READ_SECONDS):
+            response = _read(request["format"], request["text"], request)
+    except TimeoutError:
+        response = {"fault": "time"}
+    except MemoryError:
+        response = {"fault": "memory"}
+    except RecursionError:
+        response = {"problem": "it is nested too deeply"}
+    yield response
+
+
+def _read(kind: str, text: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    if kind == "markdown":
+        return {"found": _markdown(text)}
+    return {"problem": _READERS[kind](text, request)}
+
+
+def _xml(text: str, _request: Mapping[str, Any]) -> Problem:
+    from xml.parsers import expat
+
+    class _EntityError(Exception):
+        pass
+
+    def refuse(*_: object) -> None:
+        raise _EntityError
+
+    parser = expat.ParserCreate("utf-8", " ")
+    # Entities can grow without end, or name files.
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(text.encode("utf-8"), True)
+    except _EntityError:
+        return "it declares entities, which are not read"
+    except expat.ExpatError as error:
+        return f"{expat.ErrorString(error.code)} at {error.lineno}:{error.offset + 1}"
+    except UnicodeEncodeError:
+        return "it has half a surrogate pair"
+    return None
+
+
+def _html(text: str, _request: Mapping[str, Any]) -> Problem:
+    return html_problem(text)
+
+
+def _yaml(text: str, _request: Mapping[str, Any]) -> Problem:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = 0
+    try:
+        for event in yaml.parse(text, loader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > _MAX_DEPTH:
+                return "it is nested too deeply"
+        documents = list(yaml.load_all(text, loader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        at = f" at {mark.line + 1}:{mark.column + 1}" if mark else ""
+        return f"{error.problem}{at}"
+    except (yaml.YAMLError, ValueError) as error:
+        return " ".join(str(error).split())[:200]
+    if not documents or not all(isinstance(value, dict | list) for value in documents):
+        return "it is neither a mapping nor a list"
+    return None
+
+
+def _csv(text: str, request: Mapping[str, Any]) -> Problem:
+    columns = request["columns"]
+    reader = csv.reader(
+        io.StringIO(text.strip("\r\n"), newline=""), delimiter=request["delimiter"], strict=True
+    )
+    width = columns if isinstance(columns, int) else None
+    try:
+        for number, row in enumerate(reader):
+            if number == 0 and isinstance(columns, list) and row != columns:
+                return f"its first row is {row[:20]} and not {columns}"
+            if number == 0 and width is None:
+                width = len(row)
+                if width < 2 and columns is None:
+                    return f"it has one column; `{reader.dialect.delimiter}` separates columns"
+            if len(row) != width:
+                return f"row {number + 1} has {len(row)} columns and not {width}"
+    except csv.Error as error:
+        return f"{error} at line {reader.line_num}"
+    return None if width is not None else "it is empty"
+
+
+def _python(text: str, _request: Mapping[str, Any]) -> Problem:
+    if not text.strip():
+        return "it is empty"
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        at = f" at {error.lineno}:{error.offset}" if error.lineno else ""
+        return f"{error.msg}{at}"
+    except ValueError as error:  # a null character; half a surrogate pair
+        return str(error)
+    return None
+
+
+def _sql(text: str, request: Mapping[str, Any]) -> Problem:
+    import sqlglot
+    from sqlglot import errors, exp
+
+    try:
+        statements = [one for one in sqlglot.parse(text, dialect=request["dialect"]) if one]
+    except errors.ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        said = str(first.get("description", error))[:200]
+        return f"{said} at {first.get('line')}:{first.get('col')}"
+    except (errors.SqlglotError, ValueError) as error:
+        if isinstance(error.__context__, TimeoutError | MemoryError | RecursionError):
+            raise error.__context__ from None
+        return str(error)[:200]
+    if not statements:
+        return "it has no statement"
+    known = tuple(getattr(exp, name) for name in _STATEMENTS if hasattr(exp, name))
+    for statement in statements:
+        if not isinstance(statement, known):
+            return f"`{statement.sql()[:60]}` is no statement"
+    return None
+
+
+_STATEMENTS = (
+    *("Query", "DDL", "DML", "Values", "Alter", "Analyze", "Attach", "Cache", "Comment", "Commit"),
+    *("Copy", "Describe", "Detach", "Drop", "Export", "Grant", "Kill", "LoadData", "Merge"),
+    *("Pragma", "Refresh", "Revoke", "Rollback", "Set", "Show", "Transaction", "TruncateTable"),
+    *("Uncache", "Use"),
+)
+"""What sqlglot calls a statement; it also reads a bare expression, such as the word `yes`."""
+
+_READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Problem]] = {
+    "xml": _xml,
+    "html": _html,
+    "yaml": _yaml,
+    "csv": _csv,
+    "python": _python,
+    "sql": _sql,
+}
+
+
+def _markdown(text: str) -> Mapping[str, Any]:
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    headings, code, lists, links = [], [], set(), []
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            headings.append([int(token.tag[1:]), tokens[at + 1].content])
+        elif token.type in ("fence", "code_block"):
+            code.append(token.info.split()[0] if token.info.split() else "")
+        elif token.type in ("bullet_list_open", "ordered_list_open"):
+            lists.add(token.type.split("_")[0])
+        links += [
+            child.attrGet("href") or child.attrGet("src") or ""
+            for child in token.children or ()
+            if child.type in ("link_open", "image")
+        ]
+    return {
+        "tables": sum(token.type == "table_open" for token in tokens),
+        "lists": sorted(lists),
+        "headings": headings,
+        "code": sorted(set(code)),
+        "links": list(dict.fromkeys(links)),
+    }

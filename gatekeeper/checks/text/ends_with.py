@@ -1,0 +1,57 @@
+"""The output, or one field of it, ends with a text, or with one of several.
+
+White space around the output is ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
+from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_affixes
+
+_SHOWN = 60
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    normalise = normaliser(params, strip=True)
+    wanted = wanted_affixes(params, normalise)
+    listed = " or ".join(quote(text) for text in wanted)
+
+    def inspect(found: Any) -> Finding:
+        if normalise(found).endswith(tuple(wanted.values())):
+            return PASSED
+        end = as_text(found).strip()[-_SHOWN:]
+        return failed(f"expected to end with {listed}; it ends with {quote(end)}")
+
+    return on_output(params, inspect)
+
+
+CHECK = Check(
+    parameters(
+        value=VALUE,
+        values=VALUES,
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+    ),
+    _prepare,
+    group="text",
+    examples=(
+        Example(
+            "{type: ends_with, values: [., '!', '?'], name: is a whole sentence}",
+            "Your parcel is on its way.\n",
+            "Your parcel is on its",
+        ),
+    ),
+)

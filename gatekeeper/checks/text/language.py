@@ -1,0 +1,140 @@
+"""The output, or one field of it, is written in a language, or in one of several.
+
+Languages are two-letter codes of ISO 639-1, such as `en`, `de` or `zh`; 75 are known. The check
+passes if one of them has a confidence of at least `min`. The confidence is lingua's, from 0 to 1,
+over all languages or those of `among`.
+
+A text of a few words can belong to many languages. If you know which languages can occur at all,
+name them in `among`: "Uw terugbetaling is onderweg." is Dutch with a confidence of 0.03 among all
+languages, where Afrikaans has 0.97, and of 1 among `en`, `de`, `fr` and `nl`. A text without a word
+fails. A translation with a sentence in another language passes: the whole text is rated. A
+text of more than 100,000 characters is undetermined.
+
+It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it. It
+uses lingua's models of low accuracy: all of them take 77 MB of memory, the others 900 MB.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.extras import import_extra
+from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.text.references import LONGEST
+
+_MIN = 0.5
+_LONG_WORD = re.compile(r"\S{200}")
+_CODES: Parameters = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    value = params["value"]
+    wanted = tuple(code.lower() for code in ([value] if isinstance(value, str) else value))
+    among = tuple(sorted({code.lower() for code in params.get("among", ())} | set(wanted)))
+    if "among" in params and len(among) == 1:
+        raise ParameterError("`among` names one language", "name at least two, or remove it")
+    known = _known_languages()
+    for code in among:
+        if code not in known:
+            raise ParameterError(f"there is no language `{code}`", f"use one of {', '.join(known)}")
+    detector = _detector(among if "among" in params else ())
+    least = params.get("min", _MIN)
+    listed = " or ".join(wanted)
+
+    def inspect(found: Any) -> Finding:
+        text = as_text(found)
+        if len(text) > LONGEST:
+            return undetermined(f"a text of {len(text):,} characters is too long to rate")
+        rated = detector.compute_language_confidence_values(_readable(text))
+        confidence = {one.language.iso_code_639_1.name.lower(): one.value for one in rated}
+        best = max((confidence.get(code, 0.0) for code in wanted), default=0.0)
+        if best >= least:
+            return PASSED
+        first = max(confidence, key=lambda code: confidence[code], default="")
+        if not confidence or not confidence[first]:
+            return failed(f"expected {listed}; found no words; got {quote(text)}")
+        message = f"expected {listed}, with a confidence of at least {least:g}; got {best:.2f}"
+        more = f", and {confidence[first]:.2f} for {first}" if first not in wanted else ""
+        return failed(f"{message}{more}: {quote(text)}")
+
+    return on_output(params, inspect)
+
+
+def _readable(text: str) -> str:
+    """Return a text that lingua can rate: its time grows with the square of a word's length, and
+    half a surrogate pair is no text to it."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return _LONG_WORD.sub(lambda found: f"{found[0]} ", whole)
+
+
+@lru_cache(maxsize=1)
+def _known_languages() -> dict[str, Any]:
+    language = import_extra("lingua", "text", "language").Language
+    return {
+        one.iso_code_639_1.name.lower(): one
+        for one in sorted(language.all(), key=lambda one: one.iso_code_639_1.name)
+    }
+
+
+@lru_cache(maxsize=16)
+def _detector(codes: tuple[str, ...]) -> Any:
+    """Return the detector of these languages; of all if there are none."""
+    builder = import_extra("lingua", "text", "language").LanguageDetectorBuilder
+    known = _known_languages()
+    chosen = (
+        builder.from_languages(*(known[code] for code in codes))
+        if codes
+        else builder.from_all_languages()
+    )
+    return chosen.with_low_accuracy_mode().build()
+
+
+CHECK = Check(
+    parameters(
+        required=("value",),
+        value={
+            **_CODES,
+            "type": ["string", "array"],
+            "description": "The code of the language, or a list of codes of which one is enough.",
+        },
+        among={**_CODES, "description": "A list of the codes of all languages that can occur."},
+        min={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+            "default": _MIN,
+            "description": "The lowest confidence that passes, up to 1.",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    group="text",
+    examples=(
+        Example(
+            '{type: language, value: "{{ customer_language }}"}',
+            "Ihre Erstattung ist unterwegs und trifft in drei Tagen ein.",
+            "Your refund is on its way and arrives in three days.",
+            vars={"customer_language": "de"},
+        ),
+        Example(
+            "{type: language, value: nl, among: [en, de, fr, nl]}",
+            "Uw terugbetaling is onderweg.",
+            "Ihre Erstattung ist unterwegs.",
+        ),
+    ),
+)

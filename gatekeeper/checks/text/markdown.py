@@ -1,0 +1,162 @@
+"""The output, or one field of it, is Markdown with these elements.
+
+Each parameter asks for one element; `false` asks that there is none. A check with several
+parameters passes if all of them hold. The output is read as CommonMark with tables.
+
+`links_in` takes the fixture's context, as text or as a list: the address of every link and image
+must stand in it, so that the model cannot invent one. Addresses that begin with `#` or `mailto:`
+are not looked up. A text of more than 100,000 characters, or
+one that takes more than 1.2 seconds to read, is undetermined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.text.documents import UnreadableError, read_document
+
+_NOT_LOOKED_UP = ("#", "mailto:")
+_MOST_NAMED = 5
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    if not params.keys() - {"field"}:
+        raise ParameterError("no element is named", "set one, such as `table: true`")
+
+    def inspect(found: Any) -> Finding:
+        text = as_text(found)
+        try:
+            has = read_document("markdown", text)
+        except UnreadableError as error:
+            return undetermined(f"cannot be read as Markdown: {error}")
+        problems = list(_problems(params, has["found"])) if "found" in has else [has["problem"]]
+        if not problems:
+            return PASSED
+        return failed(f"{'; '.join(problems)}; got {quote(text)}")
+
+    return on_output(params, inspect)
+
+
+def _problems(params: Parameters, has: Mapping[str, Any]) -> Iterator[str]:
+    if "table" in params and params["table"] != bool(has["tables"]):
+        yield _missing("table", params["table"])
+    if "list" in params:
+        wanted = params["list"]
+        present = bool(has["lists"]) if isinstance(wanted, bool) else wanted in has["lists"]
+        if present != bool(wanted):
+            kind = "list" if isinstance(wanted, bool) else f"{wanted} list"
+            yield _missing(kind, wanted)
+    if "heading" in params and not _has_heading(params["heading"], has["headings"]):
+        yield _heading_problem(params["heading"], has["headings"])
+    if "code" in params:
+        wanted = params["code"]
+        present = bool(has["code"]) if isinstance(wanted, bool) else wanted in has["code"]
+        if present != bool(wanted):
+            language = "" if isinstance(wanted, bool) else f" of {quote(wanted)}"
+            yield _missing(f"code block{language}", wanted)
+    if "links_in" in params:
+        yield from _links(params["links_in"], has["links"])
+
+
+def _missing(element: str, wanted: Any) -> str:
+    return f"has no {element}" if wanted else f"has a {element}"
+
+
+def _has_heading(wanted: bool | int | str, headings: list[list[Any]]) -> bool:
+    if isinstance(wanted, bool):
+        return bool(headings) == wanted
+    at = 0 if isinstance(wanted, int) else 1
+    return any(heading[at] == wanted for heading in headings)
+
+
+def _heading_problem(wanted: bool | int | str, headings: list[list[Any]]) -> str:
+    if isinstance(wanted, bool):
+        return _missing("heading", wanted)
+    if isinstance(wanted, int):
+        levels = ", ".join(str(level) for level in sorted({level for level, _ in headings}))
+        return f"has no heading of level {wanted}" + (f", only of {levels}" if levels else "")
+    return f"has no heading {quote(wanted)}"
+
+
+def _links(context: Any, links: list[str]) -> Iterator[str]:
+    texts = [as_text(one) for one in (context if isinstance(context, list | tuple) else [context])]
+    sought = [link for link in links if not link.startswith(_NOT_LOOKED_UP)]
+    unknown = [link for link in sought if not any(_stands_in(link, text) for text in texts)]
+    if unknown:
+        shown = ", ".join(quote(link) for link in unknown[:_MOST_NAMED])
+        more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
+        yield f"links to {shown}{more}, not in the context"
+
+
+def _stands_in(link: str, text: str) -> bool:
+    """Return whether the address stands in the text as a whole, and not as a part of a longer
+    one."""
+    if not link:
+        return False
+    at = text.find(link)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(link) :][:2]
+        if not re.match(r"[\w/.-]", before) and not re.match(r"[\w/?&=%#-]|[.:,;]\w", after):
+            return True
+        at = text.find(link, at + 1)
+    return False
+
+
+CHECK = Check(
+    parameters(
+        table={"type": "boolean", "description": "True or false: whether there is a table."},
+        list={
+            "enum": [True, False, "bullet", "ordered"],
+            "description": "Whether there is a list, true or false; or its kind: bullet, ordered.",
+        },
+        heading={
+            "type": ["boolean", "integer", "string"],
+            "minimum": 1,
+            "maximum": 6,
+            "minLength": 1,
+            "description": "Whether there is a heading, true or false; or its level; or its text.",
+        },
+        code={
+            "type": ["boolean", "string"],
+            "minLength": 1,
+            "description": "True or false: whether there is a code block; or its language.",
+        },
+        links_in={
+            "type": ["string", "array", "object"],
+            "description": "The text, or a list of texts, that has the address of every link.",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    group="text",
+    examples=(
+        Example(
+            "{type: markdown, heading: 2, list: ordered, code: python}",
+            "## Steps\n1. Run it\n\n```python\nprint(4)\n```",
+            "## Steps\n- Run it",
+        ),
+        Example("{type: markdown, table: false, heading: false}", "One *short* line.", "# Title"),
+        Example(
+            '{type: markdown, links_in: "{{ documents }}"}',
+            "See [returns](https://shop.example/returns).",
+            "See [returns](https://shop.example/refunds).",
+            vars={"documents": ["How to return: https://shop.example/returns.", "Opening hours"]},
+        ),
+    ),
+)

@@ -1,0 +1,133 @@
+"""The output, or one field of it, is a document of a format: `xml`, `html`, `yaml`, `csv`, `python`
+or `sql`.
+
+- `xml`: well-formed, with declared namespaces. A document that declares entities fails.
+- `html`: at least one tag, and every tag is closed in the right order. Ends that HTML lets authors
+  leave out, such as `</p>`, may be missing. Names of tags and attributes are not checked.
+- `yaml`: a mapping or a list that PyYAML's safe loader reads. It accepts a key that occurs twice.
+- `csv`: every row has the same number of columns, two or more. `columns` sets the number, or the
+  names of the first row. `delimiter` separates columns.
+- `python`: source code that compiles to a syntax tree, in the syntax of the Python that runs
+  gatekeeper. A single word is a valid program.
+- `sql`: one or more statements in the dialect of `dialect`, read by sqlglot. sqlglot knows some
+  statements only by their first word (`EXPLAIN`, `CALL`): they fail.
+
+The message says where reading stopped. Nothing is executed. Models often wrap code in a Markdown
+block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use
+[json_valid](#json_valid). A document is read in a child process with limits: one that has more
+than 100,000 characters, or takes more than 1.2 seconds or 512 MB, is undetermined.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.text.documents import UnreadableError, read_document
+
+FORMATS = ("xml", "html", "yaml", "csv", "python", "sql")
+DIALECTS = (
+    *("ansi", "athena", "bigquery", "clickhouse", "databricks", "doris", "drill", "druid"),
+    *("duckdb", "hive", "mysql", "oracle", "postgres", "presto", "redshift", "snowflake"),
+    *("spark", "sqlite", "starrocks", "teradata", "trino", "tsql"),
+)
+_ONLY_FOR = {"dialect": "sql", "columns": "csv", "delimiter": "csv"}
+_SHOWN_PROBLEM = 300
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    kind = params["format"]
+    for name, only in _ONLY_FOR.items():
+        if name in params and kind != only:
+            raise ParameterError(f"`{name}` is set for the format `{kind}`", f"only {only} has it")
+    dialect = params.get("dialect", "ansi")
+    options = {
+        "dialect": None if dialect == "ansi" else dialect,
+        "columns": params.get("columns"),
+        "delimiter": params.get("delimiter", ","),
+    }
+
+    def inspect(found: Any) -> Finding:
+        text = as_text(found)
+        try:
+            problem = read_document(kind, text, **options)["problem"]
+        except UnreadableError as error:
+            return undetermined(f"cannot be read as {kind}: {error}")
+        if problem is None:
+            return PASSED
+        shown = quote(problem, _SHOWN_PROBLEM)[1:-1].replace('\\"', '"')
+        return failed(f"not {kind}: {shown}; got {quote(text)}")
+
+    return on_output(params, inspect)
+
+
+CHECK = Check(
+    parameters(
+        required=("format",),
+        format={
+            "enum": list(FORMATS),
+            "description": "The format: xml, html, yaml, csv, python or sql.",
+        },
+        dialect={
+            "enum": list(DIALECTS),
+            "default": "ansi",
+            "description": "The dialect of SQL: a name that sqlglot knows, or `ansi`.",
+        },
+        columns={
+            "type": ["integer", "array"],
+            "minimum": 1,
+            "items": {"type": "string"},
+            "minItems": 1,
+            "description": "The number of columns of CSV, or a list of the names in its first row.",
+        },
+        delimiter={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 1,
+            "default": ",",
+            "description": "The character between columns of CSV.",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    group="text",
+    examples=(
+        Example(
+            "{type: parses_as, format: sql, dialect: postgres}",
+            "SELECT name FROM customers WHERE id = 4 LIMIT 10;",
+            "SELECT name FROM WHERE id = 4",
+        ),
+        Example(
+            "{type: parses_as, format: xml}", "<order><id>A-17</id></order>", "<order><id>A-17</id>"
+        ),
+        Example(
+            "{type: parses_as, format: html, field: body}",
+            '{"body": "<p>Hello <b>Ann</b>"}',
+            '{"body": "<p>Hello <b>Ann</p>"}',
+        ),
+        Example("{type: parses_as, format: yaml}", "name: Ann\nage: 4", "name: Ann: Smith"),
+        Example(
+            "{type: parses_as, format: csv, columns: [name, age]}",
+            "name,age\nAnn,4\n",
+            "name,age\nAnn,4,old\n",
+        ),
+        Example(
+            "{type: parses_as, format: python}",
+            "def double(x):\n    return 2 * x\n",
+            "def double(x) return 2 * x",
+        ),
+    ),
+)

@@ -1,0 +1,56 @@
+"""The output, or one field of it, begins with a text, or with one of several.
+
+White space around the output is ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.output import FIELD, IGNORE_CASE, normaliser, on_output, quote
+from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_affixes
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    normalise = normaliser(params, strip=True)
+    wanted = wanted_affixes(params, normalise)
+    listed = " or ".join(quote(text) for text in wanted)
+
+    def inspect(found: Any) -> Finding:
+        if normalise(found).startswith(tuple(wanted.values())):
+            return PASSED
+        return failed(f"expected to begin with {listed}; got {quote(found)}")
+
+    return on_output(params, inspect)
+
+
+CHECK = Check(
+    parameters(
+        value=VALUE,
+        values=VALUES,
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+    ),
+    _prepare,
+    group="text",
+    examples=(
+        Example(
+            '{type: starts_with, value: "Dear {{ customer }}"}',
+            "Dear Ann, your parcel is on its way.",
+            "Hello Ann, your parcel is on its way.",
+            vars={"customer": "Ann"},
+        ),
+        Example('{type: starts_with, values: ["Yes", "No"]}', "No, it is late.", "It is late."),
+    ),
+)

@@ -1,0 +1,74 @@
+"""markdown: elements that must be there, elements that must not, and links of the context."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.checks.check import ParameterError
+
+TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |"
+CODE = "```python\nprint(1)\n```"
+
+
+@pytest.mark.parametrize(
+    ("params", "text", "message"),
+    [
+        ({"table": True}, TABLE, ""),
+        ({"table": True}, "| a | b |", "has no table"),
+        ({"table": False}, TABLE, "has a table"),
+        ({"list": True}, "1. a", ""),
+        ({"list": "bullet"}, "- a", ""),
+        ({"list": "bullet"}, "1. a", "has no bullet list"),
+        ({"list": False}, "- a", "has a list"),
+        ({"heading": True}, "Title\n===", ""),
+        ({"heading": 2}, "## a", ""),
+        ({"heading": 2}, "# a\n### b", "has no heading of level 2, only of 1, 3"),
+        ({"heading": 1}, "#a", "has no heading of level 1"),
+        ({"heading": "Next steps"}, "# Next steps", ""),
+        ({"heading": "Next steps"}, "Next steps", 'has no heading "Next steps"'),
+        ({"heading": False}, "# a", "has a heading"),
+        ({"code": True}, "```\nx\n```", ""),
+        ({"code": "python"}, CODE, ""),
+        ({"code": "sql"}, CODE, 'has no code block of "sql"'),
+        ({"code": False}, CODE, "has a code block"),
+        ({"table": True, "list": True}, "a", "has no table; has no list"),
+        ({"heading": True}, "```\n# not a heading\n```", "has no heading"),
+    ],
+)
+def test_elements(apply, params, text, message):
+    finding = apply("markdown", text, **params)
+    assert (finding.passed, finding.message.split("; got ")[0]) == (not message, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("[a](https://x.example/a)", []),
+        ("<https://x.example/a>", []),
+        ("![a](https://x.example/a)", []),
+        ("[a](#here) [b](mailto:a@x.example)", []),
+        ("no link", []),
+        ("[a](https://x.example/b)", ["https://x.example/b"]),
+        ("[a](https://x.example)", ["https://x.example"]),
+        ("[a](https://x.example/a/b) [b](/c)", ["https://x.example/a/b", "/c"]),
+        ("[a]()", [""]),
+    ],
+)
+def test_links_stand_in_the_context_as_a_whole(apply, text, unknown):
+    context = ["See https://x.example/a. More:", {"url": "https://x.example/a?b=1"}]
+    finding = apply("markdown", text, links_in=context)
+    assert finding.passed is (not unknown)
+    assert all(f'"{link}"' in finding.message for link in unknown)
+
+
+def test_refuses_a_check_of_nothing(apply):
+    with pytest.raises(ParameterError, match="no element is named"):
+        apply("markdown", "a", field="b")
+
+
+def test_a_field(apply):
+    assert apply("markdown", '{"body": "- a"}', field="body", list=True).passed
+
+
+def test_a_long_text_is_undetermined(apply):
+    assert apply("markdown", "a" * 100_001, table=False).passed is None

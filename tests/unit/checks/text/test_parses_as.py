@@ -1,0 +1,153 @@
+"""parses_as: what each format takes, where reading stopped, and what is too much to read."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.checks.check import ParameterError
+from gatekeeper.checks.text.parses_as import DIALECTS
+
+READ = {
+    "html": [
+        "<p>a<p>b",
+        "<div><p>x</div>",
+        "<br><img src=x><svg><path/></svg>",
+        "<!doctype html><html><head><title>T</title></head><body><ul><li>a<li>b</ul></body></html>",
+        "<script>if (a < b) { x = '<p>' }</script>",
+    ],
+    "xml": ["<a/>", "<!DOCTYPE a><a/>", '<x:a xmlns:x="u"/>', "<?xml version='1.0'?><a>é</a>"],
+    "yaml": ["a: 1", "- a\n- b", "[" * 150 + "]" * 150, "a: 1\n---\nb: 2"],
+    "csv": ["a,b\n1,2\n", 'a,"b""c"\r\n1,2', 'a,"two\nlines"\n1,2'],
+    "python": ["x = '\\d'", "async def f():\n    await g()\n"],
+    "sql": ["SELECT 1", "select 1; delete from a;", "CREATE TABLE a (b int)", "VALUES (1)"],
+}
+NOT_READ = {
+    "html": {
+        "a < b": "it has no tags",
+        "<!-- <p> -->": "it has no tags",
+        "<b><i>x</b></i>": "`</b>` in line 1 closes `<i>` of line 1",
+        "<div>\n<span>": "`<span>` of line 2 is not closed",
+        "<a href='x": "it ends within a tag, in line 1",
+        "x</div>": "`</div>` in line 1 closes nothing",
+    },
+    "xml": {
+        "": "no element found at 1:1",
+        "<a>&nbsp;</a>": "undefined entity at 1:4",
+        "<x:a/>": "unbound prefix at 1:1",
+        '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>': (
+            "it declares entities, which are not read"
+        ),
+        "<a>\ud83d</a>": "it has half a surrogate pair",
+    },
+    "yaml": {
+        "just a sentence": "it is neither a mapping nor a list",
+        "a: *x": "found undefined alias at 1:4",
+        "[" * 5_000 + "]" * 5_000: "it is nested too deeply",
+        "a: 2026-99-99": "month must be in 1..12",
+    },
+    "csv": {
+        "": "it is empty",
+        "a\nb": "it has one column; `,` separates columns",
+        "a,b\n\n1,2": "row 2 has 0 columns and not 2",
+        '"a,b\n': "unexpected end of data at line 1",
+    },
+    "python": {
+        "": "it is empty",
+        "a = ": "invalid syntax at 1:5",
+        "x\0": "source code string cannot contain null bytes",
+    },
+    "sql": {
+        "yes": "`yes` is no statement",
+        "EXPLAIN SELECT 1": "`EXPLAIN SELECT 1` is no statement",
+        "-- only a comment": "it has no statement",
+        "SELECT " + "(" * 9_000 + "1" + ")" * 9_000: "it is nested too deeply",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [(kind, text) for kind, texts in READ.items() for text in texts]
+)
+def test_reads(apply, kind, text):
+    finding = apply("parses_as", text, format=kind)
+    assert (finding.passed, finding.message) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    [(kind, text, problem) for kind, texts in NOT_READ.items() for text, problem in texts.items()],
+)
+def test_says_what_is_wrong(apply, kind, text, problem):
+    finding = apply("parses_as", text, format=kind)
+    assert finding.passed is False
+    assert finding.message.startswith(f"not {kind}: {problem}; got ")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "passed"),
+    [
+        ("tsql", "SELECT TOP 5 * FROM a", True),
+        ("sqlite", "SELECT TOP 5 * FROM a", False),
+        ("mysql", "SELECT `a` FROM b", True),
+        ("postgres", "SELECT `a` FROM b", False),
+    ],
+)
+def test_dialects_differ(apply, dialect, text, passed):
+    assert apply("parses_as", text, format="sql", dialect=dialect).passed is passed
+
+
+def test_every_dialect_is_one_of_sqlglot():
+    from sqlglot import dialects
+
+    assert set(DIALECTS) - {"ansi"} <= {name.lower() for name in dialects.DIALECTS}
+
+
+@pytest.mark.parametrize(
+    ("params", "text", "passed"),
+    [
+        ({"columns": 1}, "a\nb", True),
+        ({"columns": 2}, "a,b,c", False),
+        ({"columns": ["a", "b"]}, "a,b\n1,2", True),
+        ({"columns": ["a", "c"]}, "a,b\n1,2", False),
+        ({"delimiter": ";"}, "a;b\n1;2", True),
+        ({"delimiter": "\t"}, "a\tb\n1\t", True),
+    ],
+)
+def test_columns_of_csv(apply, params, text, passed):
+    assert apply("parses_as", text, format="csv", **params).passed is passed
+
+
+@pytest.mark.parametrize("params", [{"dialect": "mysql"}, {"columns": 2}, {"delimiter": ";"}])
+def test_refuses_a_parameter_of_another_format(apply, params):
+    with pytest.raises(ParameterError, match="the format `xml`"):
+        apply("parses_as", "", format="xml", **params)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("xml", "a" * 100_001),
+        ("python", "-" * 90_000 + "1"),  # Python's parser takes hundreds of megabytes
+    ],
+    ids=["long", "memory"],
+)
+def test_what_is_too_much_to_read_is_undetermined(apply, kind, text):
+    assert apply("parses_as", text, format=kind).passed is None
+
+
+def test_time_that_sqlglot_hides_in_an_error_of_its_own_is_undetermined(monkeypatch):
+    import sqlglot
+
+    from gatekeeper.checks.text import document_worker
+    from gatekeeper.sandbox.child import TimeUpError
+
+    def run_out(*_, **__):
+        try:
+            raise TimeUpError
+        except TimeUpError as error:
+            raise sqlglot.errors.TokenError("Error tokenizing") from error
+
+    monkeypatch.setattr(sqlglot, "parse", run_out)
+    monkeypatch.setattr(document_worker, "allow_cpu", lambda _seconds: None)
+    request = {"format": "sql", "text": "SELECT 1", "dialect": None}
+    assert list(document_worker.answer(request)) == [{"fault": "time"}]
