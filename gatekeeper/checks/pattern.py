@@ -9,8 +9,9 @@ a group's repetition keeps each of its turns.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.checks.check import ParameterError
 from gatekeeper.checks.output import shorten
@@ -65,6 +66,15 @@ def is_simple(pattern: str) -> bool:
     )
 
 
+class Match(NamedTuple):
+    """Where a pattern matches. `text` is that of its first group, or the whole match if it has
+    none."""
+
+    start: int
+    end: int
+    text: str
+
+
 class TimedPattern:
     """A compiled pattern whose searches raise TimeoutError rather than go on for ever."""
 
@@ -87,14 +97,24 @@ class TimedPattern:
                 f"{self._name()} ran out of time {self._timeouts} times and is not tried again"
             )
         if self._compiled is None or len(text) > _SEARCHED_HERE:
-            return self._search_in_child(text)
+            return bool(self._ask(text)["found"])
         try:
             return self._compiled.search(text, timeout=self._timeout_ms / 1000) is not None
         except TimeoutError:
             raise self._out_of_time(1) from None
 
-    def _search_in_child(self, text: str) -> bool:
+    def find_all(self, text: str, most: int) -> list[Match]:
+        """Return the first matches of the pattern in the text. Raises TimeoutError."""
+        if self._timeouts >= TIMEOUTS_ALLOWED:
+            raise TimeoutError(
+                f"{self._name()} ran out of time {self._timeouts} times and is not tried again"
+            )
+        return [Match(*found) for found in self._ask(text, most=most)["matches"]]
+
+    def _ask(self, text: str, **settings: Any) -> Mapping[str, Any]:
+        """Search in the child."""
         request = {
+            **settings,
             "pattern": self._pattern,
             "ignore_case": self._ignore_case,
             "text": text,
@@ -106,10 +126,10 @@ class TimedPattern:
             raise TimeoutError(f"{self._name()} cannot be tried on the text: {error}") from None
         if answers.overrun is not None:
             raise self._out_of_time(_KILL_COUNTS_AS)
-        response = answers.responses[0]
-        if "found" not in response:
+        response: Mapping[str, Any] = answers.responses[0]
+        if "found" not in response and "matches" not in response:
             raise self._out_of_time(1, response.get("fault", "time"))
-        return bool(response["found"])
+        return response
 
     def _out_of_time(self, count: int, what: str = "time") -> TimeoutError:
         self._timeouts += count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import regex
@@ -21,7 +22,8 @@ _GRACE_SECONDS = 2.0
 
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:
     """Yield one response: `error` says what is wrong with the pattern, `found` whether it matches,
-    `fault` what a search took too much of; `seconds` is processor time."""
+    `fault` what a search took too much of; `seconds` is processor time. If the request has `most`,
+    `matches` are the first ones instead: start, end, and the first group or the whole match."""
     started = time.process_time()
     ignore_case = bool(request["ignore_case"])
     try:
@@ -33,15 +35,21 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
         yield _response(started, error=str(error) or type(error).__name__)
     else:
         if "text" in request:
-            yield _searched(compiled, request["text"], request["timeout"])
+            yield _searched(compiled, request["text"], request["timeout"], request.get("most"))
         else:
             yield _response(started, error=None)
 
 
-def _searched(compiled: regex.Pattern[str], text: str, timeout: float) -> Mapping[str, Any]:
+def _searched(
+    compiled: regex.Pattern[str], text: str, timeout: float, most: int | None
+) -> Mapping[str, Any]:
     allow_cpu(timeout + _GRACE_SECONDS)
     try:
-        return {"found": compiled.search(text, timeout=timeout) is not None}
+        if most is None:
+            return {"found": compiled.search(text, timeout=timeout) is not None}
+        group = min(1, compiled.groups)
+        matches = islice(compiled.finditer(text, timeout=timeout), most)
+        return {"matches": [[m.start(), m.end(), m[group] or ""] for m in matches]}
     except TimeoutError:
         return {"fault": "time"}
     except MemoryError:

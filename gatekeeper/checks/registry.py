@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from gatekeeper.checks.check import Check
 from gatekeeper.checks.composed import all_of, any_of
+from gatekeeper.checks.grounded import citation, quote
 from gatekeeper.checks.measures import latency, length
 from gatekeeper.checks.own import python
 from gatekeeper.checks.text import (
@@ -57,6 +58,8 @@ CHECKS: Mapping[str, Check] = {
     "f1": f1.CHECK,
     "precision": precision.CHECK,
     "recall": recall.CHECK,
+    "citation": citation.CHECK,
+    "quote": quote.CHECK,
     "enum": enumeration.CHECK,
     "similarity": similarity.CHECK,
     "levenshtein": levenshtein.CHECK,

@@ -1,0 +1,155 @@
+"""The output cites sources, and every source that it cites exists.
+
+`pattern` finds citations: its first group is the id, and several ids in it may be separated by
+commas or semicolons, as in `[1, 3]`. The ids that exist are those of the documents in `context`, or
+are listed as `ids`. With `each_sentence`, every sentence must have a citation. A sentence ends at a
+full stop, an exclamation or question mark before white space, or at the end of a line; a citation
+right after its end still belongs to it. Sentences shorter than 20 characters, headings, and
+lines that end with a colon need none.
+
+The check compares ids and does not read the sources. To require that quoted words stand in them,
+use `quote`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.grounded.context import CONTEXT, context_ids
+from gatekeeper.checks.grounded.sentences import sentences
+from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.pattern import Match, TimedPattern
+
+_PATTERN = r"\[([\w.:-]+(?:\s*[,;]\s*[\w.:-]+)*)\]"
+_MOST_CITATIONS = 10_000
+_LEAST_LENGTH = 20
+"""Characters of a sentence that needs a citation."""
+_SHOWN = 5
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    pattern = TimedPattern(params.get("pattern", _PATTERN))
+    known = _known(params)
+    least = params.get("min", 1)
+    each_sentence = params.get("each_sentence", False)
+
+    def inspect(found: Any) -> Finding:
+        text = as_text(found)
+        try:
+            matches = pattern.find_all(text, _MOST_CITATIONS + 1)
+        except TimeoutError as timeout:
+            return undetermined(str(timeout))
+        if len(matches) > _MOST_CITATIONS:
+            return undetermined(f"more than {_MOST_CITATIONS:,} citations")
+        cited = [name for match in matches for name in _ids(match)]
+        if len(cited) < least:
+            return failed(f"expected at least {least} citations; got {len(cited)}: {quote(text)}")
+        if known is not None and not known.issuperset(cited):
+            return failed(_unknown([name for name in cited if name not in known], known))
+        return _sentences_cited(text, matches) if each_sentence else PASSED
+
+    return on_output(params, inspect)
+
+
+def _known(params: Parameters) -> frozenset[str] | None:
+    if "ids" in params and "context" in params:
+        raise ParameterError("both `ids` and `context` are set", "keep one of them")
+    if "ids" in params:
+        return frozenset(map(str, params["ids"]))
+    if "context" in params:
+        return context_ids(params["context"], params.get("id_key", "id"))
+    return None
+
+
+def _ids(match: Match) -> list[str]:
+    return [part for part in re.split(r"\s*[,;]\s*", match.text.strip()) if part]
+
+
+def _unknown(names: Sequence[str], known: Set[str]) -> str:
+    shown = ", ".join(quote(name, 40) for name in dict.fromkeys(names[:_SHOWN]))
+    there = ", ".join(quote(name, 40) for name in sorted(known)[:_SHOWN])
+    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+    return f"cites {shown}, which the context does not have; it has {there or 'nothing'}{more}"
+
+
+def _sentences_cited(text: str, matches: Sequence[Match]) -> Finding:
+    """Return whether each sentence has a citation. Both lists are in the order of the text."""
+    at = 0
+    for start, end in sentences(text):
+        while at < len(matches) and matches[at].end <= start:
+            at += 1
+        has_citation = at < len(matches) and matches[at].start < end
+        if not has_citation and len(text[start:end].strip()) >= _LEAST_LENGTH:
+            return failed(f"a sentence without a citation: {quote(text[start:end].strip())}")
+    return PASSED
+
+
+CHECK = Check(
+    parameters(
+        pattern={
+            "type": "string",
+            "minLength": 1,
+            "default": _PATTERN,
+            "description": "A regular expression whose first group is the cited id.",
+        },
+        min={
+            "type": "integer",
+            "minimum": 0,
+            "default": 1,
+            "description": "The smallest number of citations, 0 or more.",
+        },
+        context=CONTEXT,
+        id_key={
+            "type": "string",
+            "minLength": 1,
+            "default": "id",
+            "description": "The key of a document that holds its id.",
+        },
+        ids={
+            "type": "array",
+            "items": {"type": ["string", "integer"]},
+            "description": "A list of the ids that may be cited, instead of `context`.",
+        },
+        each_sentence={
+            "type": "boolean",
+            "default": False,
+            "description": "True or false: whether each sentence must have a citation.",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    group="grounded",
+    examples=(
+        Example(
+            '{type: citation, context: "{{ documents }}", each_sentence: true}',
+            "Refunds take five days. [a1] Vouchers never expire [b2].",
+            "Refunds take five days [c3].",
+            vars={
+                "documents": [
+                    {"id": "a1", "text": "Refunds take five working days."},
+                    {"id": "b2", "text": "Vouchers do not expire."},
+                ]
+            },
+        ),
+        Example(
+            "{type: citation, pattern: '\\((\\d{4})\\)', ids: [1998, 2004], min: 2}",
+            "First shown (1998), then measured (2004).",
+            "First shown (1998), then measured (2005).",
+        ),
+    ),
+)
