@@ -60,11 +60,14 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
+from gatekeeper.run.process import end_process, postpone_garbage_collection
+postpone_garbage_collection()  # as every command does
 with Repository.open(Path()) as repository:
     change = repository.change("main", sys.argv[1])
     policy, _ = policy_in_force(change)
     affected = find_affected(change, policy, SHAPES)
     print(len(affected.contracts), affected.unaffected)
+end_process(0)
 """
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Revision
+from gatekeeper.contract.contract_difference import differs
 from gatekeeper.contract.contract_files import (
     find_contracts,
     in_contract_folders,
@@ -20,14 +21,13 @@ from gatekeeper.contract.contract_files import (
     near_miss_notices,
 )
 from gatekeeper.contract.definition import Contract, Target
-from gatekeeper.contract.digests import contract_digest, target_digest
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.overridden_settings import overridden_settings
 from gatekeeper.contract.read import UnreadableError
-from gatekeeper.contract.references import References, Shapes, Sketch, recording_path
+from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.successors import Successors
 from gatekeeper.contract.watched_paths import WatchedPaths
@@ -142,23 +142,6 @@ def _shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
     ]
 
 
-def _differs(base: Contract, head: Contract) -> bool:
-    """Return whether head runs or evaluates anything else, or its prompt file alone would: a
-    contract that overrides the prompt's front matter must not hide a change of it."""
-    prompt_alone = base.target_for(head.target.prompt)
-    return _meaning(base) != _meaning(head) or (
-        target_digest(prompt_alone) != target_digest(base.target)
-    )
-
-
-def _meaning(contract: Contract) -> tuple[str, str | None]:
-    """Return the digest of everything that the contract would run and evaluate, and of the answers
-    of a recording."""
-    recording = recording_path(contract.target.model)
-    answers = contract.dependencies.get(recording) if recording else None
-    return contract_digest(contract), answers
-
-
 @dataclass
 class _Comparison:
     """Base against head. Entries are taken once: a revision may compute them."""
@@ -246,7 +229,7 @@ class _Comparison:
             left = self._left_prompt(watched, head)
             self.notices += overridden_settings(base, head) if base else ()
             successors = () if left else following.of(watched, head)
-            if base is None or left or successors or _differs(base, head):
+            if base is None or left or successors or differs(base, head):
                 lost = watched if base is None and self._is_lost(watched, head) else None
                 result = replace(self._result(base, head, left), lost_prompt=lost)
                 results.append(replace(result, successors=successors))

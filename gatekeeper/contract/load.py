@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable, with_own_names
-from gatekeeper.contract.clusters import cluster_meaning
 from gatekeeper.contract.conditions import apply_conditions
 from gatekeeper.contract.definition import (
     POLICY_NAME,
@@ -23,7 +22,8 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning, fixture_meaning
+from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning
+from gatekeeper.contract.fixture_files import FixtureFile, known_file
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.models.params import param_problems
@@ -80,7 +80,7 @@ class _Loading:
         self._document = document
         self._checks = CheckReader(revision, shapes)
         self._problems: list[Problem] = []
-        self._fixture_files: dict[str, list[Fixture]] = {}
+        self._fixture_files: dict[str, FixtureFile] = {}
 
     def contract(self) -> Contract:
         data, document = self._document.data, self._document
@@ -152,7 +152,7 @@ class _Loading:
         made = (fixture_from(row, self._checks.read, self._problems) for row in rows)
         return [fixture for fixture in made if fixture]
 
-    def _fixture_file(self, index: int, reference: Any, tally: Tally) -> list[Fixture]:
+    def _fixture_file(self, index: int, reference: Any, tally: Tally) -> Sequence[Fixture]:
         key = ("fixtures", index, "file")
         if not isinstance(reference, str):
             return []
@@ -164,15 +164,20 @@ class _Loading:
                 return []
             text = read_text(self._revision, path)
             tally.add_text(len(text), key)
-            rows = read_rows(text, path, tally.left)
-            self._fixture_files[path] = self._fixtures_of(rows, key, tally)
+            known = known_file(text, path)
+            if known is not None:
+                tally.add(len(known.fixtures), 0, key)
+            else:
+                rows = read_rows(text, path, tally.left)
+                known = FixtureFile(self._fixtures_of(rows, key, tally))
+            self._fixture_files[path] = known
         except UnreadableError as error:
             self._problems.append(_unreadable(self._document, key, error, reference))
             return []
         except ContractError as error:
             self._problems += error.problems
             return []
-        return self._fixture_files[path]
+        return known.fixtures
 
     def _prompt(self, reference: Any) -> Prompt | None:
         if not isinstance(reference, str) or not reference:
@@ -313,10 +318,7 @@ class _Loading:
             )
         }
         digests |= {path: digest(text) for path, text in prompt.includes.items()}
-        for path, fixtures in self._fixture_files.items():
-            clusters = cluster_meaning(fixtures)
-            rows = [fixture_meaning(fixture) for fixture in fixtures]
-            digests[path] = digest([*rows, clusters] if clusters else rows)
+        digests |= {path: file.digest for path, file in self._fixture_files.items()}
         for spec in all_checks(contract):
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
