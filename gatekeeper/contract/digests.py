@@ -20,6 +20,7 @@ from gatekeeper.contract.definition import (
     Prompt,
     Target,
 )
+from gatekeeper.contract.kept_results import kept_by_identity
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.repair_policy import repair_meaning
 from gatekeeper.contract.syntax.yaml_positions import parse
@@ -40,6 +41,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
+@kept_by_identity
 def request_digest(messages: Sequence[Message], params: Mapping[str, Any]) -> str:
     """Return the digest of a request, which is the same for equal messages and parameters of any
     model."""

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.kept_results import kept_by_identity
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers.price_list import price_entry
 
@@ -167,11 +169,19 @@ def _longest_answer(entry: Mapping[str, Any], params: Mapping[str, Any]) -> floa
 
 def _most_input_tokens(request: Request) -> int:
     """Return the number of bytes, because no tokenizer makes more tokens than that."""
-    texts = [message.content for message in request.messages]
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    around = _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(request.messages)
+    return _message_bytes(request.messages) + _param_bytes(request.params) + around
+
+
+@kept_by_identity
+def _message_bytes(messages: tuple[Message, ...]) -> int:
+    return sum(len(message.content.encode("utf-8", "surrogatepass")) for message in messages)
+
+
+@kept_by_identity
+def _param_bytes(params: Mapping[str, Any]) -> int:
     # Tools and formats are sent as input too; with ASCII escapes JSON is at its longest.
-    size += len(json.dumps(dict(request.params), default=str))
-    return size + _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(texts)
+    return len(json.dumps(dict(params), default=str))
 
 
 def _rates(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from gatekeeper.contract.trial import Completion, ToolCall
@@ -22,7 +22,7 @@ _KEPT = tuple(
 
 def completion_record(completion: Completion) -> dict[str, Any]:
     """Return the completion's fields by name, without those that say how it was obtained."""
-    kept = {name: value for name, value in asdict(completion).items() if name in _KEPT}
+    kept = {name: getattr(completion, name) for name in _KEPT}
     later = {name: getattr(completion, name) for name in _LATER}
     calls = tool_call_records(completion.tool_calls)
     return {

@@ -73,6 +73,8 @@ def plan_trials(
     if base is not None:
         arms.insert(0, ("base", base, _render(base, fixtures, lent)))
     shared = shared_prefixes([messages.values() for _, _, messages in arms])
+    # All requests of an arm share one copy: what depends on it is computed once.
+    params = {arm: dict(target.params) for arm, target, _ in arms}
     trials = tuple(
         Trial(
             contract=contract.name,
@@ -82,7 +84,7 @@ def plan_trials(
             request=Request(
                 model=target.model,
                 messages=messages[fixture.id],
-                params=dict(target.params),
+                params=params[arm],
                 seed=None if seed is None else seed + repetition,
                 repetition=repetition,
                 shared_prefix=prefix,

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from gatekeeper import __version__
@@ -86,9 +87,15 @@ def render_result(result: GateResult, notices: Sequence[str] = ()) -> str:
     return encode(result_document(result, notices), indent=2) + "\n"
 
 
+@lru_cache
+def _encoder(indent: int | None) -> json.JSONEncoder:
+    """Return an encoder. Making one takes as long as encoding a short sample."""
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=indent)
+
+
 def encode(value: Any, indent: int | None = None) -> str:
     """Return JSON that any reader accepts, whatever a model wrote into it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    text = _encoder(indent).encode(value)
     try:
         text.encode()
     except UnicodeEncodeError:  # half a surrogate pair can only be written as an escape

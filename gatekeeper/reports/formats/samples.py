@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +10,8 @@ from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, Outc
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
 from gatekeeper.sampling.completion_record import tool_call_records
+
+_NO_PARAMS: Mapping[str, Any] = {}
 
 
 def sample_lines(result: GateResult) -> Iterator[str]:
@@ -35,7 +37,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "model": request.model,
         "seed": request.seed,
         "request": request_digest(request.messages, request.params),
-        "prompt_digest": request_digest(request.messages, {}),
+        "prompt_digest": request_digest(request.messages, _NO_PARAMS),
         "output_raw": completion.text if completion else None,
         "output": sample.output if completion else None,
         **_tool_calls(completion),
