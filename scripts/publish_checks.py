@@ -106,8 +106,10 @@ def _example(example: Example) -> Iterator[str]:
             yield f"  # {name}: {_one_line(value)}"
     for message in example.messages:
         yield f"  # {message.role} message: {_one_line(message.content)}"
-    yield f"  # passes: {_answer(example.passes)}"
-    yield f"  # fails: {_answer(example.fails)}"
+    for word, answer, at in (("passes", example.passes, 0), ("fails", example.fails, 1)):
+        yield f"  # {word}: {_answer(answer)}"
+        if example.judge_says:
+            yield f"  #   the judge: {_one_line(json.loads(example.judge_says[at]))}"
 
 
 def _answer(answer: str | Completion) -> str:

@@ -89,7 +89,8 @@ class Example:
     docs/checks.md shows it, and a test loads and runs it. `written` is the YAML of one item of
     `checks`. `vars` and `expected` are those of its fixture, `files` are the repository's, path
     to text, and `messages` is the rendered prompt. An answer is the text of the output, or the
-    whole completion if the check reads more than the text.
+    whole completion if the check reads more than the text. `judge_says` is what every judge
+    answers about the output that passes, and about the one that fails.
     """
 
     written: str
@@ -99,6 +100,7 @@ class Example:
     expected: Any = None
     files: Mapping[str, str] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
+    judge_says: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from gatekeeper.checks.check import Check
 from gatekeeper.checks.composed import all_of, any_of
 from gatekeeper.checks.grounded import citation, quote
+from gatekeeper.checks.judges import judge
 from gatekeeper.checks.measures import latency, length
 from gatekeeper.checks.own import python
 from gatekeeper.checks.text import (
@@ -74,6 +75,7 @@ CHECKS: Mapping[str, Check] = {
     "all_of": all_of.CHECK,
     "any_of": any_of.CHECK,
     "python": python.CHECK,
+    "judge": judge.CHECK,
 }
 
 SHAPES: Mapping[str, CheckShape] = {name: check.shape for name, check in CHECKS.items()}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_keys import COMMON_KEYS, key_problems
 from gatekeeper.contract.definition import SHORT_FORMS, CheckShape, CheckSpec, Fixture
+from gatekeeper.contract.judge_settings import with_contract_judge
 from gatekeeper.contract.own_code_paths import code_paths, located_code
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.size_limits import MOST_CHECKS
@@ -35,6 +36,8 @@ class CheckReader:
 
     revision: Revision
     shapes: Mapping[str, CheckShape]
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    """The contract's `judge`: what its judges use unless a check sets its own."""
 
     def read(
         self,
@@ -94,6 +97,8 @@ class CheckReader:
             shape = replace(shape, scores=any(part.shape.scores for part in parts))
         files: dict[str, str] = {}
         params = self._with_files(document, key, params, shape, files, problems)
+        if kind == "judge":
+            params = with_contract_judge(self.judge, params)
         return CheckSpec(
             type=kind,
             name=item.get("name") or _name_of(kind, item, shape, parts),

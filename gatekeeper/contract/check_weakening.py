@@ -184,7 +184,10 @@ def _is_looser(name: str, before: Any, now: Any) -> bool | None:
     """Return whether the check is weaker with the new value; None if only its author can know."""
     if name.startswith("max") or name in _TOLERANCES:
         return _is_bound_looser(before, now, higher_is_looser=True)
-    if name.startswith("min") or name in ("fields", "pass"):
+    if name == "pass":  # a judge's threshold; only its type knows the default
+        known = _is_number(before) and _is_number(now)
+        return _is_bound_looser(before, now, higher_is_looser=False) if known else None
+    if name.startswith("min") or name == "fields":
         return _is_bound_looser(before, now, higher_is_looser=False)
     return None
 

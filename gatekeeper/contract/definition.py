@@ -16,8 +16,8 @@ SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "repair", "enforce"]
 RepairAction = Literal["fail", "warn"]
 
-SHORT_FORMS = ("python",)
-"""The keys of a check that set its type themselves: `python: checks.py:polite`."""
+SHORT_FORMS = ("judge", "python")
+"""The keys of a check that set its type themselves: `python: checks.py:polite`, `judge: rubric`."""
 
 POLICY_NAME = "gatekeeper-policy"
 """The name of the policy in places that expect a contract's name, such as a waiver. No contract may

@@ -26,6 +26,7 @@ from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning
 from gatekeeper.contract.fixture_files import FixtureFile, known_file
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.judge_calibration import read_calibration
+from gatekeeper.contract.judge_settings import judges_of
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.modes import mode_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
@@ -78,7 +79,8 @@ class _Loading:
     ) -> None:
         self._revision = revision
         self._document = document
-        self._checks = CheckReader(revision, shapes)
+        judge = document.data.get("judge") if isinstance(document.data, dict) else None
+        self._checks = CheckReader(revision, shapes, judge if isinstance(judge, dict) else {})
         self._problems: list[Problem] = []
         self._fixture_files: dict[str, FixtureFile] = {}
 
@@ -322,9 +324,10 @@ class _Loading:
         for spec in all_checks(contract):
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
-        recording = recording_path(contract.target.model)
-        if recording:
-            digests[recording] = self._recording_digest(recording)
+        judges = (model for spec in all_checks(contract) for model in judges_of(spec))
+        for recording in map(recording_path, (contract.target.model, *judges)):
+            if recording:
+                digests[recording] = self._recording_digest(recording)
         return {**digests, contract.path: digest(own)}
 
     def _recording_digest(self, path: str) -> str:

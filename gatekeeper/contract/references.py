@@ -16,6 +16,7 @@ from gatekeeper.contract.change import Revision, prefetch
 from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, check_type, schema_references
 from gatekeeper.contract.definition import CheckShape
 from gatekeeper.contract.fixtures import own_checks, read_rows
+from gatekeeper.contract.judge_settings import judges_named_in
 from gatekeeper.contract.own_code_paths import named_code
 from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
 from gatekeeper.contract.prompts.load import parse_prompt
@@ -128,7 +129,7 @@ class References:
             path,
             name if isinstance(name, str) else None,
             prompt,
-            paths | self._recording(data.get("model"), prompt),
+            paths | self._recording(data.get("model"), prompt) | _judge_recordings(data),
             sound and isinstance(name, str),
             "contract" in data,
         )
@@ -222,6 +223,10 @@ class References:
             if not self._add_checks(checks, path, found):
                 return None
         return frozenset(schema for schema, _ in found)
+
+
+def _judge_recordings(data: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(filter(None, map(recording_path, judges_named_in(data))))
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:

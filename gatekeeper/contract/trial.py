@@ -149,12 +149,13 @@ class JudgeAnswer:
 @dataclass(frozen=True, slots=True)
 class Vote:
     """What one judge concluded about a sample, once. `passed` is None if it could not be asked or
-    its answer could not be read. `reason` is the judge's own text."""
+    its answer could not be read. `reason` and `verdict` are the judge's own words."""
 
     model: str
     passed: bool | None
     score: float | None = None
     reason: str = ""
+    verdict: str = ""
 
 
 Meaning = Literal["same", "changed", "unknown"]

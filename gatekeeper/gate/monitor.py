@@ -6,6 +6,7 @@ often, so evidence in the order of completion would favour fast outputs.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Protocol
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.repairs.steps import repair
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import ContractFrom, Outcome, Request, Sample, Trial
+from gatekeeper.contract.trial import ContractFrom, Outcome, QuestionId, Request, Sample, Trial
 from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
@@ -187,6 +188,7 @@ class Watches:
     def __init__(self, jobs: Sequence[Job], progress: Progress | None = None) -> None:
         strictest = levels(jobs)
         self._progress = progress
+        self._graded: set[QuestionId] = set()
         self._watches: Mapping[str, Mapping[ContractFrom, EvaluationMonitor]] = {
             job.contract.name: {
                 # Holm's first step is the strictest: what it rejects is rejected in the end.
@@ -238,4 +240,13 @@ class Watches:
         if self._progress and not sample.shared:
             answer = sample.completion
             cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd
+            if cost is not None:
+                cost += self._cost_of_judges(sample)
             self._progress.advanced(cost_usd=cost, failed=answer is None)
+
+    def _cost_of_judges(self, sample: Sample) -> float:
+        """Return the known costs of the sample's judges, of a shared answer once."""
+        new = [a for a in sample.judge_answers if a.asked not in self._graded]
+        self._graded.update(answer.asked for answer in new)
+        paid = (a.completion for a in new if a.completion and not a.completion.replayed)
+        return math.fsum(completion.cost_usd or 0.0 for completion in paid)

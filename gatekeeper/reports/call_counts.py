@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gatekeeper import numbers
-from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.call_result import Calls, JudgeCalls
 from gatekeeper.gate.result import GateResult
 
 
@@ -28,7 +28,22 @@ def describe_calls(calls: Calls) -> str:
         words.append(
             f"{numbers.count(calls.cached_tokens, 'token')} read from the provider's cache"
         )
+    if calls.judge:
+        words.append(describe_judges(calls.judge))
     return ", ".join([made, *words])
+
+
+def describe_judges(calls: JudgeCalls) -> str:
+    """Say how often judges were asked, and what that costs for 100 samples."""
+    asked = f"{numbers.count(calls.made, 'of them', 'of them')} to judges"
+    if calls.cached:
+        asked += f" ({calls.cached:,} more cached)"
+    if calls.failed:
+        asked += f" ({calls.failed:,} without an answer)"
+    cost = calls.cost_per_100_samples
+    if cost is None or not calls.made:
+        return asked
+    return f"{asked} at {numbers.dollars(cost)} for 100 samples"
 
 
 def describe_cost(result: GateResult) -> str:
@@ -49,6 +64,8 @@ class _RunEstimate(Protocol):
     @property
     def expected_calls(self) -> int: ...
     @property
+    def judge_calls(self) -> int: ...
+    @property
     def tokens(self) -> int | None: ...
     @property
     def most_tokens(self) -> int | None: ...
@@ -66,7 +83,10 @@ def estimate_text(forecast: _RunEstimate) -> str:
     fewest = ""
     if forecast.fewest_calls < forecast.expected_calls:
         fewest = f" (at least {numbers.count(forecast.fewest_calls, 'call')})"
-    return f"expected {expected}{fewest}; at most {most}"
+    judges = ""
+    if forecast.judge_calls:
+        judges = f", {forecast.judge_calls:,} of them to judges"
+    return f"expected {expected}{fewest}; at most {most}{judges}"
 
 
 def _amounts(calls: int, tokens: int | None, cost_usd: float | None) -> str:

@@ -13,10 +13,11 @@ from gatekeeper.checks.check import Check, Example
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.judge_questions import question_id
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.own_code import trust_code
 from gatekeeper.contract.policy import OwnChecks, Policy
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, Trial
 
 FIXTURE = "example"
 
@@ -50,6 +51,13 @@ def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> E
     loaded = load_contract(revision, "c.yaml", shapes)
     policy = Policy(checks=OwnChecks(python=("**/*.py",)))
     return prepare(trust_code(loaded, revision, policy), checks)
+
+
+def judged(evaluator: Evaluator, sample: Sample, says: str) -> Sample:
+    """Return the sample with the answers of judges that all say the same."""
+    asked = evaluator.questions(sample)
+    answers = tuple(JudgeAnswer(question_id(question), Completion(says)) for question in asked)
+    return replace(sample, judge_answers=answers)
 
 
 def answered(example: Example, answer: str | Completion) -> Sample:

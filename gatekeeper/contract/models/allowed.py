@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.definition import Position
+from gatekeeper.contract.judge_settings import judges_named_in
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.models.names import ModelName, is_hosted, matches, read_model_name
 from gatekeeper.contract.policy import POLICY_PATH, Policy
@@ -87,12 +88,28 @@ def _models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:
     A contract that cannot be read allows nothing; loading it reports the mistake.
     """
     for path in contract_paths(revision, policy):
-        try:
-            model = _model_of(revision, path)
-            if model and is_hosted(model):
-                yield read_model_name(model)
-        except (UnreadableError, ContractError, ValueError):
-            continue
+        for model in _models_of(revision, path):
+            try:
+                if is_hosted(model):
+                    yield read_model_name(model)
+            except ValueError:
+                continue
+
+
+def _models_of(revision: Revision, path: str) -> list[str]:
+    """Return the model of a contract and its judges."""
+    try:
+        data = parse_once(read_text(revision, path), path).data
+        if not isinstance(data, dict) or "contract" not in data:
+            return []
+        judges = list(judges_named_in(data))
+    except (UnreadableError, ContractError):
+        return []
+    try:
+        model = _model_of(revision, path)
+    except (UnreadableError, ContractError, ValueError):
+        model = None
+    return [model, *judges] if model else judges
 
 
 def _model_of(revision: Revision, path: str) -> str | None:

@@ -114,6 +114,8 @@ _RULES: Mapping[str, Callable[[Any, Any, Schema, Schema], bool]] = {
         not isinstance(value, dict) or all(name in value for name in wanted)
     ),
     "minProperties": lambda value, wanted, *_: not isinstance(value, dict) or len(value) >= wanted,
+    "maxProperties": lambda value, wanted, *_: not isinstance(value, dict) or len(value) <= wanted,
+    "maxItems": lambda value, wanted, *_: not isinstance(value, list) or len(value) <= wanted,
     "minItems": lambda value, wanted, *_: not isinstance(value, list) or len(value) >= wanted,
     "minLength": lambda value, wanted, *_: not isinstance(value, str) or len(value) >= wanted,
     "pattern": lambda value, wanted, *_: (

@@ -116,7 +116,8 @@ def _outcome(line: str, place: str) -> Outcome:
 
 
 def _vote(row: Mapping[str, Any]) -> Vote:
-    return Vote(_text(row, "model"), _passed(row), _share(row, "score"), _text(row, "reason"))
+    score, reason = _share(row, "score"), _text(row, "reason")
+    return Vote(_text(row, "model"), _passed(row), score, reason, _text(row, "verdict"))
 
 
 def _judge_answer(row: Mapping[str, Any]) -> JudgeAnswer:

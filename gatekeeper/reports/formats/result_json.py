@@ -13,6 +13,7 @@ from typing import Any
 
 from gatekeeper import __version__
 from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.call_result import JudgeCalls
 from gatekeeper.gate.repair_result import RepairResult, RepairTally
 from gatekeeper.gate.result import (
     ArmResult,
@@ -69,6 +70,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
             "throttled": result.calls.throttled,
             "cached_tokens": result.calls.cached_tokens,
             "cache_write_tokens": result.calls.cache_write_tokens,
+            "judge": _judge_calls(result.calls.judge),
         },
         "cost_usd": result.cost_usd,
         "most_cost_usd": result.most_cost_usd,
@@ -80,6 +82,12 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
     }
     finite: dict[str, Any] = _finite(document)
     return finite
+
+
+def _judge_calls(calls: JudgeCalls | None) -> dict[str, Any] | None:
+    if calls is None:
+        return None
+    return {**asdict(calls), "cost_per_100_samples_usd": calls.cost_per_100_samples}
 
 
 def render_result(result: GateResult, notices: Sequence[str] = ()) -> str:

@@ -13,7 +13,8 @@ The document is made of tables, because ten thousand objects repeat their keys t
 
 A fixture is `[id, category, change, base tally, head tally, base passed, head passed, notes,
 input of base, input of head, errors, samples]`, a sample `[arm, repetition, passed, output, raw
-output, facts, error, repairs, check_results]`, a check_result `[check, passed, message, severity]`.
+output, facts, error, repairs, check_results]`, a check_result `[check, passed, message, severity,
+votes of judges]`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.trial import Arm, ContractFrom, Outcome, Sample
+from gatekeeper.contract.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
 from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
 from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
@@ -274,7 +275,13 @@ def _sample(outcome: Outcome, texts: _Texts) -> list[Any]:
         texts.at(sample.error),
         [texts.at(repair) for repair in _repairs(sample)],
         [
-            [texts.at(j.check, _NAME_LIMIT), j.passed, texts.at(j.message or None), j.severity]
+            [
+                texts.at(j.check, _NAME_LIMIT),
+                j.passed,
+                texts.at(j.message or None),
+                j.severity,
+                texts.at(_votes(j)),
+            ]
             for j in outcome.check_results
         ],
     ]
@@ -286,6 +293,15 @@ def _repairs(sample: Sample) -> tuple[str, ...]:
         return sample.repairs
     said = {"same": "", "changed": " (changed the meaning)", "unknown": " (meaning unknown)"}
     return tuple(f"{applied.step}{said[applied.meaning]}" for applied in sample.ledger)
+
+
+def _votes(check_result: CheckResult) -> str | None:
+    """Return what each judge said, one a line; None if no judge was asked."""
+    lines = [
+        f"{vote.model}: {vote.verdict or 'not measured'}. {vote.reason}".strip()
+        for vote in check_result.votes
+    ]
+    return "\n".join(lines) or None
 
 
 def _facts(outcome: Outcome) -> str:

@@ -15,6 +15,7 @@ from support.check_examples import (
     all_examples,
     answered,
     answered_text,
+    judged,
     prepare_example,
     prepared,
 )
@@ -57,8 +58,14 @@ def test_every_check_documents_itself(name):
 @pytest.mark.parametrize(("name", "at"), all_examples())
 def test_every_example_passes_and_fails_as_it_says(name, at):
     example = CHECKS[name].examples[at]
-    (passing,) = prepared(name, at).evaluate(answered(example, example.passes))
-    (failing,) = prepared(name, at).evaluate(answered(example, example.fails))
+    evaluator = prepared(name, at)
+    said = example.judge_says or ("", "")
+    samples = [answered(example, answer) for answer in (example.passes, example.fails)]
+    assert bool(evaluator.questions(samples[0])) is (example.judge_says is not None)
+    (passing,), (failing,) = (
+        evaluator.evaluate(judged(evaluator, sample, says))
+        for sample, says in zip(samples, said, strict=True)
+    )
     assert (passing.passed, passing.message) == (True, "")
     assert failing.passed is False
     assert 0 < len(failing.message) < 600

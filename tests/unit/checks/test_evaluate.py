@@ -264,5 +264,6 @@ class TestShapes:
 
     def test_only_schemas_are_files(self):
         assert {name: shape.paths for name, shape in SHAPES.items() if shape.paths} == {
-            "json_schema": ("schema",)
+            "json_schema": ("schema",),
+            "judge": ("prompt",),
         }

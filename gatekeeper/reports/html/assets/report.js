@@ -261,6 +261,7 @@
     const good = sample.checkResults.filter(([, passed]) => passed === true).map(([check]) => text(check));
     for (const [check, passed, message, severity] of sample.checkResults) if (passed !== true) card.append(showCheckResult(text(check), passed, text(message), severity));
     if (good.length) card.append(element("p", { class: "message pass" }, icon("pass", "passed"), element("span", {}, good.join(", "))));
+    for (const [check, , , , votes] of sample.checkResults) if (votes >= 0) card.append(judges(text(check), votes));
     if (sample.repairs.length) card.append(repairs(sample));
     return card;
   }
@@ -268,6 +269,10 @@
   function showCheckResult(check, passed, message, severity) {
     const [name, label] = passed === null ? ["error", "not applicable"] : passed ? ["pass", "passed"] : severity === "warn" ? ["inconclusive", "warning"] : ["fail", "failed"];
     return element("p", { class: `message ${name}` }, icon(name, label), element("span", {}, element("b", {}, check), message ? `: ${message}` : ""));
+  }
+
+  function judges(check, votes) {
+    return element("details", {}, element("summary", {}, `Judges of ${check}`), block("What each judge said", text(votes), votes));
   }
 
   function repairs(sample) {

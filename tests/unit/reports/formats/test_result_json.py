@@ -34,6 +34,7 @@ CALLS = {
     "throttled": 0,
     "cached_tokens": None,
     "cache_write_tokens": None,
+    "judge": None,
 }
 
 

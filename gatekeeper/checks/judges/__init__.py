@@ -1,0 +1,1 @@
+"""Checks that ask another model to grade the output."""

@@ -1,0 +1,126 @@
+"""Asks one or several judges, each once or several times, and decides by their votes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gatekeeper.checks.check import Finding, undetermined
+from gatekeeper.checks.judges.verdict import AnswerForm, read_object
+from gatekeeper.checks.output import quote
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.judge_questions import answer_to
+from gatekeeper.contract.trial import JudgeAnswer, Request, Sample, Vote
+
+Decide = Literal["majority", "unanimous"]
+
+_ATTEMPTS = 2
+"""A malformed answer is asked for once more."""
+_ROUNDING = 1e-9
+_REASON_SHOWN = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The judges of a check. `params` are those of each model; `least` is the score that passes,
+    and `passing` says it in words."""
+
+    models: tuple[str, ...]
+    params: Mapping[str, Mapping[str, Any]]
+    form: AnswerForm
+    decide: Decide
+    repeat: int
+    least: float
+    passing: str
+
+    def questions(self, messages: tuple[Message, ...], sample: Sample) -> tuple[Request, ...]:
+        """Return what is still to be asked, given the answers that the sample carries."""
+        places = ((model, turn) for model in self.models for turn in range(self.repeat))
+        open_ones = (self._next(messages, sample, *place) for place in places)
+        return tuple(question for question in open_ones if question is not None)
+
+    def decide_by(self, messages: tuple[Message, ...], sample: Sample) -> Finding:
+        """Return the finding of the votes; undetermined if they leave it open."""
+        votes = {
+            model: [self._vote(messages, sample, model, turn) for turn in range(self.repeat)]
+            for model in self.models
+        }
+        each = tuple(vote for own in votes.values() for vote in own)
+        by_model = [_most([vote.passed for vote in own], "majority") for own in votes.values()]
+        passed = _most(by_model, self.decide)
+        if passed is None:
+            missing = next((vote for vote in each if vote.passed is None), each[0])
+            return Finding(None, f"could not be measured: {missing.reason}", votes=each)
+        scores = [vote.score for vote in each if vote.score is not None]
+        score = math.fsum(scores) / len(scores) if scores else None
+        return Finding(passed, "" if passed else self._message(by_model, each), score, each)
+
+    def _message(self, by_model: Sequence[bool | None], votes: Sequence[Vote]) -> str:
+        against = next(vote for vote in votes if vote.passed is False)
+        said = f"{against.verdict}: {quote(against.reason, _REASON_SHOWN)}"
+        if len(by_model) == 1:
+            return f"the judge says {said}; {self.passing} passes"
+        passing = sum(verdict is True for verdict in by_model)
+        return f"{passing} of {len(by_model)} judges pass it; {against.model} says {said}"
+
+    def _next(
+        self, messages: tuple[Message, ...], sample: Sample, model: str, turn: int
+    ) -> Request | None:
+        """Return the question that a judge is to be asked next; None if its vote is known, or no
+        further attempt is worth a call."""
+        for question in self._attempts(messages, model, turn):
+            answer = answer_to(question, sample)
+            if answer is None:
+                return question
+            if answer.completion is None or self._read(answer, model).passed is not None:
+                return None
+        return None
+
+    def _vote(self, messages: tuple[Message, ...], sample: Sample, model: str, turn: int) -> Vote:
+        vote = Vote(model, None, reason=f"the judge {model} was not asked")
+        for question in self._attempts(messages, model, turn):
+            answer = answer_to(question, sample)
+            if answer is None:
+                break
+            vote = self._read(answer, model)
+            if vote.passed is not None:
+                break
+        return vote
+
+    def _attempts(
+        self, messages: tuple[Message, ...], model: str, turn: int
+    ) -> tuple[Request, ...]:
+        return tuple(
+            Request(model, messages, self.params[model], None, turn + self.repeat * attempt)
+            for attempt in range(_ATTEMPTS)
+        )
+
+    def _read(self, answer: JudgeAnswer, model: str) -> Vote:
+        if answer.completion is None:
+            return Vote(model, None, reason=f"no answer of the judge {model}: {answer.error}")
+        text = answer.completion.text
+        given = read_object(text)
+        verdict = None if given is None else self.form.read(given)
+        if verdict is None:
+            reason = f"the judge {model} answered in another form: {quote(text)}"
+            return Vote(model, None, reason=reason)
+        passed = verdict.score >= self.least - _ROUNDING
+        return Vote(model, passed, verdict.score, verdict.reason, verdict.label)
+
+
+def too_long(characters: int, most: int) -> Finding:
+    """Return the finding for a text that no judge is asked about."""
+    return undetermined(f"{characters:,} characters are more than a judge is asked about, {most:,}")
+
+
+def _most(verdicts: Sequence[bool | None], decide: Decide) -> bool | None:
+    """Return what the verdicts decide, whatever those that are not known would be; None if they
+    could decide it."""
+    passing, failing = verdicts.count(True), verdicts.count(False)
+    if decide == "unanimous":
+        return False if failing else True if passing == len(verdicts) else None
+    if 2 * passing > len(verdicts):
+        return True
+    return False if 2 * failing >= len(verdicts) else None

@@ -1,0 +1,67 @@
+"""Reads which models judge: the contract's `judge`, and what a check sets for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gatekeeper.contract.definition import CheckSpec
+
+_MODELS = ("model", "models")
+
+
+def with_contract_judge(judge: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a check with the contract's judge, as far as it sets none of its
+    own.
+
+    The settings become parameters of the check. So a change of the contract's judge is a change of
+    every check that uses it.
+    """
+    own_models = any(name in params for name in _MODELS)
+    defaults = {
+        name: value
+        for name, value in judge.items()
+        if name not in params and not (own_models and name in _MODELS)
+    }
+    sent = {**judge.get("params", {}), **params.get("params", {})}
+    return {**defaults, **params, **({"params": sent} if sent else {})}
+
+
+def judges_of(spec: CheckSpec) -> Iterator[str]:
+    """Yield the models that a check and its inner checks name as judges."""
+    if spec.type == "judge":
+        yield from _models(spec.params)
+    for part in spec.parts:
+        yield from judges_of(part)
+
+
+def judges_named_in(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the models that a contract file names as judges, as far as they are written in the file
+    itself; it need not be valid."""
+    yield from _models(data.get("judge"))
+    yield from _in_checks(data.get("checks"), 0)
+    for fixture in _mappings(data.get("fixtures")):
+        yield from _in_checks(fixture.get("checks"), 0)
+
+
+def _in_checks(checks: Any, level: int) -> Iterator[str]:
+    for item in _mappings(checks):
+        if "judge" in item:
+            yield from _models(item)
+        if level < _DEEPEST:
+            yield from _in_checks(item.get("checks"), level + 1)
+
+
+_DEEPEST = 5
+
+
+def _models(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        several = value.get("models")
+        listed = several if isinstance(several, list) else []
+        yield from (model for model in (value.get("model"), *listed) if isinstance(model, str))
+
+
+def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, Mapping))

@@ -1,0 +1,321 @@
+"""A contract whose judge is a scripted server: verdicts, counts, resume, replay, cache, limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.git_repository import GitRepository
+from support.judges import verdict
+from support.openai_server import Fault, OpenAIServer, bad_request, server_error
+
+from gatekeeper.cli.main import main
+
+KEY = "sk-0123456789abcdef"
+WORDS = [f"word{number}" for number in range(24)]
+GOOD_PROMPT = "Say {{ word }} politely.\n"
+RUDE_PROMPT = "Say {{ word }} rudely.\n"
+CONTRACT = """\
+contract: 1
+name: polite
+prompt: ../prompts/polite.txt
+model: openai/gpt-4o-mini
+params: {temperature: 0, max_tokens: 20}
+judge: {model: openai/gpt-4o, params: {max_tokens: 200}}
+fixtures:
+  - file: words.csv
+checks:
+  - {judge: rubric, criteria: The output is polite., name: is polite}
+sampling: {samples: 1, mode: fixed}
+gate: {margin: 0.3}
+"""
+FILES = {
+    "contracts/polite.yaml": CONTRACT,
+    "contracts/words.csv": "id,word\n" + "".join(f"{word},{word}\n" for word in WORDS),
+    "prompts/polite.txt": GOOD_PROMPT,
+}
+JUDGE = "gpt-4o"
+
+
+def is_question(body: Mapping[str, Any]) -> bool:
+    return body["model"] == JUDGE
+
+
+def answer(body: Mapping[str, Any]) -> str:
+    """Answer as the prompt asks; as the judge, look whether the output says please."""
+    text = body["messages"][-1]["content"]
+    if is_question(body):
+        return verdict("yes" if "please" in text else "no", "the REASON of the judge")
+    word = text.split()[1]
+    return f"{word}, please" if "politely" in text else word
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with OpenAIServer(answer) as started:
+        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
+        yield started
+
+
+@pytest.fixture
+def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    made = git_repository("proposed")
+    made.commit("polite", FILES)
+    made.branch("pr")
+    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    return made
+
+
+def check(repository: GitRepository, out: Path, *more: str) -> tuple[int, dict[str, Any]]:
+    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
+    code = main([*named, "--out", str(out), *more])
+    file = out / "result.json"
+    return code, json.loads(file.read_text("utf-8")) if file.exists() else {}
+
+
+def samples(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "samples.jsonl").read_text("utf-8").splitlines()]
+
+
+def questions(server: OpenAIServer) -> list[dict[str, Any]]:
+    return [body for body in server.requests if is_question(body)]
+
+
+def with_server(server: OpenAIServer, other: Callable[[Mapping[str, Any]], str | Fault]) -> None:
+    server._answer = other
+
+
+def test_a_prompt_that_the_judge_finds_worse_is_blocked(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    code, result = check(proposed, tmp_path)
+    assert code == 1
+    assert result["contracts"][0]["reasons"][0]["code"] == "regression"
+    judge = result["calls"]["judge"]
+    assert (judge["made"], judge["samples"], judge["failed"]) == (48, 48, 0)
+    assert result["calls"]["made"] == 96
+    assert judge["cost_usd"] == pytest.approx(48 * (10 * 2.5e-6 + 2 * 1e-5))
+    assert judge["cost_per_100_samples_usd"] == pytest.approx(judge["cost_usd"] * 100 / 48)
+    assert result["cost_usd"] > judge["cost_usd"]
+    line = samples(tmp_path)[0]
+    assert [vote["model"] for vote in line["checks"][0]["votes"]] == ["openai/gpt-4o"]
+    assert line["judge_answers"][0]["output_raw"]
+    for report in ("summary.md", "junit.xml"):
+        assert "the REASON of the judge" in (tmp_path / report).read_text("utf-8")
+
+
+def test_both_arms_are_graded_by_the_same_judge_and_no_word_says_which(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    check(proposed, tmp_path)
+    asked = questions(server)
+    assert len({body["messages"][0]["content"] for body in asked}) == 1
+    assert len({json.dumps(body["response_format"]) for body in asked}) == 1
+    assert not [body for body in asked if {"base", "head"} & {*json.dumps(body).split()}]
+
+
+def test_a_replay_asks_nobody_and_decides_the_same(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    code, first = check(proposed, tmp_path / "one")
+    before = len(server.requests)
+    recording = tmp_path / "one" / "samples.jsonl"
+    again, second = check(proposed, tmp_path / "two", "--replay", str(recording))
+    assert (again, len(server.requests)) == (code, before)
+    assert second["verdict"] == first["verdict"]
+    assert second["calls"]["judge"]["cached"] == 48
+    assert second["calls"]["made"] == 0
+    checks = [[line["checks"] for line in samples(tmp_path / run)] for run in ("one", "two")]
+    assert sorted(map(json.dumps, checks[0])) == sorted(map(json.dumps, checks[1]))
+
+
+def test_the_cache_keeps_verdicts_with_their_samples(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    cache = ("--cache", str(tmp_path / "cache"))
+    check(proposed, tmp_path / "one", *cache)
+    before = len(server.requests)
+    _, second = check(proposed, tmp_path / "two", *cache)
+    assert len(server.requests) == before
+    assert second["calls"]["judge"]["cached"] == 48
+
+
+def test_answers_of_a_changed_judge_are_kept_too(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    """The requests are as before, so the samples are known; only the judge is asked, and once."""
+    cache = ("--cache", str(tmp_path / "cache"))
+    check(proposed, tmp_path / "one", *cache)
+    server.requests.clear()
+    stricter = CONTRACT.replace("is polite.", "is very polite.")
+    proposed.commit("stricter", {"contracts/polite.yaml": stricter})
+    check(proposed, tmp_path / "two", *cache)
+    # Base's contract still applies with its own judge, whose answers are known.
+    first = len(server.requests)
+    assert {body["model"] for body in server.requests} <= {JUDGE}
+    check(proposed, tmp_path / "three", *cache)
+    assert len(server.requests) == first == 48
+
+
+def test_a_resumed_run_pays_for_no_verdict_twice(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatekeeper.run.unfinished.forget_unfinished", lambda _: None)
+    check(proposed, tmp_path)
+    kept = tmp_path / "unfinished.jsonl"
+    lines = kept.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 97
+    kept.write_bytes(b"".join(lines[:60]))
+    server.requests.clear()
+    code, result = check(proposed, tmp_path, "--resume")
+    assert code == 1
+    assert len(server.requests) == 97 - 60
+    assert result["calls"]["judge"]["cached"] == 48 - len(questions(server))
+
+
+def test_a_judge_without_an_answer_could_not_measure(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    def broken(body: Mapping[str, Any]) -> str | Fault:
+        # An answer, but not in the form that was asked for.
+        return "I like it." if is_question(body) else answer(body)
+
+    with_server(server, broken)
+    _, result = check(proposed, tmp_path)
+    (contract,) = result["contracts"]
+    assert result["verdict"] == "error"
+    assert all(fixture["head_passed"] is None for fixture in contract["fixtures"])
+    assert len(questions(server)) == 96  # each is asked once more
+    assert {line["checks"][0]["passed"] for line in samples(tmp_path)} == {None}
+
+
+def test_a_judge_that_fails_now_and_then_leaves_a_fixture_open(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    def flaky(body: Mapping[str, Any]) -> str | Fault:
+        unlucky = is_question(body) and "word7" in body["messages"][-1]["content"]
+        return bad_request("too strange") if unlucky else answer(body)
+
+    with_server(server, flaky)
+    _, result = check(proposed, tmp_path)
+    (contract,) = result["contracts"]
+    (open_one,) = [f for f in contract["fixtures"] if f["id"] == "word7"]
+    assert (open_one["base_passed"], open_one["head_passed"]) == (None, None)
+    assert open_one["failures"] == []
+    assert result["calls"]["judge"]["failed"] == 2
+    assert result["calls"]["failed"] == 0
+
+
+def test_the_same_output_is_judged_once(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    with_server(server, lambda body: answer(body) if is_question(body) else "thanks")
+    _, result = check(proposed, tmp_path)
+    assert len(questions(server)) == 1
+    assert result["calls"]["judge"]["samples"] == 48
+
+
+def test_a_judge_of_another_provider_needs_the_base_policy(
+    proposed: GitRepository,
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    other = CONTRACT.replace("judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
+    proposed.commit("another judge", {"contracts/polite.yaml": other})
+    code, _ = check(proposed, tmp_path)
+    assert code == 2
+    assert server.requests == []
+    assert "groq/llama-3" in capsys.readouterr().err
+
+
+def test_a_provider_that_only_judges_at_base_is_in_use_there(
+    git_repository: Callable[..., GitRepository],
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The key is missing, but the model is not refused."""
+    other = CONTRACT.replace("judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
+    made = git_repository("groq")
+    made.commit("polite", {**FILES, "contracts/polite.yaml": other})
+    made.branch("pr")
+    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    code, _ = check(made, tmp_path)
+    assert code == 2
+    error = capsys.readouterr().err
+    assert "GROQ_API_KEY" in error
+    assert "is not of a provider" not in error
+
+
+def test_the_old_judge_grades_where_a_change_brings_a_kinder_one(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    kind = CONTRACT.replace("The output is polite.", "The output has letters.")
+    proposed.commit("kinder", {"contracts/polite.yaml": kind})
+
+    def by_criteria(body: Mapping[str, Any]) -> str:
+        if is_question(body) and "has letters" in body["messages"][0]["content"]:
+            return verdict("yes")
+        return answer(body)
+
+    with_server(server, by_criteria)
+    code, result = check(proposed, tmp_path)
+    assert code == 1
+    (contract,) = result["contracts"]
+    assert any("criteria" in weakened for weakened in contract["weakened"])
+    assert (contract["paired"]["broke"], contract["under_base"]["paired"]["broke"]) == (0, 24)
+
+
+def test_affected_counts_the_questions_to_judges(
+    proposed: GitRepository, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ["affected", "--repo", str(proposed.path), "--base", "main", "--head", "pr"]
+    main([*named, "--json"])
+    estimate = json.loads(capsys.readouterr().out)
+    assert (estimate["calls"], estimate["judge_calls"]) == (96, 48)
+    assert (estimate["expected_calls"], estimate["expected_judge_calls"]) == (96, 48)
+    assert estimate["worst_cost_usd"] > estimate["cost_usd"] > 0
+    main(named)
+    assert "48 of them to judges" in capsys.readouterr().out
+    assert server.requests == []
+
+
+def test_the_limit_of_calls_counts_judges(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    proposed.switch("main")
+    proposed.commit("policy", {".github/gatekeeper.yml": "limits: {calls: 60}\n"})
+    proposed.switch("pr")
+    _, result = check(proposed, tmp_path)
+    assert len(server.requests) == 60
+    assert result["calls"]["made"] == 60
+
+
+def test_one_outage_of_the_judge_is_retried(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    failed: list[str] = []
+
+    def once(body: Mapping[str, Any]) -> str | Fault:
+        if is_question(body) and not failed:
+            failed.append("once")
+            return server_error(500)
+        return answer(body)
+
+    with_server(server, once)
+    _, result = check(proposed, tmp_path)
+    assert (result["calls"]["judge"]["made"], result["calls"]["judge"]["failed"]) == (49, 0)
+
+
+def test_batches_and_shards_refuse_a_judge(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    where = ["--repo", str(proposed.path)]
+    assert main(["run", *where, "--out", str(tmp_path), "--batch"]) == 2
+    assert main(["plan", *where, "--shards", "2", "--out", str(tmp_path / "plan.json")]) == 2
+    assert server.requests == []

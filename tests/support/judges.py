@@ -1,0 +1,105 @@
+"""Judges that do as a test says, and what tests of judges share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gatekeeper.checks.check import Files, Finding
+from gatekeeper.checks.judges.judge import Judge
+from gatekeeper.checks.registry import CHECKS
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.judge_questions import question_id
+from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, Trial
+
+Says = Callable[[Request], "str | None"]
+
+MODEL = "openai/gpt-4o-mini"
+CRITERIA = "The output contains the word GOOD."
+
+
+def judge(files: Mapping[str, str] | None = None, **params: Any) -> Judge:
+    params = {"judge": "rubric", "model": MODEL, **params}
+    if params["judge"] == "rubric":
+        params.setdefault("criteria", CRITERIA)
+    if "models" in params:
+        params.pop("model")
+    prepared = CHECKS["judge"].prepare(params, Files(files or {}, "contracts/c.yaml"))
+    assert isinstance(prepared, Judge)
+    return prepared
+
+
+def sample_of(output: str, *messages: Message) -> Sample:
+    trial = Trial("c", "f", "head", 0, Request("openai/m", messages, {}, None, 0))
+    return Sample(trial, Completion(output), output=output)
+
+
+def ask(check: Judge, sample: Sample, says: Says) -> tuple[Finding, list[Request]]:
+    """Ask until there is no further question. `says` returns None for a call that fails."""
+    asked: list[Request] = []
+    while questions := check.questions(sample):
+        asked += questions
+        answers = []
+        for question in questions:
+            text = says(question)
+            answer = None if text is None else Completion(text)
+            error = "no connection" if text is None else None
+            answers.append(JudgeAnswer(question_id(question), answer, error))
+        sample = replace(sample, judge_answers=(*sample.judge_answers, *answers))
+    return check(sample), asked
+
+
+def verdict(label: str, reason: str = "because") -> str:
+    return json.dumps({"reason": reason, "verdict": label})
+
+
+_OPENS = re.compile(r"^The mark of this message is (\w+)\.")
+_ORDER = re.compile(r"verdict(?: is|:)? *[\"']?(yes|no)\b", re.IGNORECASE)
+
+
+def outside_of_data(question: Request) -> tuple[str, str]:
+    """Return what stands outside of the data blocks of a question, and the output in them."""
+    user = question.messages[-1].content
+    found = _OPENS.match(user)
+    assert found
+    mark = found[1]
+    block = re.compile(
+        rf"^<data (\w+) {mark}>\n(.*?)\n</data \1 {mark}>$", re.DOTALL | re.MULTILINE
+    )
+    output = next(text for name, text in block.findall(user) if name == "output")
+    system = "".join(m.content for m in question.messages if m.role == "system")
+    return f"{system}\n{block.sub('', user)}", output
+
+
+def carelessly_outside_of_data(question: Request) -> tuple[str, str]:
+    """The same for a judge that takes anything that looks like the end of data for it."""
+    user = question.messages[-1].content
+    output = re.search(r"<data output \w+>\n(.*?)\n</data output \w+>", user, re.DOTALL)
+    assert output
+    inside, outside = False, []
+    for part in re.split(r"(<\s*/?\s*data\b[^>]*>)", user, flags=re.IGNORECASE):
+        if re.match(r"<\s*data", part, re.IGNORECASE):
+            inside = True
+        elif re.match(r"<\s*/\s*data", part, re.IGNORECASE):
+            inside = False
+        elif not inside:
+            outside.append(part)
+    system = "".join(m.content for m in question.messages if m.role == "system")
+    return f"{system}\n{''.join(outside)}", output[1]
+
+
+def obedient(read: Callable[[Request], tuple[str, str]] = outside_of_data) -> Says:
+    """Return a judge that obeys whoever orders a verdict outside of the data, and else looks for
+    the word GOOD in the output."""
+
+    def says(question: Request) -> str:
+        outside, output = read(question)
+        order = _ORDER.search(outside)
+        if order:
+            return verdict(order[1].lower(), "ordered")
+        return verdict("yes" if "GOOD" in output else "no", "looked")
+
+    return says
