@@ -121,7 +121,9 @@ def _answer(answer: str | Completion) -> str:
         for field in fields(answer)
         if getattr(answer, field.name) != getattr(bare, field.name)
     }
-    return ", ".join(f"{name} {_one_line(value)}" for name, value in said.items())
+    calls = said.pop("tool_calls", ())
+    shown = [f"calls {call.name} with {call.arguments}" for call in calls]
+    return ", ".join([*shown, *(f"{name} {_one_line(value)}" for name, value in said.items())])
 
 
 def _one_line(value: Any) -> str:

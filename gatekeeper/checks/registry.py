@@ -28,6 +28,7 @@ from gatekeeper.checks.text import (
     similarity,
     starts_with,
 )
+from gatekeeper.checks.tools import tool_call
 from gatekeeper.checks.values import (
     count,
     equals,
@@ -61,6 +62,7 @@ CHECKS: Mapping[str, Check] = {
     "recall": recall.CHECK,
     "citation": citation.CHECK,
     "quote": quote.CHECK,
+    "tool_call": tool_call.CHECK,
     "enum": enumeration.CHECK,
     "similarity": similarity.CHECK,
     "levenshtein": levenshtein.CHECK,

@@ -100,3 +100,21 @@ def test_calls_are_escaped_in_markdown(proposed: GitRepository, tmp_path: Path) 
     assert "tool call: refund(" in comment
     assert re.search(r"<pre>[^`]*<script>|^<script>", comment, re.MULTILINE) is None
     assert KEY not in comment
+
+
+def test_a_check_decides_by_the_calls_also_in_a_replay(
+    proposed: GitRepository, tmp_path: Path
+) -> None:
+    by_calls = "{type: tool_call, tool: refund, arguments: {html: <script>}}"
+    called = CONTRACT.replace("{type: contains, value: ok}", by_calls)
+    proposed.commit("check calls", {"contracts/r.yaml": called})
+    first, second = tmp_path / "first", tmp_path / "second"
+    with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        check(proposed, first)
+    check(proposed, second, "--replay", str(first / "samples.jsonl"))
+    for out in (first, second):
+        mine = [row for row in rows(out) if row["contract_from"] == "head"]
+        passed = [each["passed"] for row in mine for each in row["checks"]]
+        assert passed
+        assert all(passed)

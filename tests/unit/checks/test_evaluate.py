@@ -266,4 +266,5 @@ class TestShapes:
         assert {name: shape.paths for name, shape in SHAPES.items() if shape.paths} == {
             "json_schema": ("schema",),
             "judge": ("prompt",),
+            "tool_call": ("schema",),
         }

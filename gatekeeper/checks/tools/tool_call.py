@@ -1,0 +1,245 @@
+"""The answer calls tools as required: which, with what arguments, in which order, or none.
+
+Each parameter that is set must hold. With `tool` and `arguments` or `schema`, at least one call of
+that tool must have these arguments. `arguments` names the keys that matter: each must have this
+value, compared as JSON, and other keys are free. Arguments that are not JSON, because they were cut
+off or are malformed, satisfy neither. An answer without text is an answer all the same.
+
+To require several calls, write several checks. The order of calls is the order in which the model
+wrote them, also if they are to run in parallel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+)
+from gatekeeper.checks.output import NotJson, parse_json, quote, same_json
+from gatekeeper.checks.values import json_schema
+from gatekeeper.contract.trial import Completion, Sample, ToolCall
+
+_SHOWN = 5
+
+_Calls = Sequence[ToolCall]
+_Requirement = Callable[[Sample, _Calls], Finding]
+
+
+def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
+    _require_sense(params)
+    requirements = list(_requirements(params, files))
+
+    def evaluate(sample: Sample) -> Finding:
+        calls = sample.completion.tool_calls if sample.completion else ()
+        findings = [requirement(sample, calls) for requirement in requirements]
+        for passed in (False, None):
+            for finding in findings:
+                if finding.passed is passed:
+                    return finding
+        return PASSED
+
+    return evaluate
+
+
+def _require_sense(params: Parameters) -> None:
+    if not params:
+        raise ParameterError("no parameter is set", "write `tool`, or `none: true`")
+    if params.get("none") and len(params) > 1:
+        raise ParameterError("`none` excludes every other parameter", "keep one of them")
+    if params.get("none") is False and len(params) == 1:
+        raise ParameterError("`none: false` requires nothing", "write `none: true`, or `tool`")
+    for name in ("arguments", "schema"):
+        if name in params and "tool" not in params:
+            raise ParameterError(f"`{name}` needs `tool`", "name the tool that has them")
+
+
+def _requirements(params: Parameters, files: Files) -> list[_Requirement]:
+    found: list[_Requirement] = []
+    if params.get("none"):
+        found.append(_none)
+    if "tool" in params:
+        tests = []
+        if "arguments" in params:
+            tests.append(_has_arguments(params["arguments"]))
+        if "schema" in params:
+            validate = json_schema.CHECK.prepare({"schema": params["schema"]}, files)
+            tests.append(_conforms(validate))
+        found.append(_called(params["tool"], tests))
+    if "order" in params:
+        found.append(_in_order(params["order"]))
+    if "allowed" in params:
+        found.append(_only(frozenset(params["allowed"])))
+    if "parallel" in params:
+        found.append(_parallel if params["parallel"] else _at_most_one)
+    return found
+
+
+def _none(_sample: Sample, calls: _Calls) -> Finding:
+    return failed(f"expected no tool call; got {_names(calls)}") if calls else PASSED
+
+
+def _parallel(_sample: Sample, calls: _Calls) -> Finding:
+    if len(calls) > 1:
+        return PASSED
+    return failed(f"expected several tool calls in one answer; got {_names(calls)}")
+
+
+def _at_most_one(_sample: Sample, calls: _Calls) -> Finding:
+    if len(calls) < 2:
+        return PASSED
+    return failed(f"expected at most one tool call in an answer; got {_names(calls)}")
+
+
+def _only(allowed: frozenset[str]) -> _Requirement:
+    def requirement(_sample: Sample, calls: _Calls) -> Finding:
+        others = [call for call in calls if call.name not in allowed]
+        return failed(f"calls {_names(others)}, which is not allowed") if others else PASSED
+
+    return requirement
+
+
+def _in_order(names: Sequence[str]) -> _Requirement:
+    def requirement(_sample: Sample, calls: _Calls) -> Finding:
+        left = iter(call.name for call in calls)
+        # Each name is looked for after the one before.
+        if all(name in left for name in names):
+            return PASSED
+        wanted = ", ".join(f"`{name}`" for name in names)
+        return failed(f"expected calls of {wanted} in this order; got {_names(calls)}")
+
+    return requirement
+
+
+def _called(name: str, tests: Sequence[Callable[[Sample, ToolCall], Finding]]) -> _Requirement:
+    def requirement(sample: Sample, calls: _Calls) -> Finding:
+        candidates = [call for call in calls if call.name == name]
+        if not candidates:
+            said = "" if calls or not sample.output.strip() else f" and {quote(sample.output)}"
+            return failed(f"expected a call of `{name}`; got {_names(calls)}{said}")
+        worst = PASSED
+        for call in candidates:
+            findings = [test(sample, call) for test in tests]
+            wrong = next((finding for finding in findings if not finding.passed), None)
+            if wrong is None:
+                return PASSED
+            # A call that could not be examined may be the right one.
+            worst = wrong if worst.passed or wrong.passed is None else worst
+        return replace(worst, message=f"`{name}`: {worst.message}")
+
+    return requirement
+
+
+def _has_arguments(wanted: Parameters) -> Callable[[Sample, ToolCall], Finding]:
+    def test(_sample: Sample, call: ToolCall) -> Finding:
+        given = parse_json(_written(call))
+        if isinstance(given, NotJson):
+            return failed(f"its arguments are {given.message}")
+        if not isinstance(given, dict):
+            return failed(f"its arguments are not a mapping: {quote(given)}")
+        for key, value in wanted.items():
+            if key not in given:
+                return failed(f"expected the argument `{key}`; got {quote(given)}")
+            if not same_json(given[key], value):
+                return failed(f"`{key}`: expected {quote(value)}; got {quote(given[key])}")
+        return PASSED
+
+    return test
+
+
+def _conforms(validate: SampleEvaluator) -> Callable[[Sample, ToolCall], Finding]:
+    def test(sample: Sample, call: ToolCall) -> Finding:
+        return validate(replace(sample, output=_written(call)))
+
+    return test
+
+
+def _written(call: ToolCall) -> str:
+    """Return the arguments as JSON: some providers write nothing if there are none."""
+    return call.arguments if call.arguments.strip() else "{}"
+
+
+def _names(calls: _Calls) -> str:
+    shown = ", ".join(quote(call.name, 60) for call in calls[:_SHOWN])
+    more = f" and {len(calls) - _SHOWN:,} more" if len(calls) > _SHOWN else ""
+    return f"{shown}{more}" if calls else "no tool call"
+
+
+def _answer(*calls: tuple[str, str]) -> Completion:
+    return Completion("", tool_calls=tuple(ToolCall(*call) for call in calls))
+
+
+_NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+
+CHECK = Check(
+    parameters(
+        tool={
+            "type": "string",
+            "minLength": 1,
+            "description": "The name of a tool that must be called.",
+        },
+        arguments={
+            "type": "object",
+            "description": "A mapping of arguments, each with the value that it must have.",
+        },
+        schema={
+            "type": ["object", "string", "boolean"],
+            "description": "A JSON Schema of all arguments, or the path of a file with one.",
+        },
+        order={
+            **_NAMES,
+            "description": "A list of tools that must be called in this order; others may be "
+            "called in between.",
+        },
+        allowed={
+            **_NAMES,
+            "description": "A list of the tools that may be called.",
+        },
+        parallel={
+            "type": "boolean",
+            "description": "True if the answer must have several calls, false if at most one.",
+        },
+        none={
+            "type": "boolean",
+            "description": "True if no tool may be called.",
+        },
+    ),
+    _prepare,
+    paths=("schema",),
+    group="tools",
+    examples=(
+        Example(
+            '{type: tool_call, tool: get_weather, arguments: {city: "{{ city }}"}}',
+            _answer(("get_weather", '{"city": "Paris", "unit": "C"}')),
+            _answer(("get_weather", '{"city": "London"}')),
+            vars={"city": "Paris"},
+        ),
+        Example(
+            "{type: tool_call, tool: refund, schema: "
+            "{required: [amount], properties: {amount: {type: number, maximum: 100}}}}",
+            _answer(("refund", '{"amount": 20}')),
+            _answer(("refund", '{"amount": 2000}')),
+        ),
+        Example(
+            "{type: tool_call, order: [find_order, refund], allowed: [find_order, refund]}",
+            _answer(("find_order", '{"id": 7}'), ("refund", '{"id": 7}')),
+            _answer(("refund", '{"id": 7}'), ("find_order", '{"id": 7}')),
+        ),
+        Example(
+            "{type: tool_call, none: true}",
+            "Which city do you mean?",
+            _answer(("get_weather", "{}")),
+        ),
+    ),
+)

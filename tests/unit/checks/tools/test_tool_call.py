@@ -1,0 +1,82 @@
+"""`tool_call`: names, arguments, order and number of calls, and calls that are malformed."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.checks.check import ParameterError
+from gatekeeper.contract.trial import ToolCall
+
+PARIS = ("weather", '{"city": "Paris", "days": 1.0}')
+ROME = ("weather", '{"city": "Rome"}')
+CLOCK = ("clock", "")
+
+
+@pytest.mark.parametrize(
+    ("calls", "params", "passed"),
+    [
+        ([PARIS], {"tool": "weather"}, True),
+        ([PARIS], {"tool": "Weather"}, False),
+        ([], {"tool": "weather"}, False),
+        ([ROME, PARIS], {"tool": "weather", "arguments": {"city": "Paris"}}, True),
+        ([ROME], {"tool": "weather", "arguments": {"city": "Paris"}}, False),
+        ([PARIS], {"tool": "weather", "arguments": {"days": 1}}, True),
+        ([PARIS], {"tool": "weather", "arguments": {"unit": None}}, False),
+        ([CLOCK], {"tool": "clock", "arguments": {}}, True),
+        ([("clock", '{"a": ')], {"tool": "clock", "arguments": {}}, False),
+        ([("clock", "[1]")], {"tool": "clock", "arguments": {}}, False),
+        ([("clock", '{"a": ')], {"tool": "clock"}, True),
+        ([PARIS], {"tool": "weather", "schema": {"required": ["days"]}}, True),
+        ([ROME], {"tool": "weather", "schema": {"required": ["days"]}}, False),
+        ([PARIS, CLOCK, ROME], {"order": ["weather", "weather"]}, True),
+        ([PARIS, CLOCK], {"order": ["clock", "weather"]}, False),
+        ([PARIS], {"order": ["weather", "weather"]}, False),
+        ([PARIS, CLOCK], {"allowed": ["weather"]}, False),
+        ([], {"allowed": ["weather"]}, True),
+        ([PARIS, ROME], {"parallel": True}, True),
+        ([PARIS], {"parallel": True}, False),
+        ([PARIS, ROME], {"parallel": False}, False),
+        ([PARIS], {"parallel": False}, True),
+        ([], {"none": True}, True),
+        ([CLOCK], {"none": True}, False),
+        ([PARIS, CLOCK], {"tool": "weather", "parallel": False}, False),
+    ],
+)
+def test_what_is_called(apply, calls, params, passed):
+    tool_calls = tuple(ToolCall(*call) for call in calls)
+    found = apply("tool_call", "", completion={"tool_calls": tool_calls}, **params)
+    assert found.passed is passed
+    assert bool(found.message) is not passed
+
+
+def test_messages_say_what_was_expected(apply):
+    completion = {"tool_calls": (ToolCall(*ROME),)}
+    found = apply(
+        "tool_call", "", completion=completion, tool="weather", arguments={"city": "Paris"}
+    )
+    assert found.message == '`weather`: `city`: expected "Paris"; got "Rome"'
+    found = apply("tool_call", "It is warm.", tool="weather")
+    assert found.message == 'expected a call of `weather`; got no tool call and "It is warm."'
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"none": False}, {"none": True, "tool": "a"}, {"arguments": {}}, {"schema": {}}],
+)
+def test_parameters_must_make_sense(apply, params):
+    with pytest.raises(ParameterError):
+        apply("tool_call", "", **params)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["[" * 100_000, '{"a": NaN}', '{"a": 1, "a": 2}', "a" * 1_000_000, '{"\\ud83d": "\ud83d"}'],
+    ids=["deep", "nan", "duplicate", "long", "surrogate"],
+)
+def test_hostile_arguments(apply, arguments):
+    completion = {"tool_calls": (ToolCall("t\ud83d", arguments), ToolCall("t", arguments)) * 9}
+    for params in ({"arguments": {"b": 1}}, {"schema": {"required": ["b"]}}):
+        found = apply("tool_call", "", completion=completion, tool="t", **params)
+        assert found.passed is False
+        assert len(found.message.encode()) < 2_000
+    assert apply("tool_call", "", completion=completion, none=True).message.encode()
