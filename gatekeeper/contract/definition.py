@@ -130,7 +130,8 @@ class CheckSpec:
 class Fixture:
     """One test input. `must_pass` says that it is decided by itself, too. Fixtures of one
     `cluster` are related and count as one wherever evidence is counted. `left_out` are the names of
-    the checks that do not apply to it, because of their `when`."""
+    the checks that do not apply to it, because of their `when`. `turns` are further messages of the
+    user, each sent after the model has answered."""
 
     id: str
     vars: Mapping[str, Any]
@@ -142,6 +143,7 @@ class Fixture:
     position: Position | None = None
     cluster: str | None = None
     left_out: frozenset[str] = frozenset()
+    turns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

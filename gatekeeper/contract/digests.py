@@ -137,7 +137,8 @@ def fixture_meaning(fixture: Fixture) -> Any:
         "expected": fixture.expected,
         "checks": [check_meaning(spec) for spec in fixture.checks],
     }
-    return meaning | ({"must_pass": True} if fixture.must_pass else {})
+    optional = {"must_pass": fixture.must_pass, "turns": list(fixture.turns)}
+    return meaning | {key: value for key, value in optional.items() if value}
 
 
 def evaluation_meaning(contract: Contract) -> Any:

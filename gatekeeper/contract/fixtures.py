@@ -18,8 +18,18 @@ from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_j
 from gatekeeper.errors import ContractError, Problem
 
 SUFFIXES = (".jsonl", ".json", ".yaml", ".yml", ".csv")
-_OWN_KEYS = ("id", "vars", "expected", "category", "checks", "metadata", "must_pass", "cluster")
-_JSON_CELLS = ("vars", "checks", "metadata", "must_pass")
+_OWN_KEYS = (
+    "id",
+    "vars",
+    "expected",
+    "category",
+    "checks",
+    "metadata",
+    "must_pass",
+    "cluster",
+    "turns",
+)
+_JSON_CELLS = ("vars", "checks", "metadata", "must_pass", "turns")
 
 ReadChecks = Callable[[Document, KeyPath, Any, list[Problem]], tuple[CheckSpec, ...]]
 
@@ -33,6 +43,8 @@ class Row:
     data: Any
 
 
+MOST_TURNS = 20
+"""The most messages of the user after the prompt's; each is a call to the model."""
 MOST_PROBLEMS = 100
 """The most problems that are reported for one file; each becomes an annotation."""
 
@@ -104,8 +116,24 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
         must_pass=must_pass is True,
         position=document.position(key),
         cluster=_label(row, "cluster", problems),
+        turns=_turns(row, problems),
     )
     return fixture if len(problems) == before else None
+
+
+def _turns(row: Row, problems: list[Problem]) -> tuple[str, ...]:
+    written = row.data.get("turns")
+    if written is None:
+        return ()
+    sound = isinstance(written, list) and all(isinstance(t, str) and t.strip() for t in written)
+    if not sound:
+        what, fix = "`turns` is not a list of texts", 'write `["And tomorrow?", "Thank you."]`'
+        problems.append(row.document.problem((*row.key, "turns"), what, fix))
+        return ()
+    if len(written) > MOST_TURNS:
+        what = f"{len(written):,} turns, more than {MOST_TURNS}"
+        problems.append(row.document.problem((*row.key, "turns"), what, "write fewer"))
+    return tuple(written)
 
 
 def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixture, ...]:
@@ -139,7 +167,8 @@ def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixtur
 def _made_id(fixture: Fixture) -> str:
     """Make an id from the values alone, whatever the names and the order of the variables: if a
     variable is renamed in the prompt and the fixtures, each fixture keeps its partner."""
-    return "f-" + digest([sorted(map(canonical, fixture.vars.values())), fixture.expected])[:10]
+    values = [sorted(map(canonical, fixture.vars.values())), fixture.expected]
+    return "f-" + digest([*values, *([list(fixture.turns)] if fixture.turns else [])])[:10]
 
 
 def _twice(fixture: Fixture, first: Fixture) -> Problem:

@@ -120,9 +120,19 @@ class Completion:
     """How many of the prompt's tokens it wrote to its cache."""
     tool_calls: tuple[ToolCall, ...] = ()
     """The tools that the model asks to use, in its order; they may come with a text or without."""
+    turns: tuple[Turn, ...] = ()
+    """Every answer of a conversation, the last one included; nothing for a single answer."""
     pause: float | None = field(default=None, compare=False, repr=False)
     """The seconds until the provider takes another call, because nothing remains of a rate limit;
     None for no pause. Only the run uses it; no file contains it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One answer of a conversation, and the digest of the request that it answers."""
+
+    request: str
+    completion: Completion
 
 
 class QuestionId(NamedTuple):

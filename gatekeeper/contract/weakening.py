@@ -92,6 +92,8 @@ def _fixture(base: Fixture, head: Fixture, renaming: Renaming) -> Iterator[str]:
     if canonical(base.expected) != canonical(head.expected):
         change = f"{shown(base.expected)} to {shown(head.expected)}"
         yield f"fixture `{base.id}`: `expected` changed from {change}"
+    if base.turns != head.turns:
+        yield f"fixture `{base.id}`: its turns changed"
     if base.must_pass and not head.must_pass:
         yield f"fixture `{base.id}`: `must_pass` removed"
     where = f"fixture `{base.id}`: "

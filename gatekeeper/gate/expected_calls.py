@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from gatekeeper.contract.conversation import count_steps
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.must_pass import must_pass_units
@@ -99,7 +100,7 @@ def _calls_of(evaluation: Evaluation, pairs: int) -> int:
     for call in calls:
         unit = units.get(first[call.trials[0]].fixture)
         if unit is not None:
-            takes[unit] += 1
+            takes[unit] += count_steps(first[call.trials[0]].request)
     if not takes:
         return 0
     rounds, rest = divmod(pairs, len(takes))

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.repairs.steps import repair
+from gatekeeper.contract.conversation import spoken
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import ContractFrom, Outcome, QuestionId, Request, Sample, Trial
 from gatekeeper.gate.alpha import alpha_shares
@@ -35,14 +36,17 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
 
     The whole answer is evaluated; the result holds only the part that is stored.
     """
-    if sample.completion is None:
+    completion = sample.completion
+    if completion is None:
         return stored_outcome(Outcome(sample))
-    found = repair(sample.completion.text, contract.repair, contract.mode)
+    trial, sample = sample.trial, spoken(sample)
+    found = repair(completion.text, contract.repair, contract.mode)
     repaired = replace(sample, output=found.output, repairs=found.names, ledger=found.ledger)
     before = (replace(sample, output=text) for text in found.texts)
     passed = tuple(_passes(one, contract, evaluator) for one in before)
     checked = evaluator.evaluate(repaired)
-    return stored_outcome(Outcome(repaired, checked, contract.pass_score, passed))
+    kept = replace(repaired, trial=trial)
+    return stored_outcome(Outcome(kept, checked, contract.pass_score, passed))
 
 
 def _passes(sample: Sample, contract: Contract, evaluator: Evaluator) -> bool | None:
@@ -56,7 +60,7 @@ def judge_questions(
     if sample.completion is None or not evaluator.has_judges:
         return ()
     found = repair(sample.completion.text, contract.repair, contract.mode)
-    return evaluator.questions(replace(sample, output=found.output, repairs=found.names))
+    return evaluator.questions(replace(spoken(sample), output=found.output, repairs=found.names))
 
 
 class EvaluationMonitor:
@@ -242,6 +246,8 @@ class Watches:
             cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd
             if cost is not None:
                 cost += self._cost_of_judges(sample)
+            for _ in range(len(answer.turns) - 1 if answer else 0):
+                self._progress.advanced(cost_usd=0.0, failed=False)
             self._progress.advanced(cost_usd=cost, failed=answer is None)
 
     def _cost_of_judges(self, sample: Sample) -> float:

@@ -129,6 +129,7 @@ def _parse(path: str, content: str) -> _Recording:
         try:
             row = json.loads(line)
             found = [_entry(row), *map(_entry, row.get("judge_answers", ()))]
+            found += [_entry(_of_row(turn, row)) for turn in row.get("turns", ())]
         except (
             AttributeError,
             ValueError,
@@ -156,6 +157,11 @@ def _entry(row: Mapping[str, Any]) -> tuple[Answered, str, _Recorded]:
     """Read an answer of a model or a judge, with its request and its model."""
     key = _text(row, "request"), int(row["repetition"])
     return key, _text(row, "model"), _recorded(row)
+
+
+def _of_row(turn: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a turn of a conversation as a line of its own."""
+    return {**turn, "repetition": row["repetition"], "model": row["model"]}
 
 
 def _recorded(row: Mapping[str, object]) -> _Recorded:

@@ -14,7 +14,7 @@ from gatekeeper.gate.pipeline import RunContext
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
 from gatekeeper.run.model_source import ModelSource
-from gatekeeper.run.models import require_no_judges
+from gatekeeper.run.models import require_no_conversations, require_no_judges
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
@@ -104,6 +104,7 @@ def open_batches(work: Work, file: Path) -> BatchRun:
     for job in work.jobs:
         _require_no_times(job.contract)
         require_no_judges(job, "--batch")
+        require_no_conversations(job, "--batch")
     calls = len(distinct_requests(work.trials))
     if calls > MOST_CALLS:
         raise UsageError(

@@ -84,6 +84,18 @@ def require_no_judges(job: Job, option: str) -> None:
         )
 
 
+def require_no_conversations(job: Job, option: str) -> None:
+    """Refuse a contract with conversations, whose later messages need the answers to the earlier
+    ones. Raises UsageError."""
+    found = next((f for e in job.evaluations for f in e.contract.fixtures if f.turns), None)
+    if found is not None:
+        raise UsageError(
+            f"{option}: the fixture {found.id} of {job.contract.name} has turns, and each needs "
+            "the answer before it; run this contract without it, and name the others with "
+            "--contract"
+        )
+
+
 def require_recording(replay: Path | None) -> None:
     """Say at once that the file is not there, and not as the failure of every call."""
     if replay is None:

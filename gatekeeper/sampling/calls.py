@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from gatekeeper.contract.conversation import steps
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, JudgeAnswer, Outcome, Request, Trial
 
@@ -57,9 +58,10 @@ class Call:
 
 
 def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
-    """Return the requests that the trials need if nothing stops early; shared ones once."""
+    """Return the requests that the trials need if nothing stops early; shared ones once, and one
+    for each answer of a conversation."""
     calls, _ = group_calls(trials)
-    return tuple(trials[call.trials[0]].request for call in calls)
+    return tuple(step for call in calls for step in steps(trials[call.trials[0]].request))
 
 
 def group_calls(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from gatekeeper.contract.trial import Completion, ToolCall
+from gatekeeper.contract.trial import Completion, ToolCall, Turn
 
 _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
 """Fields that answers kept by earlier versions do not have, and that most answers do not need."""
@@ -14,7 +14,7 @@ _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
 _MOST = 1e15
 """Tokens, milliseconds or dollars; the sum of many such is still a number."""
 
-_OF_THE_CALL = ("replayed", "cut", "pause", "tool_calls")
+_OF_THE_CALL = ("replayed", "cut", "pause", "tool_calls", "turns")
 _KEPT = tuple(
     field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, *_LATER)
 )
@@ -29,6 +29,7 @@ def completion_record(completion: Completion) -> dict[str, Any]:
         **kept,
         **{name: value for name, value in later.items() if value is not None},
         **({"tool_calls": calls} if calls else {}),
+        **({"turns": list(map(_turn_record, completion.turns))} if completion.turns else {}),
     }
 
 
@@ -37,7 +38,8 @@ def read_completion(record: Mapping[str, Any]) -> Completion:
     kept = {name: record[name] for name in _KEPT}
     later: dict[str, Any] = {name: record.get(name) for name in _LATER}
     calls = read_tool_calls(record.get("tool_calls", []))
-    found = Completion(**kept, **later, tool_calls=calls)
+    turns = tuple(map(_read_turn, record.get("turns", ())))
+    found = Completion(**kept, **later, tool_calls=calls, turns=turns)
     read_text(found.text)
     for text in (found.fingerprint, found.finish_reason):
         if text is not None:
@@ -47,6 +49,16 @@ def read_completion(record: Mapping[str, Any]) -> Completion:
         if amount is not None and (isinstance(amount, bool) or not 0 <= amount <= _MOST):
             raise TypeError("not an amount")
     return found
+
+
+def _turn_record(turn: Turn) -> dict[str, Any]:
+    return {"request": turn.request, "answer": completion_record(turn.completion)}
+
+
+def _read_turn(record: Mapping[str, Any]) -> Turn:
+    if record["answer"].get("turns"):
+        raise TypeError("a turn with turns")
+    return Turn(read_text(record["request"]), read_completion(record["answer"]))
 
 
 def tool_call_records(calls: Iterable[ToolCall]) -> list[dict[str, str | None]]:

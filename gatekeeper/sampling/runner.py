@@ -20,6 +20,7 @@ from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.calls_ahead import calls_ahead
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
+from gatekeeper.sampling.conversations import converse
 from gatekeeper.sampling.judging import JudgeTally, Judging, OnJudgeAnswer
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
 from gatekeeper.sampling.model_calls import FailureCount, ModelCalls, NotNeeded, Order
@@ -242,13 +243,17 @@ class _Runner:
         def start() -> None:
             call.state = "running"
 
+        async def ask(request: Request) -> Completion:
+            call.order = Order(request, lambda: self._is_needed(call), start)
+            try:
+                answer = await self._model_calls.make(call.order)
+            finally:
+                call.unrecorded, call.order = call.order.unrecorded, None
+            self._failures.succeeded()
+            return answer
+
         trial = self._trials[call.trials[0]]
-        call.order = Order(trial.request, lambda: self._is_needed(call), start)
-        try:
-            call.completion = await self._model_calls.make(call.order)
-        finally:
-            call.unrecorded, call.order = call.order.unrecorded, None
-        self._failures.succeeded()
+        call.completion = await converse(trial.request, ask)
         if self._on_answer and not call.free:
             self._on_answer(trial, call.completion)
 

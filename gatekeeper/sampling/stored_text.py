@@ -41,6 +41,9 @@ def stored_completion(completion: Completion) -> Completion:
     fingerprint = completion.fingerprint
     if fingerprint is not None and len(fingerprint) > MOST_OF_FINGERPRINT:
         completion = replace(completion, fingerprint=shorten(fingerprint, MOST_OF_FINGERPRINT))
+    if completion.turns:
+        turns = (replace(t, completion=stored_completion(t.completion)) for t in completion.turns)
+        completion = replace(completion, turns=tuple(turns))
     if not is_long(completion) or completion.cut is not None:
         return completion
     whole = completion.text + "".join(f"{c.name}{c.arguments}" for c in completion.tool_calls)

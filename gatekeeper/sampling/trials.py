@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from gatekeeper.contract.conversation import with_turns
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Message, Target
 from gatekeeper.contract.digests import is_schema_for_all
 from gatekeeper.contract.prompts.render import render_all
@@ -72,6 +73,7 @@ def plan_trials(
     arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
     if base is not None:
         arms.insert(0, ("base", base, _render(base, fixtures, lent)))
+    arms = [(arm, target, _with_turns(messages, fixtures)) for arm, target, messages in arms]
     shared = shared_prefixes([messages.values() for _, _, messages in arms])
     # All requests of an arm share one copy: what depends on it is computed once.
     params = {arm: dict(target.params) for arm, target, _ in arms}
@@ -102,6 +104,12 @@ def plan_trials(
         unpaired=_missing(contract, arms[0][2]) if base is not None else (),
         unanswerable=_missing(contract, answers),
     )
+
+
+def _with_turns(messages: Messages, fixtures: Sequence[Fixture]) -> Messages:
+    """Return the messages of each fixture with those of its conversation."""
+    turns = {fixture.id: fixture.turns for fixture in fixtures if fixture.turns}
+    return {name: with_turns(said, turns.get(name, ())) for name, said in messages.items()}
 
 
 def _missing(contract: Contract, messages: Messages) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, Outcome
+from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, Outcome, Turn
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
 from gatekeeper.sampling.completion_record import tool_call_records
@@ -42,6 +42,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "output": sample.output if completion else None,
         **_tool_calls(completion),
         **_whole(completion),
+        **_turns(completion),
         "repairs": list(sample.repairs),
         # Left out for the many outputs that need no repair.
         **({"repair_ledger": list(map(asdict, sample.ledger))} if sample.ledger else {}),
@@ -70,6 +71,29 @@ def _tool_calls(completion: Completion | None) -> dict[str, Any]:
     """Return the tool calls; nothing for the many answers that have none."""
     calls = tool_call_records(completion.tool_calls) if completion else []
     return {"tool_calls": calls} if calls else {}
+
+
+def _turns(completion: Completion | None) -> dict[str, Any]:
+    """Return every answer of a conversation; a replay finds each by its `request`."""
+    turns = completion.turns if completion else ()
+    return {"turns": [_turn(turn) for turn in turns]} if turns else {}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    answer = turn.completion
+    return {
+        "request": turn.request,
+        "output_raw": answer.text,
+        **_tool_calls(answer),
+        **_whole(answer),
+        "latency_ms": answer.latency_ms,
+        "ttft_ms": answer.ttft_ms,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "cost_usd": answer.cost_usd,
+        "fingerprint": answer.fingerprint,
+        "finish_reason": answer.finish_reason,
+    }
 
 
 def _whole(completion: Completion | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
-from gatekeeper.run.models import require_no_judges
+from gatekeeper.run.models import require_no_conversations, require_no_judges
 from gatekeeper.run.shards.plan_file import ShardedWork, make_plan
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.shares import limits_of_shard
@@ -27,6 +27,7 @@ def plan_shards(
     """
     for job in work.jobs:
         require_no_judges(job, "plan")
+        require_no_conversations(job, "plan")
     whole = ShardedWork(make_plan(work, 1, contracts), work, path)
     calls = len(distinct_requests(whole.asked))
     enough = max(1, min(shards, calls))  # a machine without a call would only take time to start

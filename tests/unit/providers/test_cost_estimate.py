@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gatekeeper.contract.conversation import filled, steps, with_turns
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
@@ -130,3 +132,17 @@ def test_no_model_of_the_list_can_be_billed_more() -> None:
             assert sum(billed) <= most, model
             checked += 1
     assert checked > 300
+
+
+@pytest.mark.parametrize("price", [worst_cost, expected_cost])
+def test_a_conversation_costs_what_its_calls_cost(price: Any) -> None:
+    """An answer that comes back as input is as long as it may be."""
+    params = {"max_tokens": 100}
+    messages = with_turns((Message("user", "A sentence."),), ("And another.", "Thank you."))
+    conversation = Request("openai/gpt-4o-mini", messages, params, None, 0)
+    answers = ["x" * 100, "y" * 100]
+    for step, bare in zip(steps(conversation), (0, 1, 2), strict=True):
+        said = replace(step, messages=filled(step.messages, answers))
+        without = replace(step, messages=filled(step.messages, ["", ""]))
+        assert price(step) >= price(said)
+        assert (price(step) > price(without)) is (bare > 0)
