@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TextIO
 
@@ -66,6 +67,7 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
         return COULD_NOT_MEASURE
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gatekeeper", description="Decides whether a prompt change may merge.", epilog=EXITS

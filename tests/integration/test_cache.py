@@ -31,7 +31,7 @@ from gatekeeper.gate.work import plan_push, plan_run
 from gatekeeper.sampling.trial_order import new_order_seed
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     seed=st.integers(0, 2**20),
     rate=st.floats(0, 1),

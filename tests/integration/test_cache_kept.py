@@ -40,7 +40,7 @@ def entries(cache: Path) -> list[Entry]:
     return [read(line, key, datetime.now(UTC)) for line in cache.read_bytes().splitlines()]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     seed=st.integers(0, 2**20),
     calls=st.lists(st.integers(1, 60), min_size=1, max_size=3),
