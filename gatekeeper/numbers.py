@@ -14,7 +14,7 @@ NONE = "–"
 _SMALLEST_P = 0.0001
 _TRACE = 0.0005
 
-Unit = Literal["share", "ms", "usd", "tokens", "score"]
+Unit = Literal["share", "ms", "usd", "tokens", "score", "agreement"]
 """The unit of an objective."""
 
 
@@ -130,7 +130,14 @@ def score(value: float | None) -> str:
 
 def amount(value: float | None, unit: Unit) -> str:
     """Write a value in the unit of what an objective measures."""
-    write = {"share": percent, "ms": milliseconds, "usd": dollars, "tokens": tokens, "score": score}
+    write = {
+        "share": percent,
+        "ms": milliseconds,
+        "usd": dollars,
+        "tokens": tokens,
+        "score": score,
+        "agreement": percent,
+    }
     return write[unit](value)
 
 

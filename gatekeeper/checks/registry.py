@@ -9,7 +9,7 @@ from gatekeeper.checks.check import Check
 from gatekeeper.checks.composed import all_of, any_of
 from gatekeeper.checks.grounded import citation, quote
 from gatekeeper.checks.judges import judge
-from gatekeeper.checks.measures import latency, length
+from gatekeeper.checks.measures import cost, latency, length, tokens, ttft
 from gatekeeper.checks.own import python
 from gatekeeper.checks.text import (
     bleu,
@@ -74,6 +74,9 @@ CHECKS: Mapping[str, Check] = {
     "parses_as": parses_as.CHECK,
     "length": length.CHECK,
     "latency": latency.CHECK,
+    "ttft": ttft.CHECK,
+    "tokens": tokens.CHECK,
+    "cost": cost.CHECK,
     "all_of": all_of.CHECK,
     "any_of": any_of.CHECK,
     "python": python.CHECK,

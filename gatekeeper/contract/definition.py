@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -216,6 +216,14 @@ class Contract:
         if not fixture.left_out:
             return specs
         return tuple(spec for spec in specs if spec.name not in fixture.left_out)
+
+    def every_check(self) -> Iterator[CheckSpec]:
+        """Yield the contract's checks, those of its fixtures, and the checks inside them."""
+        waiting = [*self.checks, *(spec for fixture in self.fixtures for spec in fixture.checks)]
+        while waiting:
+            spec = waiting.pop()
+            yield spec
+            waiting += spec.parts
 
     def target_for(self, prompt: Prompt) -> Target:
         """Return what calls a prompt file the way this contract calls its own.

@@ -293,6 +293,11 @@ class _Loading:
             what = "no check of this contract gives a score"
             fix = "remove the objective, or add a check that gives one, such as `similarity`"
             self._complain_of_key((*key, "judge_score"), what, fix)
+        sampling = self._document.data.get("sampling", {})
+        if written.get("consistency") is not None and sampling.get("samples", 1) < 2:
+            what = "one sample of a fixture cannot be consistent"
+            fix = "set `sampling: {samples: 3}` or more"
+            self._complain_of_key((*key, "consistency"), what, fix)
 
     def _complain_of_key(self, key: KeyPath, what: str, fix: str) -> None:
         self._problems.append(self._document.problem(key, what, fix, at_key=True))

@@ -51,6 +51,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "tokens_per_call": Measure("tokens per call", "tokens", "lower"),
         "repair_rate": Measure("repair rate", "share", "lower"),
         "judge_score": Measure("judge score", "score", "higher"),
+        "consistency": Measure("consistency", "agreement", "higher"),
     }
 )
 """By the key of the contract format, in the order in which objectives are shown."""

@@ -22,6 +22,7 @@ from gatekeeper.contract.events import flag_of, is_good, time_of
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
+from gatekeeper.gate.consistency import Pairs, agreeing_pairs, count_pairs
 from gatekeeper.gate.judge_correction import judge_behind
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
@@ -147,6 +148,21 @@ class _ObjectiveData:
                 known[key] += 1
         return [(total[key], known[key], max(wanted[key], known[key])) for key in wanted]
 
+    def pairs(self) -> list[tuple[float, int, int]]:
+        """Return, for each unit, how many pairs of answers to the same fixture agree, their number,
+        and how many there should be."""
+        found = agreeing_pairs(self.outcomes)
+        agreeing: Counter[str] = Counter()
+        known: Counter[str] = Counter()
+        wanted: Counter[str] = Counter()
+        for fixture, planned in self.planned.items():
+            key = self.counts_with.get(fixture, fixture)
+            pairs = found.get(fixture, Pairs(0, 0))
+            agreeing[key] += pairs.agreeing
+            known[key] += pairs.total
+            wanted[key] += max(pairs.total, count_pairs(planned))
+        return [(float(agreeing[key]), known[key], wanted[key]) for key in wanted if wanted[key]]
+
 
 def _fixtures(contract: Contract, objective: Objective) -> set[str]:
     """Return the fixtures that the objective is about."""
@@ -172,7 +188,9 @@ def _result(objective: Objective, data: _ObjectiveData) -> SloResult:
         case "ms":
             return _latency(objective, data)
         case "score":
-            return _score(objective, data)
+            return _bounded_mean(objective, data, data.inputs(lambda outcome: outcome.score))
+        case "agreement":
+            return _bounded_mean(objective, data, data.pairs())
         case "usd":
             return _mean(objective, data, cost_of, most_cost(data.outcomes))
         case "tokens":
@@ -292,9 +310,10 @@ def _latency(objective: Objective, data: _ObjectiveData) -> SloResult:
     return _with_inputs(measured, sum(n > 0 for n in samples), objective, data)
 
 
-def _score(objective: Objective, data: _ObjectiveData) -> SloResult:
-    """Return the mean score over inputs. Scores lie from 0 to 1, those that are unknown too."""
-    inputs = data.inputs(lambda outcome: outcome.score)
+def _bounded_mean(
+    objective: Objective, data: _ObjectiveData, inputs: Sequence[tuple[float, int, int]]
+) -> SloResult:
+    """Return the mean over inputs of amounts from 0 to 1, those that are unknown too."""
 
     def result(filled: float | None) -> SloResult:
         rows = inputs

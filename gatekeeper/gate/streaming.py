@@ -1,5 +1,5 @@
-"""Decides which answers are streamed: those of contracts with an objective on the time to first
-token. Pure."""
+"""Decides which answers are streamed: those of contracts with an objective or a check on the time
+to first token. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gatekeeper.sampling.client import ModelClient, StreamingClient
 
 
 def stream_timed_answers(job: Job) -> Job:
-    """Return the job with all its trials streamed if base's or head's contract has an objective on
-    the time to first token; else the job itself.
+    """Return the job with all its trials streamed if base's or head's contract has an objective or
+    a check on the time to first token; else the job itself.
 
     All trials, so that both arms are called in the same way: a streamed answer can take longer.
     """
@@ -35,13 +35,15 @@ def require_streams(trials: Iterable[Trial], client: ModelClient) -> None:
             raise UsageError(
                 f"{trial.contract}: the time to first token of {trial.request.model} cannot be "
                 "measured. For this model or these parameters gatekeeper uses litellm, and it does "
-                "not stream through litellm. Remove the objectives `ttft_…` from the contract, or "
-                "use a model that has a native client; docs/models.md lists them"
+                "not stream through litellm. Remove the objectives `ttft_…` and the checks `ttft`, "
+                "or use a model that has a native client; docs/models.md lists them"
             )
 
 
 def _times_first_token(contract: Contract) -> bool:
-    return any(objective.measure.first_token for objective in contract.slo)
+    return any(objective.measure.first_token for objective in contract.slo) or any(
+        spec.type == "ttft" for spec in contract.every_check()
+    )
 
 
 def _streamed(evaluation: Evaluation) -> Evaluation:

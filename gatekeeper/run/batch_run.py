@@ -128,8 +128,11 @@ def _require_no_times(contract: Contract) -> None:
     """Refuse a contract that needs to know how long a call took: a batch does not say. Raises
     UsageError."""
     timed = [f"the objective {o.name}" for o in contract.slo if o.measure.unit == "ms"]
-    checks = [*contract.checks, *(spec for f in contract.fixtures for spec in f.checks)]
-    timed += [f"the check {spec.name}" for spec in checks if spec.type == "latency"]
+    timed += [
+        f"the check {spec.name}"
+        for spec in contract.every_check()
+        if spec.type in ("latency", "ttft")
+    ]
     if timed:
         raise UsageError(
             f"--batch: {contract.name} has {timed[0]}, and no time is measured in a batch; run "

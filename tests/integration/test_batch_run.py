@@ -151,6 +151,13 @@ MODEL = "openai/gpt-4o-mini"
 REFUSED = {
     "latency": (CONTRACT + "slo: {latency_p95_ms: 4000}\n", ""),
     "first token": (CONTRACT + "slo: {ttft_p95_ms: 4000}\n", ""),
+    "first token check": (LATENCY.replace("latency, max", "ttft, max"), ""),
+    "latency check inside another": (
+        LATENCY.replace("{type: latency", "{type: any_of, checks: [{type: latency").replace(
+            "max_ms: 9}", "max_ms: 9}]}"
+        ),
+        "",
+    ),
     "latency check": (
         LATENCY,
         "",

@@ -16,6 +16,10 @@ from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
 from gatekeeper.cli.main import main
 
 TIMED = CONTRACT + "slo: {ttft_p95_ms: 60000}\n"
+CHECKED = CONTRACT.replace(
+    "checks:\n",
+    "checks:\n  - {type: any_of, severity: warn, checks: [{type: ttft, max_ms: 60000}]}\n",
+)
 CONTRACT_FILE = "contracts/sentiment.yaml"
 Propose = Callable[[str, str], GitRepository]
 
@@ -47,7 +51,9 @@ def read(out: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return result["contracts"][0], [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize(("base", "head"), [(TIMED, TIMED), (CONTRACT, TIMED), (TIMED, CONTRACT)])
+@pytest.mark.parametrize(
+    ("base", "head"), [(TIMED, TIMED), (CONTRACT, TIMED), (TIMED, CONTRACT), (CHECKED, CHECKED)]
+)
 def test_both_arms_are_streamed_if_either_contract_asks_for_it(
     base: str, head: str, propose: Propose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,3 +49,26 @@ class TestLength:
 def test_latency(apply, latency, passed, message):
     finding = apply("latency", "x", completion={"latency_ms": latency}, max_ms=1000)
     assert (finding.passed, finding.message) == (passed, message)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "completion", "passed"),
+    [
+        ("ttft", {"max_ms": 800}, {"ttft_ms": 800.0}, True),
+        ("ttft", {"max_ms": 800}, {"ttft_ms": 800.1}, False),
+        ("ttft", {"max_ms": 800}, {"latency_ms": 10.0}, None),
+        ("tokens", {"max": 10}, {"prompt_tokens": 6, "completion_tokens": 4}, True),
+        ("tokens", {"max": 9}, {"prompt_tokens": 6, "completion_tokens": 4}, False),
+        ("tokens", {"max": 9}, {"completion_tokens": 4}, None),
+        ("tokens", {"max": 4, "of": "answer"}, {"completion_tokens": 4}, True),
+        ("tokens", {"max": 5, "of": "prompt"}, {"prompt_tokens": 6}, False),
+        ("cost", {"max_usd": 0.01}, {"cost_usd": 0.01}, True),
+        ("cost", {"max_usd": 0.01}, {"cost_usd": 0.011}, False),
+        ("cost", {"max_usd": 0.01}, {}, None),
+        ("cost", {"max_usd": 0.01}, {"cost_usd": 0.0}, True),
+    ],
+)
+def test_measures_of_one_call(apply, kind, params, completion, passed):
+    finding = apply(kind, "x", completion=completion, **params)
+    assert finding.passed is passed
+    assert bool(finding.message) is (passed is not True)

@@ -1,0 +1,56 @@
+"""The call cost at most `max_usd` US dollars; undetermined if its price is unknown.
+
+An answer from a recording costs what the recorded call cost.
+"""
+
+from __future__ import annotations
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.contract.trial import Completion, Sample
+from gatekeeper.numbers import dollars
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    limit = params["max_usd"]
+
+    def evaluate(sample: Sample) -> Finding:
+        cost = sample.completion.cost_usd if sample.completion else None
+        if cost is None:
+            return undetermined("the price of the call is not known")
+        if cost > limit:
+            return failed(f"expected at most {dollars(limit)}; cost {dollars(cost)}")
+        return PASSED
+
+    return evaluate
+
+
+CHECK = Check(
+    parameters(
+        required=("max_usd",),
+        max_usd={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "A number of US dollars, more than 0.",
+        },
+    ),
+    _prepare,
+    group="measures",
+    examples=(
+        Example(
+            "{type: cost, max_usd: 0.002}",
+            Completion("Hello.", cost_usd=0.0015),
+            Completion("Hello.", cost_usd=0.0031),
+        ),
+    ),
+)

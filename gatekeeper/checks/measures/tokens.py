@@ -1,0 +1,68 @@
+"""The call took at most `max` tokens; undetermined if the provider did not report them.
+
+`length` with `unit: tokens` sets limits for the answer alone, upwards and downwards.
+"""
+
+from __future__ import annotations
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.contract.trial import Completion, Sample
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    limit = params["max"]
+    of = params.get("of", "both")
+
+    def evaluate(sample: Sample) -> Finding:
+        counted = _tokens(sample.completion, of)
+        if counted is None:
+            return undetermined("the provider did not report the number of tokens")
+        if counted > limit:
+            return failed(f"expected at most {limit:,} tokens; took {counted:,}")
+        return PASSED
+
+    return evaluate
+
+
+def _tokens(completion: Completion | None, of: str) -> int | None:
+    if completion is None:
+        return None
+    sent, received = completion.prompt_tokens, completion.completion_tokens
+    if of == "prompt":
+        return sent
+    if of == "answer":
+        return received
+    return None if sent is None or received is None else sent + received
+
+
+CHECK = Check(
+    parameters(
+        required=("max",),
+        max={"type": "integer", "minimum": 1, "description": "A whole number, 1 or more."},
+        of={
+            "enum": ["both", "prompt", "answer"],
+            "default": "both",
+            "description": "What is counted: the tokens of the `prompt`, the `answer`, or both.",
+        },
+    ),
+    _prepare,
+    group="measures",
+    examples=(
+        Example(
+            "{type: tokens, max: 500}",
+            Completion("Hello.", prompt_tokens=400, completion_tokens=80),
+            Completion("Hello.", prompt_tokens=400, completion_tokens=120),
+        ),
+    ),
+)
