@@ -11,6 +11,7 @@ from gatekeeper.checks.grounded import citation, quote
 from gatekeeper.checks.judges import judge
 from gatekeeper.checks.measures import cost, latency, length, tokens, ttft
 from gatekeeper.checks.own import python
+from gatekeeper.checks.safety import no_prompt_leak, pii, refusal, secrets, word_list
 from gatekeeper.checks.text import (
     bleu,
     chrf,
@@ -72,6 +73,11 @@ CHECKS: Mapping[str, Check] = {
     "language": language.CHECK,
     "markdown": markdown.CHECK,
     "parses_as": parses_as.CHECK,
+    "pii": pii.CHECK,
+    "secrets": secrets.CHECK,
+    "refusal": refusal.CHECK,
+    "word_list": word_list.CHECK,
+    "no_prompt_leak": no_prompt_leak.CHECK,
     "length": length.CHECK,
     "latency": latency.CHECK,
     "ttft": ttft.CHECK,

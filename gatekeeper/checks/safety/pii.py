@@ -1,0 +1,133 @@
+"""The output, or one field of it, contains no personal data.
+
+`kinds` chooses what it looks for:
+
+- `email`: e-mail addresses.
+- `card`: numbers of payment cards, by the ranges of the issuers and the check digit.
+- `iban`: bank accounts with valid check digits.
+- `ip`: IP addresses, except `127.0.0.1`, `::1` and the like.
+- `national_id`: tax, health and identity numbers of `countries`, by their form, dates and
+  check digits (python-stdnum).
+- `phone`: telephone numbers that phonenumbers holds valid. Those with a country code, such as
+  `+49 …`, are always found, those without one if they are valid in one of `countries`.
+
+By default it looks for all of them; for national identifiers only if `countries` is set, because
+an order number may be a valid identifier of some country. Names and postal addresses are not found,
+and neither are numbers written in words.
+
+`allow` lists what may occur: an address or number, or `@shop.example` for every address of a
+domain. Spaces and hyphens in numbers do not matter. Messages show the first and last two characters
+of what was found. Text of more than 100,000 characters is undetermined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.output import FIELD, as_text, on_output
+from gatekeeper.checks.safety.national_ids import COUNTRIES
+from gatekeeper.checks.safety.personal_data import KINDS, TooManyCandidatesError
+from gatekeeper.checks.safety.plain_text import plain, too_long
+
+_MOST_SHOWN = 5
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    countries = tuple(params.get("countries", ()))
+    kinds = params.get("kinds", [kind for kind in KINDS if kind != "national_id" or countries])
+    if "national_id" in kinds and not countries:
+        raise ParameterError(
+            "`national_id` needs the countries whose identifiers count",
+            "add `countries`, such as `countries: [US, GB]`",
+        )
+    is_allowed = _allowed(params.get("allow", ()))
+
+    def inspect(found: Any) -> Finding:
+        text = plain(as_text(found))
+        problem = too_long(text)
+        if problem:
+            return undetermined(problem)
+        shown: list[str] = []
+        try:
+            for kind in kinds:
+                for item in KINDS[kind](text, countries):
+                    said = f"{kind} `{masked(item)}`"
+                    if not is_allowed(item) and said not in shown:
+                        shown.append(said)
+                        if len(shown) == _MOST_SHOWN:
+                            return failed(f"contains personal data: {', '.join(shown)}, …")
+        except TooManyCandidatesError as error:
+            if not shown:
+                return undetermined(f"the text has too many {error}")
+        return failed(f"contains personal data: {', '.join(shown)}") if shown else PASSED
+
+    return on_output(params, inspect)
+
+
+def masked(found: str) -> str:
+    """Return the first and the last two characters, so that a message does not repeat the data."""
+    return f"{found[:2]}…{found[-2:]}"
+
+
+def _allowed(allow: Any) -> Callable[[str], bool]:
+    wholes = {_comparable(text) for text in allow}
+    domains = tuple(text.casefold() for text in allow if text.startswith("@"))
+    return lambda item: _comparable(item) in wholes or item.casefold().endswith(domains)
+
+
+def _comparable(text: str) -> str:
+    return re.sub(r"[\s()./-]", "", plain(text)).casefold()
+
+
+CHECK = Check(
+    parameters(
+        kinds={
+            "type": "array",
+            "items": {"enum": list(KINDS)},
+            "minItems": 1,
+            "description": f"A list of what to look for: {', '.join(KINDS)}.",
+        },
+        countries={
+            "type": "array",
+            "items": {"enum": list(COUNTRIES)},
+            "minItems": 1,
+            "description": "A list of two-letter codes of countries, such as `[US, DE]`.",
+        },
+        allow={
+            "type": "array",
+            "items": {"type": "string", "minLength": 2},
+            "description": "A list of addresses, numbers and `@domains` that may occur.",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    group="safety",
+    examples=(
+        Example(
+            '{type: pii, allow: ["@shop.example", "{{ phone }}"]}',
+            "Write to help@shop.example or call +49 30 901820.",
+            "Ann's address is ann.smith@mail.example.",
+            vars={"phone": "+49 30 901820"},
+        ),
+        Example(
+            "{type: pii, kinds: [national_id, card], countries: [US]}",
+            "Your order 4111-2222 has arrived.",
+            "Your number is 536-90-4399, your card 4111 1111 1111 1111.",
+        ),
+    ),
+)
