@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from gatekeeper.checks.check import Finding, SampleEvaluator
 from gatekeeper.contract.trial import Request, Sample
@@ -35,16 +35,21 @@ class JudgedCheck(Protocol):
         ...
 
 
+def _asks_judges(check: SampleEvaluator) -> TypeGuard[JudgedCheck]:
+    # For a protocol `isinstance` alone takes 30 µs, and every sample is asked for.
+    return hasattr(check, "judge_models") and isinstance(check, JudgedCheck)
+
+
 def questions_of(check: SampleEvaluator, sample: Sample) -> tuple[Request, ...]:
     """Return the check's questions about the sample; none for a check without judges."""
-    return check.questions(sample) if isinstance(check, JudgedCheck) else ()
+    return check.questions(sample) if _asks_judges(check) else ()
 
 
 def forecast_of(check: SampleEvaluator, sample: Sample) -> tuple[Request, ...]:
     """Return what the check would ask about such a sample; nothing for a check without judges."""
-    return check.forecast(sample) if isinstance(check, JudgedCheck) else ()
+    return check.forecast(sample) if _asks_judges(check) else ()
 
 
 def judge_models_of(check: SampleEvaluator) -> tuple[str, ...]:
     """Return the models that the check may ask; none for a check without judges."""
-    return check.judge_models if isinstance(check, JudgedCheck) else ()
+    return check.judge_models if _asks_judges(check) else ()

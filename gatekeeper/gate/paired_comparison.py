@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.contract.trial import Outcome
@@ -41,6 +42,29 @@ class _Reading(NamedTuple):
     broke: int
     fixed: int
     measured: int
+
+
+class _Arrays(NamedTuple):
+    """The units' inputs, and their readings by unit and round."""
+
+    sizes: Sizes
+    harshest: Differences
+    kindest: Differences
+    broke: Differences
+    fixed: Differences
+    measured: Differences
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], rounds: int, *, clustered: bool) -> _Arrays:
+        import numpy as np
+
+        each = np.array(sizes, dtype=np.int64)
+        shape = len(sizes), rounds
+        kind: type[np.signedinteger[Any]] = np.int64 if clustered else np.int8
+        # What was not sampled is not measured: it may speak for head or against it.
+        harshest = np.repeat(each[:, None], rounds, 1).astype(kind)
+        none = (np.zeros(shape, dtype=kind) for _ in range(3))
+        return cls(each, harshest, np.negative(harshest), *none)
 
 
 class Comparison:
@@ -77,24 +101,20 @@ class Comparison:
             margin=gate.margin,
             early=sampling.mode == "adaptive" and not whole,
         )
-        import numpy as np
-
-        size_of = {u: len(self._inputs_of.get(u, ())) + self._unknown[u] for u in rows}
-        self._sizes = np.array([size_of[unit] for unit in rows], dtype=np.int64)
-        shape = len(rows), self.test.rounds
-        kind: type[np.signedinteger[Any]] = np.int64 if self.clustered else np.int8
-        # What was not sampled is not measured: it may speak for head or against it.
-        self._harshest: Differences = np.repeat(self._sizes[:, None], shape[1], 1).astype(kind)
-        self._kindest: Differences = np.negative(self._harshest)
-        self._broke, self._fixed, self._measured = (np.zeros(shape, dtype=kind) for _ in range(3))
+        self._sizes_in_order = [len(self._inputs_of.get(u, ())) + self._unknown[u] for u in rows]
         self._sampled = [len(lone)] * self.test.rounds
-        self._expected = int(self._sizes[: len(lone)].sum()) * self.test.rounds
+        self._expected = sum(self._sizes_in_order[: len(lone)]) * self.test.rounds
         self.stopped: Stop | None = None
         self.rounds = 0
         """How many complete rounds the decision rests on."""
         self._pairs = 0
         # Holm, the report and the reasons need the same results, and each takes thousands of signs.
         self._evaluations: dict[tuple[object, ...], SequentialResult] = {}
+
+    @cached_property
+    def _arrays(self) -> _Arrays:
+        # Made for the first answer: numpy is imported while the models are answering.
+        return _Arrays.of(self._sizes_in_order, self.test.rounds, clustered=self.clustered)
 
     def add(self, outcome: Outcome) -> None:
         """Take the next outcome in plan order, and test at the end of a round or of a first
@@ -111,11 +131,14 @@ class Comparison:
         del self._pending[key, number]
         row = self._rows[key]
         reading = self._read(key, pending)
-        self._kindest[row, number], self._harshest[row, number] = reading[:2]
-        self._broke[row, number], self._fixed[row, number] = reading.broke, reading.fixed
-        self._measured[row, number] = reading.measured
+        self._arrays.kindest[row, number], self._arrays.harshest[row, number] = reading[:2]
+        self._arrays.broke[row, number], self._arrays.fixed[row, number] = (
+            reading.broke,
+            reading.fixed,
+        )
+        self._arrays.measured[row, number] = reading.measured
         self._sampled[number] += 1
-        self._expected += int(self._sizes[row])
+        self._expected += self._sizes_in_order[row]
         if self.stopped is None:
             self._look(number)
 
@@ -126,7 +149,7 @@ class Comparison:
         with `better` whether it is better, by the favourable or the unfavourable reading."""
         key = (level, harshly, better, tuple(self._sampled))
         if key not in self._evaluations:
-            readings = self._harshest if harshly else self._kindest
+            readings = self._arrays.harshest if harshly else self._arrays.kindest
             sign = -1 if better else 1
             self._evaluations[key] = self.test.evaluate(
                 sign * self._looked_at(readings), sign * self._first(readings), level
@@ -139,11 +162,11 @@ class Comparison:
 
     def _counts_and_sizes(self) -> list[tuple[Counts, int]]:
         # Samples taken after the decision, for an objective, are reported as well.
-        complete = sum(sampled == len(self._sizes) for sampled in self._sampled)
+        complete = sum(sampled == len(self._rows) for sampled in self._sampled)
         columns = slice(max(1, complete))
-        each = (self._broke, self._fixed, self._measured)
+        each = (self._arrays.broke, self._arrays.fixed, self._arrays.measured)
         totals = (array[:, columns].sum(axis=1, dtype=int).tolist() for array in each)
-        found = zip(map(Counts, *totals), self._sizes.tolist(), strict=True)
+        found = zip(map(Counts, *totals), self._arrays.sizes.tolist(), strict=True)
         return [(counts, size) for counts, size in found if counts.pairs]
 
     @property
@@ -154,7 +177,7 @@ class Comparison:
     @property
     def changed(self) -> tuple[int, int]:
         """How many units broke and how many were fixed, over the pairs measured so far."""
-        drops = (self._broke - self._fixed).sum(axis=1, dtype=int)
+        drops = (self._arrays.broke - self._arrays.fixed).sum(axis=1, dtype=int)
         return int((drops > 0).sum()), int((drops < 0).sum())
 
     @property
@@ -163,21 +186,21 @@ class Comparison:
         later, because later rounds are only looked at when they end."""
         if not self.test.early or self.stopped is not None or self.rounds:
             return None
-        kindest, harshest = self._first(self._kindest), self._first(self._harshest)
+        kindest, harshest = self._first(self._arrays.kindest), self._first(self._arrays.harshest)
         return self.test.nearness(kindest, harshest, self._sizes_of(self._pairs))
 
     @property
     def unmeasured(self) -> int:
         """Return how many of the pairs taken could have been different, because an outcome is not
         known."""
-        return self._expected - int(self._measured.sum(dtype=int))
+        return self._expected - int(self._arrays.measured.sum(dtype=int))
 
     def largest_drop(self) -> float:
         """Return the mean drop over all inputs if every unknown sample counts against head."""
-        observed = self._looked_at(self._harshest)
+        observed = self._looked_at(self._arrays.harshest)
         # A single round of the samples so far; `_first` has no second dimension.
-        observed = observed if observed.shape[1] else self._first(self._harshest)[:, None]
-        inputs = int(self._sizes[: len(observed)].sum()) * observed.shape[1]
+        observed = observed if observed.shape[1] else self._first(self._arrays.harshest)[:, None]
+        inputs = int(self._arrays.sizes[: len(observed)].sum()) * observed.shape[1]
         return float(observed.sum(dtype=int) / inputs) if inputs else 0.0
 
     def drops(self) -> list[float]:
@@ -192,20 +215,26 @@ class Comparison:
     def _look(self, number: int) -> None:
         if number == 0:
             self._pairs = self._sampled[0]
-            kindest, harshest = self._first(self._kindest), self._first(self._harshest)
+            kindest, harshest = (
+                self._first(self._arrays.kindest),
+                self._first(self._arrays.harshest),
+            )
             if found := self.test.after_pairs(kindest, harshest, self._sizes_of(self._pairs)):
                 self.stopped = found[0]
                 return
-        if self._sampled[number] < len(self._sizes):
+        if self._sampled[number] < len(self._rows):
             return
         self.rounds = number + 1
         if self.test.early or self.rounds == self.test.rounds:
-            kindest, harshest = self._looked_at(self._kindest), self._looked_at(self._harshest)
+            kindest, harshest = (
+                self._looked_at(self._arrays.kindest),
+                self._looked_at(self._arrays.harshest),
+            )
             self.stopped = self.test.after_round(kindest, harshest, self._sizes_of(len(kindest)))
 
     def _sizes_of(self, units: int) -> Sizes | None:
         """Return how many inputs each of the first units has; None if each has one."""
-        return self._sizes[:units] if self.clustered else None
+        return self._arrays.sizes[:units] if self.clustered else None
 
     def _first(self, readings: Differences) -> Differences:
         """Return the pairs of the first round that the decision uses."""

@@ -192,7 +192,7 @@ def _measure_now(
         require_streams(work.trials, client)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # Imports that the end of the run needs take no time while the models are thinking.
-        imports = asyncio.create_task(asyncio.to_thread(_import_statistics_and_reports))
+        imports = asyncio.create_task(asyncio.to_thread(_prepare_the_end))
         try:
             found = await measure_contracts(work, ready)
         finally:
@@ -212,11 +212,17 @@ def _measure_now(
     return replace(found, notices=(*found.notices, *hooks.notices()))
 
 
-def _import_statistics_and_reports() -> None:
-    import scipy.special  # noqa: F401
+def _prepare_the_end() -> None:
+    """Load what statistics and reports need, in a thread that hardly delays calls."""
+    from gatekeeper.reports.preparation import prepare_reports
+    from gatekeeper.run.process import yield_often
 
-    import gatekeeper.reports.terminal.console
-    import gatekeeper.reports.write  # noqa: F401
+    with yield_often():
+        import scipy.special  # noqa: F401
+
+        import gatekeeper.providers.unmeasured  # noqa: F401
+
+        prepare_reports()
 
 
 def _answer_log(

@@ -58,6 +58,7 @@ _NO_PYARROW = (
 _HARMLESS = re.compile(r"(?![ =+@'-])[ !#-:<-~]*")
 _FORMULA = re.compile(r"((?:\A|[\t\n;])\s*+)('*+[=+\-@＝＋－＠])?")
 _GUARDED = re.compile(r"((?:\A|[\t\n;])\s*+)(?:'('*+[=+\-@＝＋－＠]))?")
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _SPELLED = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
 
 
@@ -268,7 +269,11 @@ FIXTURES = Table(
 
 
 def _cell(value: Any, kind: Kind) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+    if value is None:
+        return ""
+    if kind == "text" and isinstance(value, str) and _HARMLESS.fullmatch(value):
+        return f'"{value}"'
+    if isinstance(value, float) and not math.isfinite(value):
         return ""
     if kind == "yes_no":
         return "true" if value else "false"
@@ -276,7 +281,7 @@ def _cell(value: Any, kind: Kind) -> str:
         return repr(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else _JSON.encode(value)
     return '"' + guarded(text).replace('"', '""') + '"'
 
 

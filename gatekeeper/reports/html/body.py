@@ -94,6 +94,12 @@ def render_samples(evaluated: Sequence[ReportedEvaluation], packed: Packed) -> s
     return _templates().get_template("samples.html.j2").render(labels=labels, packed=packed)
 
 
+def load_templates() -> None:
+    """Compile the templates of the page, which are kept for the process."""
+    for name in ("body.html.j2", "samples.html.j2"):
+        _templates().get_template(name)
+
+
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined

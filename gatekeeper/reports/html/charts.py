@@ -230,7 +230,7 @@ def interval_strip(contract: ContractResult) -> str:
 
 
 @lru_cache(maxsize=1)
-def _imported() -> Any:
+def import_pygal() -> Any:
     """Import pygal, and remove the plug-in finder that it leaves behind: every later import of the
     process would call it, and Python 3.11 warns of its old interface."""
     import pygal
@@ -242,7 +242,7 @@ def _imported() -> Any:
 
 
 def _pygal(kind: str, **options: Any) -> Any:
-    pygal = _imported()
+    pygal = import_pygal()
     chosen = {
         "js": (),
         "width": 560,

@@ -31,12 +31,12 @@ _NO_LINK = "\u200b"
 
 def blocks(markdown: str) -> Markup:
     """Render paragraphs, lists and tables."""
-    return _finished(_reader().render(markdown))
+    return _finished(reader().render(markdown))
 
 
 def inline(markdown: str) -> Markup:
     """Render one line, without a paragraph around it."""
-    return _finished(_reader().renderInline(markdown))
+    return _finished(reader().renderInline(markdown))
 
 
 def icon(name: str, label: str = "") -> Markup:
@@ -46,7 +46,8 @@ def icon(name: str, label: str = "") -> Markup:
 
 
 @lru_cache(maxsize=1)
-def _reader() -> MarkdownIt:
+def reader() -> MarkdownIt:
+    """Return the parser of the Markdown in reports."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable(list(_NOT_READ))

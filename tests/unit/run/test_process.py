@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gatekeeper.run.process import yield_often
+
 END = "from gatekeeper.run.process import end_process\n"
 
 
@@ -70,3 +72,17 @@ def test_full_disk_is_not_a_success() -> None:
 
 def test_closed_standard_output() -> None:
     assert run("import sys\nsys.stdout = None\nend_process(2)").returncode == 2
+
+
+def test_other_threads_go_on_sooner_for_a_time() -> None:
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(0.005)
+        with yield_often():
+            assert sys.getswitchinterval() == pytest.approx(0.0005)
+        assert sys.getswitchinterval() == pytest.approx(0.005)
+        sys.setswitchinterval(0.5)
+        with yield_often():
+            assert sys.getswitchinterval() == pytest.approx(0.5)
+    finally:
+        sys.setswitchinterval(before)
