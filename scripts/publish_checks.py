@@ -16,10 +16,14 @@ from typing import Any
 import yaml
 
 from gatekeeper.checks.check import Check, Example
+from gatekeeper.checks.judges.presets import PRESETS
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.trial import Completion
 
 PAGE = Path(__file__).parents[1] / "docs" / "checks.md"
+OTHER_TOOLS: list[dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("other_tools.yaml").read_text("utf-8")
+)
 
 GROUPS: Mapping[str, str] = {
     "text": "Text",
@@ -32,12 +36,14 @@ GROUPS: Mapping[str, str] = {
     "judges": "Judges",
     "own": "Checks of your own",
 }
+JUDGES = tuple(PRESETS)
 _SHOWN = 100
 
 
 def page(text: str) -> str:
     """Return the page with its generated parts as they should be."""
-    for name, content in (("index", _index()), ("checks", _checks())):
+    parts = (("index", _index()), ("checks", _checks()), ("other tools", _other_tools()))
+    for name, content in parts:
         pattern = rf"(<!-- {name}: [^\n]* -->\n).*?(<!-- end of {name} -->\n)"
         new = re.compile(pattern, re.DOTALL)
         if not new.search(text):
@@ -80,6 +86,38 @@ def _section(name: str, check: Check) -> str:
     if items:
         parts.append("\n".join(["```yaml", *items, "```", ""]))
     return "\n".join(part for part in parts if part)
+
+
+def _other_tools() -> str:
+    lines = ["| promptfoo | DeepEval | gatekeeper | |", "| --- | --- | --- | --- |"]
+    for row in OTHER_TOOLS:
+        theirs = [_theirs(row.get(tool, "")) for tool in ("promptfoo", "deepeval")]
+        lines.append(f"| {theirs[0]} | {theirs[1]} | {ours(row)} | {_cell(remark(row))} |")
+    return "\n".join(lines) + "\n"
+
+
+def ours(row: Mapping[str, Any]) -> str:
+    """Return the checks and judges of a row that there are here, as links."""
+    found = [f"[{name}](#{name})" for name in row.get("checks", ()) if name in CHECKS]
+    if row.get("judge") in JUDGES:
+        found.append(f"[judge: {row['judge']}](#judge)")
+    return ", ".join(found) or "not here"
+
+
+def remark(row: Mapping[str, Any]) -> str:
+    """Return what a row says of what there is here: the same name, what differs, or why not."""
+    if ours(row) == "not here":
+        return str(row["otherwise"])
+    if "note" in row:
+        return str(row["note"])
+    same = str(row.get("promptfoo", "")).replace("-", "_") in row.get("checks", ())
+    return "same" if same else "other name"
+
+
+def _theirs(names: str) -> str:
+    if "`" in names or " " in names.replace(", ", ""):
+        return names
+    return ", ".join(f"`{name}`" for name in names.split(", ") if name)
 
 
 def _table(parameters: Mapping[str, Any]) -> str:

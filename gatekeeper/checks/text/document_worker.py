@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import csv
 import io
-import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -29,8 +28,6 @@ Problem = str | None
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:
     """Yield one response: `problem` says why the text is not a document of the format, or is null;
     `found` is what a Markdown document has; `fault` says what reading took too much of."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
     if request["format"] == "sql":
         import sqlglot  # noqa: F401 - takes longer than reading, and counts apart
     allow_cpu(READ_SECONDS + _GRACE_SECONDS)
@@ -129,7 +126,9 @@ def _python(text: str, _request: Mapping[str, Any]) -> Problem:
     if not text.strip():
         return "it is empty"
     try:
-        ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes such as "\\d"
+            ast.parse(text)
     except SyntaxError as error:
         at = f" at {error.lineno}:{error.offset}" if error.lineno else ""
         return f"{error.msg}{at}"

@@ -23,10 +23,24 @@ from support.check_examples import (
 from gatekeeper.checks.check import Example
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.checks.repairs.steps import NAMES
-from scripts.publish_checks import GROUPS, PAGE, page
+from scripts.publish_checks import GROUPS, OTHER_TOOLS, PAGE, ours, page, remark
 
 GUIDE = (PAGE.parent / "adding-a-check.md").read_text("utf-8")
 TEXT = PAGE.read_text("utf-8")
+
+# BaseAssertionTypesSchema and the special types of promptfoo's src/types/index.ts, November 2026.
+PROMPTFOO = """
+agent-rubric answer-relevance assert-set bleu classifier contains contains-all contains-any
+contains-html contains-json contains-sql contains-xml context-faithfulness context-recall
+context-relevance conversation-relevance cost equals factuality finish-reason g-eval gleu guardrails
+human icontains icontains-all icontains-any is-html is-json is-refusal is-sql is-valid-function-call
+is-valid-openai-function-call is-valid-openai-tools-call is-xml javascript latency levenshtein
+llm-rubric max-score meteor model-graded-closedqa model-graded-factuality moderation perplexity
+perplexity-score pi python regex rouge-n ruby search-rubric select-best similar similar:cosine
+similar:dot similar:euclidean skill-used starts-with tool-call-f1 trace-error-spans trace-span-count
+trace-span-duration trajectory:goal-success trajectory:step-count trajectory:tool-args-match
+trajectory:tool-sequence trajectory:tool-used webhook word-count
+"""
 
 
 def blocks(markdown: str, language: str) -> Iterator[str]:
@@ -85,6 +99,23 @@ def test_the_page_shows_every_example_as_yaml():
 def test_the_links_of_the_page_resolve():
     anchors = {title.lower().replace(" ", "-") for title in sections(TEXT)}
     assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) <= anchors
+
+
+@pytest.mark.parametrize(
+    "row", OTHER_TOOLS, ids=lambda row: row.get("promptfoo", row.get("deepeval"))
+)
+def test_what_other_tools_have_is_here_or_has_a_reason(row):
+    """A row that names checks which are missing is right only if it says what to do without."""
+    assert row.keys() <= {"promptfoo", "deepeval", "checks", "judge", "note", "otherwise"}
+    missing = [name for name in row.get("checks", ()) if name not in CHECKS]
+    assert not missing or "otherwise" in row
+    assert (ours(row) == "not here") <= ("otherwise" in row)
+    assert remark(row)
+
+
+def test_every_assertion_type_of_promptfoo_is_named_once():
+    named = [row["promptfoo"] for row in OTHER_TOOLS if "promptfoo" in row]
+    assert sorted(name for name in named if "`" not in name) == sorted(PROMPTFOO.split())
 
 
 def test_the_first_example_of_the_page_works():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.checks.check import ParameterError
+from gatekeeper.checks.text import document_worker
 
 TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |"
 CODE = "```python\nprint(1)\n```"
@@ -59,6 +60,19 @@ def test_links_stand_in_the_context_as_a_whole(apply, text, unknown):
     finding = apply("markdown", text, links_in=context)
     assert finding.passed is (not unknown)
     assert all(f'"{link}"' in finding.message for link in unknown)
+
+
+def test_the_worker_names_what_a_document_has(monkeypatch):
+    monkeypatch.setattr(document_worker, "allow_cpu", lambda _seconds: None)
+    text = f"# A\n\n{TABLE}\n\n- [b](/c)\n- ![d](e.png)\n\n{CODE}\n\n    indented"
+    (response,) = document_worker.answer({"format": "markdown", "text": text})
+    assert response["found"] == {
+        "tables": 1,
+        "lists": ["bullet"],
+        "headings": [[1, "A"]],
+        "code": ["", "python"],
+        "links": ["/c", "e.png"],
+    }
 
 
 def test_refuses_a_check_of_nothing(apply):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.checks.check import ParameterError
+from gatekeeper.checks.text import document_worker
 from gatekeeper.checks.text.parses_as import DIALECTS
 
 READ = {
@@ -60,6 +61,7 @@ NOT_READ = {
         "yes": "`yes` is no statement",
         "EXPLAIN SELECT 1": "`EXPLAIN SELECT 1` is no statement",
         "-- only a comment": "it has no statement",
+        "Here is the query: SELECT 1": "Invalid expression / Unexpected token at 1:18",
         "SELECT " + "(" * 9_000 + "1" + ")" * 9_000: "it is nested too deeply",
     },
 }
@@ -135,10 +137,20 @@ def test_what_is_too_much_to_read_is_undetermined(apply, kind, text):
     assert apply("parses_as", text, format=kind).passed is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    [(kind, text, None) for kind, texts in READ.items() for text in texts]
+    + [(kind, text, said) for kind, texts in NOT_READ.items() for text, said in texts.items()],
+)
+def test_the_worker_answers_the_same_in_this_process(monkeypatch, kind, text, problem):
+    monkeypatch.setattr(document_worker, "allow_cpu", lambda _seconds: None)
+    request = {"format": kind, "text": text, "dialect": None, "columns": None, "delimiter": ","}
+    assert list(document_worker.answer(request)) == [{"problem": problem}]
+
+
 def test_time_that_sqlglot_hides_in_an_error_of_its_own_is_undetermined(monkeypatch):
     import sqlglot
 
-    from gatekeeper.checks.text import document_worker
     from gatekeeper.sandbox.child import TimeUpError
 
     def run_out(*_, **__):
