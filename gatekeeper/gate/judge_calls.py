@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gatekeeper.contract.judge_questions import question_id
+from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.size_limits import MOST_JUDGED
 from gatekeeper.contract.trial import ContractFrom, Request, Trial
@@ -27,6 +28,21 @@ class JudgeForecast(NamedTuple):
 def judge_models(job: Job) -> tuple[NamedModel, ...]:
     """Return the judges of all evaluations of the job, with the places that name them."""
     return tuple(named for e in job.evaluations for named in e.evaluator.judge_models)
+
+
+def family_notices(job: Job) -> tuple[str, ...]:
+    """Return a notice for each judge of the same family as a model that it grades."""
+    arms = [arm for e in job.evaluations for arm in (e.base, e.head) if arm is not None]
+    graded = {family_of(arm.model): arm.model for arm in arms}
+    judges = dict.fromkeys(model for _, model in judge_models(job))
+    found = ((judge, family_of(judge)) for judge in judges)
+    return tuple(
+        f"The judge {judge} grades {graded[family]} in {job.contract.name}, and both are of the "
+        f"family {family}. Judges favour the answers of their own family: use a judge of another "
+        "one, or several."
+        for judge, family in found
+        if family is not None and family in graded
+    )
 
 
 def forecast_judges(jobs: Iterable[Job]) -> JudgeForecast:

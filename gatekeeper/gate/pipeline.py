@@ -18,6 +18,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.call_result import Calls, JudgeCalls
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.exit_code import exit_code
+from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.reasons import uncovered_reasons
@@ -38,6 +39,7 @@ from gatekeeper.gate.verdict import (
     weakened_policy,
     worst,
 )
+from gatekeeper.gate.votes import agreement_text, judge_agreements
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.stats.error_budget import Spending
@@ -103,6 +105,7 @@ class Measurement:
     notices: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
     most_cost_usd: float | None = None
+    judge_agreement: tuple[JudgeAgreement, ...] = ()
 
 
 async def measure(work: Work, around: RunContext) -> GateResult:
@@ -152,6 +155,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         unread=around.unread,
         gated=around.gated,
     )
+    agreements = judge_agreements(work.jobs, watches.outcomes)
     if work.kind == "run":
         contracts = [_merged_already(contract) for contract in contracts]
     return Measurement(
@@ -162,9 +166,10 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         (*contracts, *_without_samples(work, around.waivers)),
         _calls(sampled),
         sampled.cost_usd if sampled.made else 0.0,
-        (*around.notices, *_gaps(sampled)),
+        (*around.notices, *_gaps(sampled), *map(agreement_text, agreements)),
         watches.outcomes,
         most_cost(work, known, around.price) if around.price else None,
+        agreements,
     )
 
 
@@ -289,4 +294,5 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
         outcomes=found.outcomes,
         order_seed=work.order_seed,
         past=past,
+        judge_agreement=found.judge_agreement,
     )

@@ -16,6 +16,7 @@ from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
 from gatekeeper.stats.error_budget import ErrorBudget, Event
@@ -390,3 +391,4 @@ class GateResult:
     """Every evaluated sample, for samples.jsonl."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)
     """What the history had when this run began, for trends; empty without a history."""
+    judge_agreement: tuple[JudgeAgreement, ...] = ()

@@ -33,7 +33,7 @@ from gatekeeper.contract.trial import Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.calibrations_in_force import calibration_problems, use_calibrations
-from gatekeeper.gate.judge_calls import JudgeForecast, forecast_judges, judge_models
+from gatekeeper.gate.judge_calls import JudgeForecast, family_notices, forecast_judges, judge_models
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.streaming import stream_timed_answers
@@ -196,6 +196,7 @@ def _plan(
     untested = tuple(job for job in same if job.changes_template)
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
     notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
+    notices = (*notices, *(said for job in jobs for said in family_notices(job)))
     affected = replace(affected, notices=notices)
     gone = tuple(contract for contract in wanted if contract.head is None)
     models = tuple(pair for job in jobs for pair in _models(job))

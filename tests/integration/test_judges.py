@@ -296,6 +296,34 @@ def test_the_limit_of_calls_counts_judges(
     assert result["calls"]["made"] == 60
 
 
+def test_several_judges_and_how_far_they_agree(
+    git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
+) -> None:
+    several = CONTRACT.replace(
+        "judge: {model: openai/gpt-4o,",
+        "judge: {models: [openai/gpt-4o, openai/gpt-4.1, openai/gpt-4.1-mini],",
+    )
+    made = git_repository("several")
+    made.commit("polite", {**FILES, "contracts/polite.yaml": several})
+    made.branch("pr")
+    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+
+    def contrary(body: Mapping[str, Any]) -> str:
+        """The smallest of the judges passes everything."""
+        if body["model"] == "gpt-4.1-mini":
+            return verdict("yes")
+        return answer({**body, "model": JUDGE}) if body["model"] == "gpt-4.1" else answer(body)
+
+    with_server(server, contrary)
+    code, result = check(made, tmp_path)
+    assert code == 1
+    (found,) = result["judge_agreement"]
+    assert (found["outputs"], found["agreed"]) == (48, 0.5)
+    assert found["kappa"]["value"] == pytest.approx(0.25)
+    assert result["calls"]["judge"]["made"] == 144
+    assert any("family GPT" in notice for notice in result["notices"])
+
+
 def test_one_outage_of_the_judge_is_retried(
     proposed: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 from gatekeeper import __version__
 from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.call_result import JudgeCalls
 from gatekeeper.gate.repair_result import RepairResult, RepairTally
 from gatekeeper.gate.result import (
     ArmResult,
@@ -26,6 +25,10 @@ from gatekeeper.gate.result import (
     PairedResult,
     SloResult,
     UnderBase,
+)
+from gatekeeper.reports.formats.judges_json import (
+    judge_agreement_document,
+    judge_calls_document,
 )
 from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -70,7 +73,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
             "throttled": result.calls.throttled,
             "cached_tokens": result.calls.cached_tokens,
             "cache_write_tokens": result.calls.cache_write_tokens,
-            "judge": _judge_calls(result.calls.judge),
+            "judge": judge_calls_document(result.calls.judge),
         },
         "cost_usd": result.cost_usd,
         "most_cost_usd": result.most_cost_usd,
@@ -78,16 +81,11 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
         "uncovered": list(result.uncovered),
         "policy_weakened": [asdict(found) for found in result.policy_weakened],
         "unaffected": result.unaffected,
+        "judge_agreement": [judge_agreement_document(found) for found in result.judge_agreement],
         "notices": [*result.notices, *notices],
     }
     finite: dict[str, Any] = _finite(document)
     return finite
-
-
-def _judge_calls(calls: JudgeCalls | None) -> dict[str, Any] | None:
-    if calls is None:
-        return None
-    return {**asdict(calls), "cost_per_100_samples_usd": calls.cost_per_100_samples}
 
 
 def render_result(result: GateResult, notices: Sequence[str] = ()) -> str:
