@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 from support.git_repository import GitRepository
 from support.judges import verdict
 from support.openai_server import Fault, OpenAIServer, bad_request, server_error
@@ -294,6 +298,36 @@ def test_the_limit_of_calls_counts_judges(
     _, result = check(proposed, tmp_path)
     assert len(server.requests) == 60
     assert result["calls"]["made"] == 60
+
+
+def test_reasons_are_escaped_and_redacted_in_every_report(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    nasty = f"<script>alert(1)</script> | ![x](https://evil.example/{KEY}) @someone \x1b[31m {KEY}"
+
+    def says(body: Mapping[str, Any]) -> str:
+        return verdict("no", nasty) if is_question(body) else answer(body)
+
+    with_server(server, says)
+    check(proposed, tmp_path)
+    for file in tmp_path.iterdir():
+        text = file.read_text("utf-8")
+        assert KEY not in text, file.name
+        if file.suffix in (".md", ".html"):
+            assert "<script>alert" not in text, file.name
+        if file.suffix == ".md":
+            images = [
+                t for t in MarkdownIt().parse(text) for c in t.children or () if c.type == "image"
+            ]
+            assert images == [], file.name
+    page = (tmp_path / "report.html").read_text("utf-8")
+    packed = re.search(r'<div id="packed" hidden>([^<]*)</div>', page)
+    assert packed
+    texts = json.loads(gzip.decompress(base64.b64decode(packed[1])))["texts"]
+    (votes,) = {text for text in texts if text.startswith("openai/gpt-4o: no. ")}
+    assert "<script>alert(1)</script>" in votes  # the page shows it as text
+    assert KEY not in votes
+    assert "\x1b" not in votes
 
 
 def test_several_judges_and_how_far_they_agree(
