@@ -34,16 +34,17 @@ def describe_calls(calls: Calls) -> str:
 
 
 def describe_judges(calls: JudgeCalls) -> str:
-    """Say how often judges were asked, and what that costs for 100 samples."""
-    asked = f"{numbers.count(calls.made, 'of them', 'of them')} to judges"
+    """Say how many of the calls were to judges, and what these cost for 100 samples."""
+    words = []
+    if calls.made:
+        words.append(f"{calls.made:,} of them to judges")
+        if calls.cost_per_100_samples is not None:
+            words[0] += f" at {numbers.dollars(calls.cost_per_100_samples)} for 100 samples"
     if calls.cached:
-        asked += f" ({calls.cached:,} more cached)"
+        words.append(f"{numbers.count(calls.cached, 'answer')} of judges cached")
     if calls.failed:
-        asked += f" ({calls.failed:,} without an answer)"
-    cost = calls.cost_per_100_samples
-    if cost is None or not calls.made:
-        return asked
-    return f"{asked} at {numbers.dollars(cost)} for 100 samples"
+        words.append(f"{numbers.count(calls.failed, 'question')} to judges without an answer")
+    return ", ".join(words)
 
 
 def describe_cost(result: GateResult) -> str:

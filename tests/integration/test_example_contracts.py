@@ -27,7 +27,7 @@ from gatekeeper.providers.local import MODEL, LocalClient
 
 ROOT = Path(__file__).parents[2]
 EMBEDDED = ("grounded-answer", "order-extraction", "sentiment")
-NAMES = (*EMBEDDED, "order-facts")
+NAMES = (*EMBEDDED, "grounded-judged", "order-facts")
 ONE_BY_DEFAULT = [
     *(pytest.param(name, marks=pytest.mark.long) for name in EMBEDDED[:2]),
     EMBEDDED[2],
@@ -121,6 +121,22 @@ def test_the_check_in_python_runs_on_its_recording(
     assert (contract["head"]["passed"], contract["head"]["samples"]) == (28, 30)
     (failed, _) = [f for f in contract["fixtures"] if not f["head_passed"]]
     assert failed["failures"][0]["message"].startswith("contracts/order_facts.py:")
+
+
+def test_the_judge_runs_on_its_recording(
+    git_repository: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    repository = git_repository("examples")
+    for folder in ("contracts", ".github"):
+        shutil.copytree(ROOT / folder, repository.path / folder)
+    repository.commit("examples")
+    where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
+    assert main(["run", "--contract", "grounded-judged", *where]) == 0
+    result = result_of(tmp_path / "out")
+    assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)
+    # One of the 30 verdicts was malformed twice, so it was asked for twice and never read.
+    judge = result["calls"]["judge"]
+    assert (judge["made"], judge["cached"], judge["samples"]) == (0, 31, 30)
 
 
 async def _answer(request: Request) -> Completion:

@@ -309,8 +309,8 @@ def test_reasons_are_escaped_and_redacted_in_every_report(
         return verdict("no", nasty) if is_question(body) else answer(body)
 
     with_server(server, says)
-    check(proposed, tmp_path)
-    for file in tmp_path.iterdir():
+    check(proposed, out := tmp_path / "out")
+    for file in out.iterdir():
         text = file.read_text("utf-8")
         assert KEY not in text, file.name
         if file.suffix in (".md", ".html"):
@@ -320,7 +320,7 @@ def test_reasons_are_escaped_and_redacted_in_every_report(
                 t for t in MarkdownIt().parse(text) for c in t.children or () if c.type == "image"
             ]
             assert images == [], file.name
-    page = (tmp_path / "report.html").read_text("utf-8")
+    page = (out / "report.html").read_text("utf-8")
     packed = re.search(r'<div id="packed" hidden>([^<]*)</div>', page)
     assert packed
     texts = json.loads(gzip.decompress(base64.b64decode(packed[1])))["texts"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from gatekeeper import numbers
 from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.judges.verdict import AnswerForm, Choice, ChoiceForm, ClaimForm
 
@@ -100,7 +101,11 @@ def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, 
     if preset.claims:
         _refuse(params, ("choices", "scale"), "this judge counts claims")
         least = 1.0 if written is None else _share(written, "the share of supported claims")
-        return ClaimForm(), least, f"at least {least:.0%}" if least < 1 else "every claim supported"
+        return (
+            ClaimForm(),
+            least,
+            f"at least {numbers.percent(least)}" if least < 1 else "every claim supported",
+        )
     if "scale" in params:
         _refuse(params, ("choices",), "there is a scale already")
         return _scale_form(params["scale"], written)
