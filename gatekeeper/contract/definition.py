@@ -13,7 +13,7 @@ from gatekeeper.contract.resource_limits import ResourceLimit
 Severity = Literal["error", "warn"]
 Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
-RepairMode = Literal["observe", "repair", "enforce"]
+RepairMode = Literal["observe", "assist", "enforce", "auto", "repair"]
 RepairAction = Literal["fail", "warn"]
 
 SHORT_FORMS = ("judge", "python")
@@ -73,11 +73,13 @@ class Target:
     """What an arm runs: the prompt, the model and its parameters.
 
     Only this differs between base and head; the rest of a contract evaluates the outputs.
+    `appended` is the text that the contract's mode adds to the messages.
     """
 
     prompt: Prompt
     model: str
     params: Mapping[str, Any]
+    appended: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from gatekeeper.errors import ContractError
 
 # json.dumps makes an encoder at each call, which takes as long as encoding a short request.
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+_SENDING_SCHEMAS = frozenset({"assist", "auto", "enforce"})
+"""The modes in which the order of a schema's properties reaches the model."""
 _ORDERED_PARAMS = frozenset({"response_format", "tools"})
 
 
@@ -78,6 +80,7 @@ def target_meaning(target: Target) -> Any:
         "prompt": prompt_meaning(target.prompt),
         "model": target.model,
         "params": params_meaning(target.params),
+        **({"appended": target.appended} if target.appended else {}),
     }
 
 
@@ -160,7 +163,7 @@ def evaluation_meaning(contract: Contract) -> Any:
         ],
         "categories": {f.id: f.category for f in contract.fixtures if f.category in categories},
         "gate": _gate_meaning(contract.gate),
-        **({"sent": _schema_order(contract)} if contract.mode == "enforce" else {}),
+        **({"sent": _schema_order(contract)} if contract.mode in _SENDING_SCHEMAS else {}),
         **({} if contract.pass_score is None else {"pass_score": contract.pass_score}),
     }
 
@@ -205,7 +208,7 @@ def is_schema_for_all(spec: CheckSpec) -> bool:
 
 
 def _schema_order(contract: Contract) -> list[str]:
-    """Return what mode `enforce` may send to the model, with its properties in order."""
+    """Return the schemas that a mode may send to the model, with its properties in order."""
     schemas = [spec.params.get("schema") for spec in contract.checks if is_schema_for_all(spec)]
     files = {path: text for spec in contract.checks for path, text in spec.files.items()}
     return [

@@ -28,7 +28,6 @@ from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_chec
 from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.judge_settings import judges_of
 from gatekeeper.contract.models.params import param_problems
-from gatekeeper.contract.modes import mode_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -89,7 +88,6 @@ class _Loading:
         self._problems += schema_problems(document, contract_schema(), data)
         if not isinstance(data, dict):
             raise ContractError(self._problems)
-        self._problems = mode_problems(document, data) + self._problems
         self._problems += repair_problems(document, data)
         self._require_free_name(data)
         checks = self._checks_of(data)

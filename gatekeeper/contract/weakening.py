@@ -15,6 +15,7 @@ from gatekeeper.contract.check_weakening import (
 from gatekeeper.contract.clusters import Inputs, cluster_weakenings
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.digests import canonical, check_meaning, checks_named
+from gatekeeper.contract.modes import SENDING
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
@@ -198,7 +199,7 @@ def _sampling(base: Contract, head: Contract) -> Iterator[str]:
 
 def _repair(base: Contract, head: Contract) -> Iterator[str]:
     yield from repair_weakenings(base, head)
-    # `enforce` also asks the model for another form of output; the others only repair.
+    # Some modes also ask the model for another form of output; the others only repair.
     steps = head.repair.steps
-    if base.mode != head.mode and (steps or "enforce" in (base.mode, head.mode)):
+    if base.mode != head.mode and (steps or {base.mode, head.mode} & SENDING):
         yield f"mode changed from {base.mode} to {head.mode}"

@@ -38,9 +38,10 @@ from gatekeeper.contract.trial import ContractFrom, Trial
 from gatekeeper.contract.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.as_sent import as_evaluated, as_sent, mode_notices
 from gatekeeper.gate.outcomes import duplicates, messages_by_arm
 from gatekeeper.sampling.trial_order import in_order
-from gatekeeper.sampling.trials import as_sent, plan_trials
+from gatekeeper.sampling.trials import plan_trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +320,7 @@ def _what_compares(
 def _notices(
     base: Contract | None, head: Contract, others: Sequence[Evaluation], problem: Problem | None
 ) -> tuple[str, ...]:
-    notices = []
+    notices = [*mode_notices(head)]
     changes = setting_changes(base, head) if base else ()
     if changes:
         text = f"The contract changes how the model is called: {'; '.join(changes)}."
@@ -382,7 +383,7 @@ def _evaluation(
     plan = plan_trials(contract, head, base, lent, contract_from, order_seed)
     return Evaluation(
         contract_from=contract_from,
-        contract=contract,
+        contract=as_evaluated(contract),
         base=base,
         head=head,
         trials=plan.trials,

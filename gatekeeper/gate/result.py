@@ -13,6 +13,7 @@ from typing import Literal
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.clusters import ClusterCounts
+from gatekeeper.contract.modes import Negotiation
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.call_result import Calls
@@ -338,6 +339,8 @@ class ContractResult:
     limits: tuple[LimitResult, ...] = ()
     repairs: RepairResult | None = None
     """None for a contract that repairs nothing."""
+    mode: Negotiation | None = None
+    """How the contract's mode applies; None for a contract that did not run."""
     error_checks: tuple[str, ...] | None = None
     """The names of the checks that gate; None for a contract that did not run."""
 

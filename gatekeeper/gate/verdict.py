@@ -17,6 +17,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.as_sent import negotiated
 from gatekeeper.gate.blind_fixtures import blind_fixtures, blind_reasons, blind_text
 from gatekeeper.gate.calibrations_in_force import uncalibrated_reasons
 from gatekeeper.gate.contract_reasons import (
@@ -288,6 +289,7 @@ def _contract_result(
         must_pass=own.evidence.must_pass,
         limits=own.evidence.limits,
         repairs=own.evidence.repairs,
+        mode=negotiated(job.contract),
         error_checks=error_checks(job.contract),
     )
 

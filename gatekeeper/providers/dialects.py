@@ -32,7 +32,7 @@ _OTHER_API = re.compile(r"(?:^|/)o\d|^responses/")
 """OpenAI's o-series, whose messages litellm rewrites, and models of the Responses API."""
 
 _GPT_REASONING = re.compile(r"^gpt-[56](?!-chat)")
-_WITHOUT_FORMAT = frozenset({"gpt-4", "gpt-3.5-turbo-16k"})
+WITHOUT_FORMAT = frozenset({"gpt-4", "gpt-3.5-turbo-16k"})
 _JSON_OBJECT = {"type": "json_object"}
 
 
@@ -167,7 +167,7 @@ def _taken_by(dialect: Dialect, name: str, field: str, value: object) -> bool:
         return False
     if field == "response_format":
         sound = dialect.schemas or value == _JSON_OBJECT
-        return isinstance(value, Mapping) and sound and name not in _WITHOUT_FORMAT
+        return isinstance(value, Mapping) and sound and name not in WITHOUT_FORMAT
     if field in TOOL_PARAMS:
         return dialect.tools == "every" or (dialect.tools != "none" and not _is_strict(value))
     if field == "temperature":

@@ -4,14 +4,11 @@ sampling/trial_order.py."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-import yaml
+from dataclasses import dataclass
 
 from gatekeeper.contract.conversation import with_turns
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Message, Target
-from gatekeeper.contract.digests import is_schema_for_all
+from gatekeeper.contract.definition import Contract, Fixture, Message, Target
+from gatekeeper.contract.modes import with_requirements
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
 from gatekeeper.contract.renaming import find_renaming, lent_values
@@ -34,19 +31,6 @@ class Plan:
     trials: tuple[Trial, ...]
     unpaired: tuple[str, ...] = ()
     unanswerable: tuple[str, ...] = ()
-
-
-def as_sent(contract: Contract) -> Target:
-    """Return the contract's target with the requests that are sent: mode `enforce` adds the
-    output's schema.
-
-    Raises ContractError for a schema that cannot be sent.
-    """
-    target = contract.target
-    schema = _response_format(contract) if contract.mode == "enforce" else None
-    if schema is None or "response_format" in target.params:
-        return target
-    return replace(target, params={**target.params, "response_format": schema})
 
 
 def plan_trials(
@@ -140,7 +124,11 @@ def _rendered(
 ) -> Iterator[tuple[Fixture, tuple[Message, ...] | ContractError]]:
     """Render the target's prompt for each fixture, within its own budget."""
     found = render_all(target.prompt, [fixture.vars for fixture in fixtures], Budget())
-    return zip(fixtures, found, strict=True)
+    for fixture, messages in zip(fixtures, found, strict=True):
+        if isinstance(messages, ContractError):
+            yield fixture, messages
+        else:
+            yield fixture, with_requirements(messages, target.appended)
 
 
 def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
@@ -178,45 +166,3 @@ def _failing(
         else:
             rendered[fixture.id] = found
     return failing
-
-
-def _response_format(contract: Contract) -> Mapping[str, Any] | None:
-    """Return the parameter that makes a provider answer by the contract's first JSON Schema; None
-    without one."""
-    check = next(filter(is_schema_for_all, contract.checks), None)
-    if check is None:
-        return None
-    schema = _schema_of(check)
-    foreign = sorted({ref for ref in _references(schema) if not ref.startswith("#")})
-    if foreign:
-        raise ContractError(
-            [
-                Problem(
-                    path=check.position.path if check.position else contract.path,
-                    line=check.position.line if check.position else None,
-                    column=check.position.column if check.position else None,
-                    field="schema",
-                    what=f"mode enforce cannot send a schema that refers to {foreign[0]!r}",
-                    fix="move what it refers to under $defs of the same schema, or use mode repair",
-                )
-            ]
-        )
-    return {"type": "json_schema", "json_schema": {"name": "output", "schema": schema}}
-
-
-def _schema_of(check: CheckSpec) -> Any:
-    schema = check.params["schema"]
-    # The loader has read a schema file along with the contract. JSON is YAML too.
-    return yaml.safe_load(check.files[schema]) if isinstance(schema, str) else schema
-
-
-def _references(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        reference = value.get("$ref")
-        if isinstance(reference, str):
-            yield reference
-        for child in value.values():
-            yield from _references(child)
-    elif isinstance(value, list | tuple):
-        for child in value:
-            yield from _references(child)

@@ -49,6 +49,7 @@ HOSTED_PARAMS = frozenset(
 LOCAL_PARAMS = frozenset(
     {
         "frequency_penalty",
+        "grammar",
         "max_tokens",
         "min_p",
         "presence_penalty",

@@ -18,7 +18,7 @@ from gatekeeper.contract.models.params import param_fault
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import UsageError
-from gatekeeper.sampling.trials import as_sent
+from gatekeeper.gate.as_sent import as_sent
 
 MOST_SETTINGS = 100
 """The most settings of a sweep: every two are compared, and a longer table is not readable."""

@@ -142,6 +142,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "must_pass": [_must_pass(found) for found in contract.must_pass],
         "limits": [asdict(found) for found in contract.limits],
         "repairs": _repairs(contract.repairs),
+        "mode": asdict(contract.mode) if contract.mode else None,
         "under_base": _under_base(contract.under_base),
         "waiver": asdict(contract.waiver) if contract.waiver else None,
     }

@@ -23,6 +23,7 @@ from gatekeeper.reports.comparison_text import (
 )
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markdown.page import Page, fold
+from gatekeeper.reports.mode_text import mode_details
 from gatekeeper.reports.ranking import worst_verdict
 from gatekeeper.reports.repair_text import repair_details, repair_table
 from gatekeeper.reports.resource_text import details, limit_details
@@ -98,6 +99,8 @@ def decision_rows(contract: ContractResult) -> list[str]:
     rows += [f"- {name} from base to head: {resources}"] if resources else []
     limits = limit_details(contract)
     rows += [f"- {name} limits from base to head: {limits}"] if limits else []
+    mode = mode_details(contract)
+    rows += [f"- {name} {mode}"] if mode else []
     repairs = repair_details(contract)
     rows += [f"- {name} answers that needed repairs: {repairs}"] if repairs else []
     table = repair_table(contract)

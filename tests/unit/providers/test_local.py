@@ -171,6 +171,8 @@ def answers() -> list[Completion | BaseException]:
         lovely,
         request(("user", "Answer in JSON."), max_tokens=40, response_format=enforced),
         request(("user", "word " * 5000)),
+        request(("user", "Is water wet?"), max_tokens=9, grammar='root ::= "certainly" | "never"'),
+        request(("user", "Is water wet?"), max_tokens=9, grammar="root ::= ("),
     )
 
 
@@ -199,3 +201,11 @@ def test_a_prompt_that_is_too_long_is_an_output_that_fails(
     answers: list[Completion | BaseException],
 ) -> None:
     assert answers[4] == Completion("", cost_usd=0.0, finish_reason="request_too_long")
+
+
+def test_the_real_model_follows_a_grammar(answers: list[Completion | BaseException]) -> None:
+    followed, broken = answers[5:]
+    assert isinstance(followed, Completion)
+    assert followed.text in ("certainly", "never")
+    assert isinstance(broken, CallFailed)
+    assert "grammar" in str(broken)

@@ -19,7 +19,8 @@ from gatekeeper.contract.definition import (
 )
 from gatekeeper.contract.trial import Arm, Trial
 from gatekeeper.errors import ContractError
-from gatekeeper.sampling.trials import Plan, as_sent, plan_trials
+from gatekeeper.gate.as_sent import as_sent
+from gatekeeper.sampling.trials import Plan, plan_trials
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}}
 
@@ -188,8 +189,9 @@ def test_other_modes_send_no_schema(mode: Any) -> None:
     assert response_formats(contract(words(1), mode=mode, checks=(check(SCHEMA),))) == [None]
 
 
-def test_enforce_without_a_schema_sends_none() -> None:
-    assert response_formats(contract(words(1), mode="enforce")) == [None]
+def test_enforce_without_anything_to_enforce_is_not_possible() -> None:
+    with pytest.raises(ContractError, match="no check says"):
+        response_formats(contract(words(1), mode="enforce"))
 
 
 def test_a_schema_that_refers_elsewhere_cannot_be_enforced() -> None:

@@ -1,0 +1,43 @@
+"""Applies a contract's mode to what it sends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.modes import SENDING, Negotiation, negotiate
+
+
+def negotiated(contract: Contract) -> Negotiation:
+    """Return how the contract's mode applies to its model. Raises ContractError for a mode that is
+    not possible."""
+    if contract.mode not in SENDING:
+        return negotiate(contract, None)
+    from gatekeeper.providers.output_format import find_enforcement
+
+    return negotiate(contract, find_enforcement(contract.target.model))
+
+
+def as_sent(contract: Contract) -> Target:
+    """Return the contract's target with what its mode adds to each request. Raises ContractError
+    for a mode that is not possible."""
+    found, target = negotiated(contract), contract.target
+    if found.added == "nothing":
+        return target
+    return replace(target, params={**target.params, **found.params}, appended=found.text)
+
+
+def as_evaluated(contract: Contract) -> Contract:
+    """Return the contract that repairs outputs as its mode applies: none if `auto` became
+    `observe`."""
+    if contract.mode == "auto" and negotiated(contract).applied == "observe":
+        return replace(contract, mode="observe")
+    return contract
+
+
+def mode_notices(contract: Contract) -> tuple[str, ...]:
+    """Return what `auto` became, and why."""
+    if contract.mode != "auto":
+        return ()
+    found = negotiated(contract)
+    return (f"The mode auto applies as {found.applied}: {found.reason}.",)
