@@ -54,6 +54,7 @@ def look_back(
     if history is None or (kept == "manual" and policy.limits.month_usd is None):
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.check_groups import part_named
     from gatekeeper.contract.load import load_contract
 
     records = history.read().records
@@ -61,7 +62,10 @@ def look_back(
     if kept == "manual":
         return Aftermath(spending)
     # No others: what this run did not touch may be broken.
-    contracts = [load_contract(revision, found.path, SHAPES) for found in result.contracts]
+    contracts = [
+        part_named(load_contract(revision, found.path, SHAPES), found.name)
+        for found in result.contracts
+    ]
     news = (*newly_frozen(contracts, records, result, policy), *spending)
     if kept == "push":
         return Aftermath(news)

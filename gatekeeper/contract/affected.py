@@ -7,7 +7,6 @@ changed, and not only its text.
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,7 @@ from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.successors import Successors
 from gatekeeper.contract.watched_paths import WatchedPaths
-from gatekeeper.errors import ContractError, Problem, UsageError
+from gatekeeper.errors import ContractError, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,8 @@ class AffectedContract:
     (contract/new_contracts.py). `successors` are files that may replace a removed prompt, not
     tested by the base contract: see contract/successors.py, and contract/new_contracts.py for a
     removed contract. `lost_prompt` is the prompt at base of a contract that could not be loaded
-    there, if the prompt was removed and head's contract names another.
+    there, if the prompt was removed and head's contract names another. `part_of` names the contract
+    that this is a group of (contract/groups.py).
     """
 
     name: str
@@ -63,6 +63,7 @@ class AffectedContract:
     is_new: bool = False
     successors: tuple[str, ...] = ()
     lost_prompt: str | None = None
+    part_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +103,6 @@ def find_affected(change: Change, policy: Policy, shapes: Shapes) -> Affected:
     Raises ContractError if one cannot be loaded at head.
     """
     return _Comparison(change, policy, shapes).affected()
-
-
-def named(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract, ...]:
-    """Return the affected contracts with those names, or all if no name is given.
-
-    Raises UsageError for a name that no contract of the repository has.
-    """
-    known = {contract.name for contract in affected.contracts} | set(affected.others)
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(sorted(known))}"
-            )
-            raise UsageError(f"{name}: no contract has that name; {hint}")
-    return tuple(c for c in affected.contracts if not names or c.name in names)
 
 
 def _load_all(

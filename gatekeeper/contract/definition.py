@@ -190,7 +190,8 @@ class Contract:
     with what the prompt's front matter sets. `dependencies` maps every path the contract was read
     from to a digest of its meaning: a change of comments, key order or line ends leaves a digest as
     it is. `model_at` is the place that names the model. `pass_score` is the weighted mean of the
-    gating checks' scores at which a sample passes; None if every one of them must pass.
+    gating checks' scores at which a sample passes; None if every one of them must pass. `groups`
+    are checks that are sampled in another way, each as a contract, which is `part_of` this one.
     """
 
     name: str
@@ -210,6 +211,8 @@ class Contract:
     model_at: Position | None = field(default=None, compare=False)
     calibrations: Calibrations = field(default_factory=dict, compare=False, repr=False)
     pass_score: float | None = None
+    groups: tuple[Contract, ...] = ()
+    part_of: str | None = None
 
     def checks_for(self, fixture: Fixture) -> tuple[CheckSpec, ...]:
         """Return the checks that apply to a fixture: the contract's and its own, without those that

@@ -230,4 +230,16 @@ def contract_digest(contract: Contract) -> str:
             "evaluation": evaluation_meaning(contract),
         }
         | ({"clusters": clusters} if clusters else {})
+        | ({"groups": groups_meaning(contract)} if contract.groups else {})
     )
+
+
+def groups_meaning(contract: Contract) -> Any:
+    """Return what each group of checks adds to its contract, by name."""
+    return {
+        group.name.removeprefix(f"{group.part_of}."): {
+            "params": dict(group.own_params),
+            "evaluation": evaluation_meaning(group),
+        }
+        for group in contract.groups
+    }

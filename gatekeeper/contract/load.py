@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.check_groups import read_groups
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable, with_own_names
 from gatekeeper.contract.conditions import apply_conditions
 from gatekeeper.contract.definition import (
@@ -22,9 +23,10 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning
+from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning, groups_meaning
 from gatekeeper.contract.fixture_files import FixtureFile, known_file
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
+from gatekeeper.contract.gating_checks import ungated_fixtures
 from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.judge_settings import judges_of
 from gatekeeper.contract.models.params import param_problems
@@ -51,7 +53,9 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
     """Load the contract at the path. Raises ContractError with every problem found."""
     document = load_document(revision, path)
     contract = _Loading(revision, document, shapes).contract()
-    return replace(contract, calibrations=read_calibration(revision, path))
+    known = read_calibration(revision, path)
+    groups = tuple(replace(group, calibrations=known) for group in contract.groups)
+    return replace(contract, calibrations=known, groups=groups)
 
 
 def load_document(revision: Revision, path: str) -> Document:
@@ -99,7 +103,8 @@ class _Loading:
         self._require_distinct_names(checks, fixtures)
         if not self._problems:
             fixtures = apply_conditions(checks, fixtures, document.path, self._problems)
-        self._require_gating_checks(checks, fixtures)
+        if not self._problems:
+            self._problems += ungated_fixtures(document, ("checks",), checks, fixtures)
         self._require_measurable(data.get("slo"), checks, fixtures)
         if self._problems or prompt is None:
             raise ContractError(_distinct(self._problems))
@@ -120,7 +125,19 @@ class _Loading:
             model_at=_model_at(document, data, prompt),
             pass_score=data.get("pass_score"),
         )
-        return replace(contract, dependencies=self._dependencies(contract, data))
+        contract = replace(contract, groups=self._groups(contract, data))
+        depends = self._dependencies(contract, data)
+        groups = tuple(replace(group, dependencies=depends) for group in contract.groups)
+        return replace(contract, dependencies=depends, groups=groups)
+
+    def _groups(self, contract: Contract, data: Mapping[str, Any]) -> tuple[Contract, ...]:
+        """Read the groups of a contract that is otherwise sound. Raises ContractError."""
+        found = read_groups(contract, data, self._document, self._checks, self._problems)
+        for group, written in found:
+            self._require_measurable(written.get("slo"), group.checks, group.fixtures)
+        if self._problems:
+            raise ContractError(_distinct(self._problems))
+        return tuple(group for group, _ in found)
 
     def _checks_of(self, data: Mapping[str, Any]) -> tuple[CheckSpec, ...]:
         if not isinstance(data.get("checks"), list):
@@ -208,27 +225,6 @@ class _Loading:
         if prompt and isinstance(model, str) and isinstance(written, dict):
             self._problems += param_problems(model, self._document, written, prompt)
 
-    def _require_gating_checks(
-        self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
-    ) -> None:
-        """Require a check that can fail for every fixture, because without one a fixture would pass
-        with any output."""
-        if self._problems or _can_fail([spec for spec in checks if spec.when is None]):
-            return
-        names = [
-            f"`{fixture.id}`"
-            for fixture in fixtures
-            if not _can_fail(
-                [s for s in (*checks, *fixture.checks) if s.name not in fixture.left_out]
-            )
-        ]
-        if not names:
-            return
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        what = f"no check can fail the fixture {', '.join(names[:3])}{more}"
-        fix = "give a check severity: error; a fixture without one passes with any output"
-        self._problems.append(self._document.problem(("checks",), what, fix))
-
     def _require_distinct_names(
         self, checks: tuple[CheckSpec, ...], fixtures: tuple[Fixture, ...]
     ) -> None:
@@ -312,6 +308,7 @@ class _Loading:
             "model": data.get("model"),
             "params": data.get("params", {}),
             "inline": inline,
+            **({"groups": groups_meaning(contract)} if contract.groups else {}),
         }
         digests = {
             prompt.path: digest(
@@ -324,10 +321,11 @@ class _Loading:
         }
         digests |= {path: digest(text) for path, text in prompt.includes.items()}
         digests |= {path: file.digest for path, file in self._fixture_files.items()}
-        for spec in all_checks(contract):
+        specs = [spec for part in (contract, *contract.groups) for spec in all_checks(part)]
+        for spec in specs:
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
-        judges = (model for spec in all_checks(contract) for model in judges_of(spec))
+        judges = (model for spec in specs for model in judges_of(spec))
         for recording in map(recording_path, (contract.target.model, *judges)):
             if recording:
                 digests[recording] = self._recording_digest(recording)
@@ -345,10 +343,6 @@ class _Loading:
 def all_checks(contract: Contract) -> list[CheckSpec]:
     """Return the contract's checks, and those of its fixtures."""
     return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
-
-
-def _can_fail(checks: Sequence[CheckSpec]) -> bool:
-    return any(spec.severity == "error" for spec in checks)
 
 
 def _target(data: Mapping[str, Any], prompt: Prompt) -> Target:

@@ -122,7 +122,10 @@ class References:
                 sound = False  # loading the contract refuses it
                 break
             sound &= self._add_fixtures(item, path, closure)
-        sound &= self._add_checks(data.get("checks"), path, closure)
+        groups = data.get("groups")
+        lists = _items([*groups.values()] if isinstance(groups, dict) else ())
+        for checks in (data.get("checks"), *(group.get("checks") for group in lists)):
+            sound &= self._add_checks(checks, path, closure)
         name = data.get("name")
         paths = {path, *(named for named, _ in closure)}
         return Sketch(

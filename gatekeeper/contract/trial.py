@@ -46,7 +46,8 @@ class Trial:
     """One fixture x one arm x one repetition: the unit of execution.
 
     `contract_from` says whose contract the fixture and the checks come from. `cluster` is that of
-    the fixture.
+    the fixture. `part_of` names the contract of which `contract` is a group: their identical
+    requests are sent once.
     """
 
     contract: str
@@ -56,6 +57,7 @@ class Trial:
     request: Request
     contract_from: ContractFrom = "head"
     cluster: str | None = None
+    part_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

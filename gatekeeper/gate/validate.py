@@ -120,8 +120,15 @@ def repository_path(path: Path, root: Path) -> str:
 
 def _prepare(revision: Revision, path: str, policy: Policy) -> Job:
     contract = load_contract(revision, path, SHAPES)
-    require_few_trials([(contract, 1)])
-    return plan_job(AffectedContract(contract.name, path, None, contract, (), True), policy)
+    require_few_trials([(part, 1) for part in (contract, *contract.groups)])
+    for group in contract.groups:
+        _plan_part(group, policy)
+    return _plan_part(contract, policy)
+
+
+def _plan_part(contract: Contract, policy: Policy) -> Job:
+    affected = AffectedContract(contract.name, contract.path, None, contract, (), True)
+    return plan_job(affected, policy)
 
 
 def _line(contract: Contract, job: Job) -> str:

@@ -16,10 +16,10 @@ from gatekeeper.contract.affected import (
     AffectedContract,
     every_contract,
     find_affected,
-    named,
 )
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.definition import POLICY_NAME, Contract
+from gatekeeper.contract.groups import narrowed, with_groups
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
@@ -101,7 +101,7 @@ def plan_check(
     `names` narrows it to those contracts. `order_seed` repeats the order of an earlier run;
     without it nobody can know the order before the run. Raises ContractError and UsageError.
     """
-    affected = find_affected(change, policy, SHAPES)
+    affected = with_groups(find_affected(change, policy, SHAPES))
     affected = hold_new_contracts(affected, change, policy)
     if change.base.sha == change.head.sha:
         text = f"base and head are the same commit, {change.head.sha[:10]}: nothing was compared"
@@ -133,7 +133,7 @@ def plan_run(
     `samples` replaces the number of samples per fixture that each contract sets. `order_seed` is as
     in `plan_check`. `trusted` are the revisions whose models may be called; None: this one.
     """
-    suite = every_contract(revision, policy, SHAPES)
+    suite = with_groups(every_contract(revision, policy, SHAPES))
     if not suite.contracts:
         written = ", ".join(policy.contracts)
         raise UsageError(f"no contract matches {written}; `gatekeeper init` writes a first one")
@@ -147,7 +147,7 @@ def plan_run(
 def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
     """Plan the suite on head for the contracts that the change affects, measured against their own
     objectives, to see the effect of the merge. Raises ContractError."""
-    found = find_affected(change, policy, SHAPES)
+    found = with_groups(find_affected(change, policy, SHAPES))
     suite = tuple(
         replace(
             contract,
@@ -182,7 +182,9 @@ def _plan(
     trusted: Sequence[Revision],
     order_seed: str | None = None,
 ) -> Work:
-    wanted = tuple(with_trusted_code(found, trusted[0], policy) for found in named(affected, names))
+    wanted = tuple(
+        with_trusted_code(found, trusted[0], policy) for found in narrowed(affected, names)
+    )
     require_few_trials(_with_arms(wanted))
     # Chosen now and not derived from the commits: an author could try many commits.
     seed = new_order_seed() if order_seed is None else order_seed

@@ -69,16 +69,23 @@ def group_calls(
 ) -> tuple[list[Call], list[Call]]:
     """Return the calls to make in plan order, and the call of each trial.
 
-    Trials of one contract and repetition share a call if their requests are identical: with two
-    calls, chance alone could make arms, repeated fixtures or evaluations differ. Known answers are
-    known by pairs, and no other pair calls the model for them.
+    Trials of one contract with its groups, and of one repetition, share a call if their requests
+    are identical: with two calls, chance alone could make arms, repeated fixtures or evaluations
+    differ. Known answers are known by pairs, and no other pair calls the model for them.
     """
     calls: dict[tuple[object, ...], Call] = {}
     call_of: list[Call] = []
     for index, trial in enumerate(trials):
         request, answer = trial.request, known.get(index)
         digest = request_digest(request.messages, request.params)
-        key = (trial.contract, request.model, digest, request.seed, request.repetition, answer)
+        key = (
+            trial.part_of or trial.contract,
+            request.model,
+            digest,
+            request.seed,
+            request.repetition,
+            answer,
+        )
         if key not in calls:
             state: State = "waiting" if answer is None else "answered"
             known_before = answer is not None

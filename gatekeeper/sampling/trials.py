@@ -77,6 +77,7 @@ def plan_trials(
             ),
             contract_from=contract_from,
             cluster=fixture.cluster,
+            part_of=contract.part_of,
         )
         for repetition in range(contract.sampling.samples)
         for fixture in fixtures

@@ -23,7 +23,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def budget(arguments: argparse.Namespace) -> int:
     """Show what is left of each error budget and when it will be spent. Calls no model."""
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract, named
+    from gatekeeper.contract.affected import every_contract
+    from gatekeeper.contract.groups import narrowed, with_groups
     from gatekeeper.gate.error_budgets import contract_budgets
     from gatekeeper.history.record import events_of
     from gatekeeper.reports.error_budgets import budget_document, print_budgets
@@ -32,7 +33,7 @@ def budget(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
-        suite = named(every_contract(revision, policy, SHAPES), arguments.contract)
+        suite = narrowed(with_groups(every_contract(revision, policy, SHAPES)), arguments.contract)
         past = past_of(arguments, repository, policy).read()
     notices = environment_redactor().value(past.notices)
     now = datetime.now(UTC)

@@ -86,7 +86,7 @@ def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
 def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.affected import named as narrowed
+    from gatekeeper.contract.groups import narrowed
     from gatekeeper.contract.own_code import trust_code
 
     (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])

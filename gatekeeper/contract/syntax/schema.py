@@ -114,6 +114,9 @@ _RULES: Mapping[str, Callable[[Any, Any, Schema, Schema], bool]] = {
         not isinstance(value, dict) or all(name in value for name in wanted)
     ),
     "minProperties": lambda value, wanted, *_: not isinstance(value, dict) or len(value) >= wanted,
+    "propertyNames": lambda value, wanted, _, root: (
+        not isinstance(value, dict) or all(_valid(name, wanted, root) for name in value)
+    ),
     "maxProperties": lambda value, wanted, *_: not isinstance(value, dict) or len(value) <= wanted,
     "maxItems": lambda value, wanted, *_: not isinstance(value, list) or len(value) <= wanted,
     "minItems": lambda value, wanted, *_: not isinstance(value, list) or len(value) >= wanted,
