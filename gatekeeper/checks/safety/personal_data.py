@@ -27,7 +27,7 @@ _CARDS = re.compile(
 )
 _LONGEST_CARD = 19
 _MOST_TRIES = 10_000
-"""Candidates for a telephone or card number that are looked at: a tenth of a millisecond each."""
+"""Candidates of a kind that are looked at: a tenth of a millisecond each."""
 
 
 class TooManyCandidatesError(Exception):
@@ -81,10 +81,14 @@ def _joined(groups: list[str]) -> Iterator[str]:
 def _ibans(text: str, _countries: Countries) -> Iterator[str]:
     from stdnum import iban
 
+    tries = 0
     for found in _IBAN.finditer(text):
         compact = re.sub(r"[ -]", "", found[0]).upper()
         # Words in capitals may follow the number.
         for length in range(15, len(compact) + 1):
+            tries += 1
+            if tries > _MOST_TRIES:
+                raise TooManyCandidatesError("candidates for a bank account")
             if iban.is_valid(compact[:length]):
                 yield compact[:length]
                 break

@@ -111,7 +111,8 @@ def _stands_in(link: str, text: str) -> bool:
         return False
     at = text.find(link)
     while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(link) :][:2]
+        end = at + len(link)
+        before, after = text[max(at - 1, 0) : at], text[end : end + 2]
         if not re.match(r"[\w/.-]", before) and not re.match(r"[\w/?&=%#-]|[.:,;]\w", after):
             return True
         at = text.find(link, at + 1)

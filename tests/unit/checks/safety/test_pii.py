@@ -139,6 +139,9 @@ def test_numbers_without_a_country_code_belong_to_the_countries(apply):
         ("4111111111111111", "4111 1111 1111 1111", True),
         ("8.8.8.8", "8.8.8.8", True),
         ("8.8.8.8", "8.8.4.4", False),
+        ("1.23.4.5", "12.3.4.5", False),
+        ("annsmith@shop.example", "ann.smith@shop.example", False),
+        ("DE89370400440532013000", "de89 3704 0044 0532 0130 00", True),
     ],
 )
 def test_what_may_occur(apply, allow, text, passed):
