@@ -1,92 +1,93 @@
 """The list of all check types. To add one, write its module and name it here:
-docs/adding-a-check.md."""
+docs/adding-a-check.md.
+
+A module is imported when a contract uses its check: most contracts use few of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import TypeVar
 
 from gatekeeper.checks.check import Check
-from gatekeeper.checks.composed import all_of, any_of
-from gatekeeper.checks.grounded import citation, quote
-from gatekeeper.checks.judges import judge
-from gatekeeper.checks.measures import cost, latency, length, tokens, ttft
-from gatekeeper.checks.own import python
-from gatekeeper.checks.safety import no_prompt_leak, pii, refusal, secrets, word_list
-from gatekeeper.checks.text import (
-    bleu,
-    chrf,
-    contains,
-    ends_with,
-    enumeration,
-    language,
-    levenshtein,
-    markdown,
-    not_contains,
-    not_regex,
-    parses_as,
-    regex_search,
-    rouge,
-    similarity,
-    starts_with,
-)
-from gatekeeper.checks.tools import tool_call
-from gatekeeper.checks.values import (
-    count,
-    equals,
-    f1,
-    json_equal,
-    json_required,
-    json_schema,
-    json_valid,
-    number,
-    precision,
-    recall,
-)
 from gatekeeper.contract.definition import CheckShape
 
-CHECKS: Mapping[str, Check] = {
-    "equals": equals.CHECK,
-    "contains": contains.CHECK,
-    "not_contains": not_contains.CHECK,
-    "starts_with": starts_with.CHECK,
-    "ends_with": ends_with.CHECK,
-    "regex": regex_search.CHECK,
-    "not_regex": not_regex.CHECK,
-    "json_valid": json_valid.CHECK,
-    "json_schema": json_schema.CHECK,
-    "json_required": json_required.CHECK,
-    "json_equal": json_equal.CHECK,
-    "number": number.CHECK,
-    "count": count.CHECK,
-    "f1": f1.CHECK,
-    "precision": precision.CHECK,
-    "recall": recall.CHECK,
-    "citation": citation.CHECK,
-    "quote": quote.CHECK,
-    "tool_call": tool_call.CHECK,
-    "enum": enumeration.CHECK,
-    "similarity": similarity.CHECK,
-    "levenshtein": levenshtein.CHECK,
-    "rouge": rouge.CHECK,
-    "bleu": bleu.CHECK,
-    "chrf": chrf.CHECK,
-    "language": language.CHECK,
-    "markdown": markdown.CHECK,
-    "parses_as": parses_as.CHECK,
-    "pii": pii.CHECK,
-    "secrets": secrets.CHECK,
-    "refusal": refusal.CHECK,
-    "word_list": word_list.CHECK,
-    "no_prompt_leak": no_prompt_leak.CHECK,
-    "length": length.CHECK,
-    "latency": latency.CHECK,
-    "ttft": ttft.CHECK,
-    "tokens": tokens.CHECK,
-    "cost": cost.CHECK,
-    "all_of": all_of.CHECK,
-    "any_of": any_of.CHECK,
-    "python": python.CHECK,
-    "judge": judge.CHECK,
-}
+T = TypeVar("T")
 
-SHAPES: Mapping[str, CheckShape] = {name: check.shape for name, check in CHECKS.items()}
+MODULES: Mapping[str, str] = {
+    "equals": "values.equals",
+    "contains": "text.contains",
+    "not_contains": "text.not_contains",
+    "starts_with": "text.starts_with",
+    "ends_with": "text.ends_with",
+    "regex": "text.regex_search",
+    "not_regex": "text.not_regex",
+    "json_valid": "values.json_valid",
+    "json_schema": "values.json_schema",
+    "json_required": "values.json_required",
+    "json_equal": "values.json_equal",
+    "number": "values.number",
+    "count": "values.count",
+    "f1": "values.f1",
+    "precision": "values.precision",
+    "recall": "values.recall",
+    "citation": "grounded.citation",
+    "quote": "grounded.quote",
+    "tool_call": "tools.tool_call",
+    "enum": "text.enumeration",
+    "similarity": "text.similarity",
+    "levenshtein": "text.levenshtein",
+    "rouge": "text.rouge",
+    "bleu": "text.bleu",
+    "chrf": "text.chrf",
+    "language": "text.language",
+    "markdown": "text.markdown",
+    "parses_as": "text.parses_as",
+    "pii": "safety.pii",
+    "secrets": "safety.secrets",
+    "refusal": "safety.refusal",
+    "word_list": "safety.word_list",
+    "no_prompt_leak": "safety.no_prompt_leak",
+    "length": "measures.length",
+    "latency": "measures.latency",
+    "ttft": "measures.ttft",
+    "tokens": "measures.tokens",
+    "cost": "measures.cost",
+    "all_of": "composed.all_of",
+    "any_of": "composed.any_of",
+    "python": "own.python",
+    "judge": "judges.judge",
+}
+"""The module of each check type, in this package."""
+
+
+class _ByName(Mapping[str, T]):
+    """What `read` returns of each check, by the name of its type."""
+
+    def __init__(self, read: Callable[[Check], T]) -> None:
+        self._read = read
+
+    def __getitem__(self, name: str) -> T:
+        return self._read(_check(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+@cache
+def _check(name: str) -> Check:
+    module = import_module(f"{__package__}.{MODULES[name]}")
+    found: Check = module.CHECK
+    return found
+
+
+CHECKS: Mapping[str, Check] = _ByName(lambda check: check)
+SHAPES: Mapping[str, CheckShape] = _ByName(lambda check: check.shape)

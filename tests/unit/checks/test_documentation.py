@@ -134,7 +134,7 @@ def test_the_guide_to_adding_a_check_works():
     module, line = blocks(GUIDE, "python")
     code: dict[str, Any] = {}
     exec(compile(module, "begins_with.py", "exec"), code)  # noqa: S102 - the guide is ours
-    assert line.strip() == '"begins_with": begins_with.CHECK,'
+    assert line.strip() == '"begins_with": "text.begins_with",'
 
     (example,) = code["CHECK"].examples
     evaluator = prepare_example(example, {**CHECKS, "begins_with": code["CHECK"]})
