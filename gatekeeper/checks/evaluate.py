@@ -87,21 +87,21 @@ class Evaluator:
 
     checks: Mapping[str, tuple[PreparedCheck, ...]]
     contract_path: str = ""
-    has_judges: bool = field(init=False)
-    """Whether any check asks a judge."""
+    judge_models: tuple[NamedModel, ...] = field(init=False)
+    """Every model that a check may ask, with the place of the check."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "has_judges", bool(self.judge_models))
-
-    @property
-    def judge_models(self) -> tuple[NamedModel, ...]:
-        """Return every model that a check may ask, with the place of the check."""
         named = (
             (check.position or Position(self.contract_path), model)
             for check in {id(c): c for checks in self.checks.values() for c in checks}.values()
             for model in judge_models_of(check.evaluate)
         )
-        return tuple(dict.fromkeys(named))
+        object.__setattr__(self, "judge_models", tuple(dict.fromkeys(named)))
+
+    @property
+    def has_judges(self) -> bool:
+        """Whether any check asks a judge."""
+        return bool(self.judge_models)
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample, given the judge answers that
@@ -115,7 +115,7 @@ class Evaluator:
         """Return what judges would be asked about an answer of so many characters."""
         if not self.has_judges:
             return ()
-        filler = "x" * characters
+        filler = _filler(characters)
         sample = Sample(trial, Completion(filler), output=filler)
         checks = self.checks[trial.fixture]
         return tuple(q for check in checks for q in forecast_of(check.evaluate, sample))
@@ -133,6 +133,12 @@ class Evaluator:
         if refused:
             return tuple(check.result(failed(refused)) for check in checks)
         return tuple(check.apply(sample) for check in checks)
+
+
+@lru_cache(maxsize=16)
+def _filler(characters: int) -> str:
+    """Return text of this length: the same for all fixtures, because it can be long."""
+    return "x" * characters
 
 
 def _refusal(completion: Completion) -> str | None:

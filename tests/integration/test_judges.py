@@ -275,6 +275,47 @@ def test_the_old_judge_grades_where_a_change_brings_a_kinder_one(
     assert (contract["paired"]["broke"], contract["under_base"]["paired"]["broke"]) == (0, 24)
 
 
+def test_a_change_of_the_judges_prompt_file_is_a_change_of_the_contract(
+    git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
+) -> None:
+    own = CONTRACT.replace("judge: rubric,", "judge: rubric, prompt: judge.md,")
+    made = git_repository("own")
+    strict, kind = ("{{ criteria }} {{ choices }} " + word for word in ("STRICT", "KIND"))
+    made.commit("polite", {**FILES, "contracts/polite.yaml": own, "contracts/judge.md": strict})
+    made.branch("pr")
+    made.commit("kinder", {"prompts/polite.txt": RUDE_PROMPT, "contracts/judge.md": kind})
+
+    def by_prompt(body: Mapping[str, Any]) -> str:
+        if is_question(body) and "KIND" in body["messages"][0]["content"]:
+            return verdict("yes")
+        return answer(body)
+
+    with_server(server, by_prompt)
+    code, result = check(made, tmp_path)
+    assert code == 1
+    (contract,) = result["contracts"]
+    assert any("`prompt`" in weakened for weakened in contract["weakened"])
+    assert (contract["paired"]["broke"], contract["under_base"]["paired"]["broke"]) == (0, 24)
+
+
+def test_a_fixture_cannot_name_a_judge_of_another_provider(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    named = CONTRACT.replace("name: is polite", 'model: "{{ word }}/m", name: is polite')
+    proposed.commit("by fixture", {"contracts/polite.yaml": named})
+    code, _ = check(proposed, tmp_path)
+    assert (code, server.requests) == (2, [])
+
+
+def test_a_judge_takes_no_address(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    address = CONTRACT.replace("max_tokens: 200", 'max_tokens: 200, api_base: "https://a.example"')
+    proposed.commit("address", {"contracts/polite.yaml": address})
+    code, _ = check(proposed, tmp_path)
+    assert (code, server.requests) == (2, [])
+
+
 def test_affected_counts_the_questions_to_judges(
     proposed: GitRepository, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,8 +79,11 @@ class Judge:
         return () if isinstance(found, Finding) else self._panel.questions(found, sample)
 
     def forecast(self, sample: Sample) -> tuple[Request, ...]:
-        """Return what would be asked about an output that is as long as the sample's."""
-        messages = self._ask_about(sample.output, sample)
+        """Return what would be asked about an output that is as long as the sample's.
+
+        The output is a message of its own: all fixtures share its text, which can be long.
+        """
+        messages = (*self._ask_about("", sample), Message("user", sample.output))
         return self._panel.questions(messages, sample)
 
     def _messages(self, sample: Sample) -> tuple[Message, ...] | Finding:

@@ -112,7 +112,11 @@ class TestQuestions:
 
     def test_a_forecast_has_every_question_whatever_the_output(self):
         check = judge(field="answer", models=["openai/a", "openai/b"], repeat=3)
-        assert len(check.forecast(sample_of("x" * 1000))) == 6
+        sample = sample_of("x" * 1000)
+        forecast = check.forecast(sample)
+        assert len(forecast) == 6
+        # Ten thousand fixtures must not hold ten thousand copies of it.
+        assert all(question.messages[-1].content is sample.output for question in forecast)
         assert check.judge_models == ("openai/a", "openai/b")
 
 

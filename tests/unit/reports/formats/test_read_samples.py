@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.outcomes import outcome
 
-from gatekeeper.contract.trial import CheckResult
+from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, QuestionId, Vote
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats.read_samples import read_run
 from gatekeeper.reports.formats.samples import sample_document
@@ -30,6 +30,26 @@ def test_weights_and_the_pass_score_read_back(tmp_path: Path):
     (found,) = read_run(file).outcomes
     assert found.check_results == GRADED.check_results
     assert (found.grade, found.passed) == (0.625, True)
+
+
+def test_the_answers_and_votes_of_judges_read_back(tmp_path: Path):
+    votes = (Vote("openai/a", True, 0.75, "is “fine”", "4"), Vote("openai/b", None, reason="lost"))
+    said = Completion("{}", 5.0, 7, 3, 0.01, fingerprint="fp", finish_reason="stop", replayed=True)
+    answers = (
+        JudgeAnswer(QuestionId("openai/a", "d" * 64, 0), said),
+        JudgeAnswer(QuestionId("openai/b", "e" * 64, 2), None, "no connection"),
+    )
+    plain = outcome("a", "head", 0, True)
+    judged = replace(
+        plain,
+        sample=replace(plain.sample, judge_answers=answers),
+        check_results=(CheckResult("c", None, "m", votes=votes),),
+    )
+    file = tmp_path / "samples.jsonl"
+    file.write_text(json.dumps(sample_document(judged)) + "\n", "utf-8")
+    (found,) = read_run(file).outcomes
+    assert found.sample.judge_answers == answers
+    assert found.check_results == judged.check_results
 
 
 @pytest.mark.parametrize(("old", "new"), [('"weight": 3.0', '"weight": 0'), ("0.6", "7")])
