@@ -40,8 +40,10 @@ def judges_named_in(data: Mapping[str, Any]) -> Iterator[str]:
     itself; it need not be valid."""
     yield from _models(data.get("judge"))
     yield from _in_checks(data.get("checks"), 0)
-    for fixture in _mappings(data.get("fixtures")):
-        yield from _in_checks(fixture.get("checks"), 0)
+    groups = data.get("groups")
+    of_groups = list(groups.values()) if isinstance(groups, Mapping) else []
+    for holder in (*_mappings(data.get("fixtures")), *_mappings(of_groups)):
+        yield from _in_checks(holder.get("checks"), 0)
 
 
 def _in_checks(checks: Any, level: int) -> Iterator[str]:

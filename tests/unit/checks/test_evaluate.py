@@ -267,4 +267,5 @@ class TestShapes:
             "json_schema": ("schema",),
             "judge": ("prompt",),
             "tool_call": ("schema",),
+            "word_list": ("file",),
         }
