@@ -16,6 +16,11 @@ LIMITS = 0.1
 a stricter level costs them few fixtures."""
 
 
+PREFERENCE, PREFERENCE_ALONE = 0.5, 0.9
+"""The share of what is left for the comparison in pairs by judges (`judge: prefer`), if other
+checks gate too and if they do not."""
+
+
 class AlphaShares(NamedTuple):
     """The part of a contract's alpha that each test has; 0 for tests that the contract does not
     need."""
@@ -23,6 +28,7 @@ class AlphaShares(NamedTuple):
     comparison: float
     must_pass: float
     limits: float
+    preference: float = 0.0
 
 
 def alpha_shares(contract: Contract) -> AlphaShares:
@@ -32,7 +38,8 @@ def alpha_shares(contract: Contract) -> AlphaShares:
     """
     must_pass = MUST_PASS if contract.sampling.samples > 1 and _must_pass(contract) else 0.0
     limits = LIMITS if contract.gate.limits or gates_repairs(contract) else 0.0
-    return AlphaShares(1 - must_pass - limits, must_pass, limits)
+    preference = (1 - must_pass - limits) * _preference(contract)
+    return AlphaShares(1 - must_pass - limits - preference, must_pass, limits, preference)
 
 
 def comparison_alpha(contract: Contract) -> float:
@@ -55,6 +62,13 @@ def limit_level(contract: Contract, level: float) -> float:
     return level * shares.limits / shares.comparison / max(1, tests)
 
 
+def preference_level(contract: Contract, level: float) -> float:
+    """Return the level that the comparisons in pairs share if the comparison of the suite is tested
+    at `level`."""
+    shares = alpha_shares(contract)
+    return level * shares.preference / shares.comparison
+
+
 def repairs_apply(contract: Contract) -> bool:
     """Return whether an output can be repaired."""
     return contract.mode != "observe" and bool(contract.repair.steps and contract.repair.max_steps)
@@ -72,6 +86,14 @@ def repair_level(contract: Contract, level: float) -> float:
     if gates_repairs(contract):
         return limit_level(contract, level)
     return contract.gate.alpha * LIMITS
+
+
+def _preference(contract: Contract) -> float:
+    specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
+    prefers = [spec.params.get("judge") == "prefer" for spec in specs if spec.severity == "error"]
+    if not any(prefers):
+        return 0.0
+    return PREFERENCE_ALONE if all(prefers) else PREFERENCE
 
 
 def _must_pass(contract: Contract) -> bool:

@@ -29,7 +29,7 @@ def judge_behind(
 
 def sole_judge(outcomes: Sequence[Outcome], calibrations: Calibrations) -> CheckCalibration | None:
     """Return the calibration of the judge that is the only check that gates, in every outcome."""
-    if not calibrations:
+    if not calibrations or any(o.pass_score is not None for o in outcomes):
         return None
     names = {c.check for o in outcomes for c in o.check_results if c.severity == "error"}
     return calibrations.get(next(iter(names))) if len(names) == 1 else None

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.judged_check import judge_models_of
+from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, preset_prompt
+from gatekeeper.checks.pair_check import PairCheck
 from gatekeeper.contract.calibration_record import Calibrations
 from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.judge_calibration import JudgeIdentity
@@ -22,13 +24,23 @@ def judge_identities(contract: Contract, evaluator: Evaluator) -> dict[str, Judg
     for fixture, checks in evaluator.checks.items():
         for check in checks:
             models = judge_models_of(check.evaluate)
-            if models and check.name not in found:
+            # What compares two outputs is not right or wrong about one.
+            pairs = isinstance(check.evaluate, PairCheck)
+            if models and not pairs and check.name not in found:
                 found[check.name] = _identity(specs[fixture, check.name], models)
     return found
 
 
 def _identity(spec: CheckSpec, models: Sequence[str]) -> JudgeIdentity:
-    return JudgeIdentity(spec, tuple(models))
+    return JudgeIdentity(spec, tuple(models), _built_in_prompt(spec))
+
+
+def _built_in_prompt(spec: CheckSpec) -> dict[str, str]:
+    """Return the prompt of a judge that has none of its own: another version may change it."""
+    name = spec.params.get("judge")
+    if spec.type != "judge" or name not in PRESETS or "prompt" in spec.params:
+        return {}
+    return {"prompt": preset_prompt(name), "data_rules": DATA_RULES}
 
 
 def matching_calibrations(

@@ -22,6 +22,7 @@ from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job, levels
+from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.progress import ContractProgress, contract_progress
 from gatekeeper.gate.result import SloResult, Stopped
 from gatekeeper.sampling.stored_text import stored_outcome
@@ -76,6 +77,8 @@ class EvaluationMonitor:
         self.outcomes: list[Outcome] = []
         self.comparison = None if level is None else Comparison(evaluation, level)
         self.slo: tuple[SloResult, ...] | None = None
+        self.preferences: tuple[PreferenceResult, ...] = ()
+        """What judges prefer in pairs; asked once all samples are there."""
         self.rounds = 0
         """How many rounds are complete: one more sample of every fixture on every arm."""
         self._gap = False

@@ -6,14 +6,14 @@ connections to the outside are passed in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Outcome
+from gatekeeper.contract.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.call_result import Calls, JudgeCalls
 from gatekeeper.gate.error_budgets import most_pressing
@@ -21,6 +21,7 @@ from gatekeeper.gate.exit_code import exit_code
 from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
+from gatekeeper.gate.preference import has_preferences
 from gatekeeper.gate.reasons import uncovered_reasons
 from gatekeeper.gate.result import (
     ContractResult,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.judging import OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
     from gatekeeper.sampling.retries import RetryPolicy
-    from gatekeeper.sampling.runner import OnAnswer, Run
+    from gatekeeper.sampling.runner import OnAnswer, Run, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     )
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
+    sampled = await _compare_pairs(work, watches, sampled, around)
     contracts = conclude(
         work.jobs,
         watches,
@@ -171,6 +173,33 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         most_cost(work, known, around.price) if around.price else None,
         agreements,
     )
+
+
+async def _compare_pairs(work: Work, watches: Watches, sampled: Run, around: RunContext) -> Run:
+    """Have judges compare the outputs of contracts that ask for it."""
+    if not any(map(has_preferences, work.jobs)):
+        return sampled
+    from gatekeeper.gate.preference_run import compare_pairs
+    from gatekeeper.sampling.runner import run_trials
+
+    def ask(
+        trials: Sequence[Trial], watch: Watch, limits: Limits, known: Mapping[int, Completion]
+    ) -> Awaitable[Run]:
+        return run_trials(
+            trials,
+            around.client,
+            watch,
+            limits,
+            known=known,
+            retry=around.retry,
+            stop=around.stop,
+            price=around.price,
+            judged=around.judged,
+            on_judge_answer=around.on_judge_answer,
+        )
+
+    limits = around.limits or work.policy.limits
+    return await compare_pairs(work.jobs, watches, sampled, limits, ask)
 
 
 def _merged_already(found: ContractResult) -> ContractResult:
@@ -238,13 +267,15 @@ def answer_without_calls(
 def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
     """Return the work with fixed sampling for contracts that must not end early: those with an
     accepted regression, because objectives still need samples, those of a frozen prompt, which
-    must show that it is better, and all whose calls are made together, because they are paid."""
+    must show that it is better, all whose outputs are compared in pairs, and all whose calls are
+    made together, because they are paid."""
     accepted = {w.contract for w in around.waivers if w.kind == "accept"}
     jobs = tuple(
         replace(
             job, evaluations=tuple(replace(j, contract=_fixed(j.contract)) for j in job.evaluations)
         )
         if around.together
+        or has_preferences(job)
         or accepted & {job.contract.name, None}
         or frozen(job, around.history, work.policy, now)
         else job

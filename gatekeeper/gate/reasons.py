@@ -20,6 +20,7 @@ from gatekeeper.gate.fixture_reasons import (
 from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
+from gatekeeper.gate.preference_reasons import preference_reasons
 from gatekeeper.gate.repairs import repair_reasons
 from gatekeeper.gate.resource_limits import limit_reasons
 from gatekeeper.gate.result import (
@@ -337,6 +338,7 @@ def evidence_reasons(
         *must_pass_reasons(evidence.must_pass),
         *limit_reasons(evidence.limits),
         *repair_reasons(evidence.repairs),
+        *preference_reasons(evidence.preferences),
     ]
     reasons += own if summary.settled else [r for r in own if r.verdict == "fail"]
     return reasons + tolerance_reasons(gate.tolerance, evidence.head, evidence.fixtures)

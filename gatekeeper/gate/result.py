@@ -18,6 +18,7 @@ from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.call_result import Calls
 from gatekeeper.gate.judge_result import JudgeAgreement
+from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
 from gatekeeper.stats.error_budget import ErrorBudget, Event
@@ -37,6 +38,7 @@ ReasonCode = Literal[
     "untested",
     "nothing_passes",
     "must_pass",
+    "preference",
     "resource_limit",
     "repairs",
     "policy_weakened",
@@ -159,8 +161,7 @@ class PairedResult:
     clusters: ClusterCounts | None = None
     sequential: bool = False
     corrected_difference: Difference | None = None
-    """`difference` as people would find it, if one calibrated judge alone gates. It decides
-    nothing."""
+    """As people would find it, if one calibrated judge alone gates. It decides nothing."""
 
     @property
     def units(self) -> int:
@@ -203,7 +204,7 @@ class SloResult:
     default: bool = False
     clustered: bool = False
     judged: float | None = None
-    """The rate as the judge found it, if `observed` and `interval` are corrected for its errors."""
+    """The rate as the judge found it, if the others are corrected for its errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +289,7 @@ class UnderBase:
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
     repairs: RepairResult | None = None
+    preferences: tuple[PreferenceResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +339,7 @@ class ContractResult:
     """The same for contracts that run and evaluate in the same way, see contract/digests.py."""
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
+    preferences: tuple[PreferenceResult, ...] = ()
     repairs: RepairResult | None = None
     """None for a contract that repairs nothing."""
     mode: Negotiation | None = None

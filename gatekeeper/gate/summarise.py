@@ -14,6 +14,7 @@ from gatekeeper.gate.objectives import objective_status, slo_results, undecided
 from gatekeeper.gate.outcomes import arm_result, by_fixture, fixture_results
 from gatekeeper.gate.pair_counts import Pairs, count_clusters, count_pairs
 from gatekeeper.gate.plan import Evaluation
+from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.repairs import repair_result
 from gatekeeper.gate.resource_limits import limit_results
@@ -36,6 +37,7 @@ class Evidence:
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
     clusters: Pairs | None = None
+    preferences: tuple[PreferenceResult, ...] = ()
     repairs: RepairResult | None = None
 
 
@@ -67,6 +69,7 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
         clusters=count_clusters(comparable, units) if evaluation.base and units else None,
         slo=_objectives(watch, stopped=stopped),
         fixtures=tuple(fixtures),
+        preferences=watch.preferences,
         burns=burns(evaluation, outcomes),
         must_pass=must_pass_results(
             evaluation.contract, outcomes, watch.level, complete=watch.complete or not stopped

@@ -123,7 +123,7 @@ def waived(found: ContractResult, waivers: Sequence[Waiver]) -> ContractResult:
 
 def _covers(waiver: Waiver, reason: Reason) -> bool:
     if waiver.kind == "accept":
-        return reason.code == "regression"
+        return reason.code in ("regression", "preference")
     return reason.verdict != "pass"
 
 
@@ -288,6 +288,7 @@ def _contract_result(
         order_seed=job.order_seed,
         must_pass=own.evidence.must_pass,
         limits=own.evidence.limits,
+        preferences=own.evidence.preferences,
         repairs=own.evidence.repairs,
         mode=negotiated(job.contract),
         error_checks=error_checks(job.contract),
@@ -310,6 +311,7 @@ def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:
         found.must_pass,
         found.limits,
         found.repairs,
+        found.preferences,
     )
 
 

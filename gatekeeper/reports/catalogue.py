@@ -120,6 +120,15 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "failing",
         about_answers=True,
     ),
+    "preference": ReasonEntry(
+        "Judges prefer the answers of base",
+        "Judges compared the answers of both arms to the same input, in both orders, and prefer "
+        "those of base by more than chance explains, or it is open whether they do.",
+        "Look at the answers that judges prefer less, then correct the prompt.",
+        "error",
+        ("is liked less than before", "are liked less than before"),
+        about_answers=True,
+    ),
     "resource_limit": ReasonEntry(
         "A call takes more than the contract allows",
         "Cost, tokens or latency rose above a limit of the contract's `gate` by more than chance "

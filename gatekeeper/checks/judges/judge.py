@@ -2,9 +2,10 @@
 
 `judge` says what it grades: `rubric` your own criteria, `faithful` whether the context supports
 every claim, `tone` how it is written, `answers_question` whether it gives what is asked for,
-`complies` whether it obeys the prompt. Write `judge: rubric` without a `type`. The contract's
-`judge` names the model for all its judges. [judges.md](judges.md) describes the kinds, several
-judges, and how far to trust them.
+`complies` whether it obeys the prompt. `prefer` compares head's output with base's, and passes a
+single output. Write `judge: rubric` without a `type`. The contract's `judge` names the model for
+all its judges. [judges.md](judges.md) describes the kinds, several judges, and how far to trust
+them.
 
 A judge that gives no answer, or none that can be read, leaves the check undetermined. The score is
 the mean over the judges: that of the choice or level, from 0 to 1, or the share of supported
@@ -28,6 +29,7 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.judges.data_blocks import data_message
 from gatekeeper.checks.judges.panel import Panel, too_long
+from gatekeeper.checks.judges.prefer import Prefer
 from gatekeeper.checks.judges.presets import (
     PRESETS,
     answer_form,
@@ -125,6 +127,8 @@ class Judge:
 
 
 def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
+    if params["judge"] == "prefer":
+        return Prefer(params, files)
     return Judge(params["judge"], params, files)
 
 
@@ -158,12 +162,14 @@ CHECK = Check(
         required=("judge",),
         judge={
             "enum": [*PRESETS],
-            "description": "What to grade: rubric, faithful, tone, answers_question or complies.",
+            "description": "What to grade: rubric, faithful, tone, answers_question or complies; "
+            "or prefer, to compare both arms.",
         },
         criteria={
             "type": "string",
             "minLength": 1,
-            "description": "For rubric: what a good output does, in your own words.",
+            "description": "For rubric: what a good output does, in your own words. For prefer: "
+            "what makes an output the better one.",
         },
         tone={
             "type": "string",

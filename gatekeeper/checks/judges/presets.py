@@ -74,6 +74,7 @@ PRESETS: Mapping[str, Preset] = {
             Choice("yes", 1.0, "the output gives everything that is asked for"),
         ),
     ),
+    "prefer": Preset((), ("criteria", "question"), ("criteria",)),
     "complies": Preset(
         (),
         ("instructions",),

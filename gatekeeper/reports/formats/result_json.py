@@ -30,6 +30,7 @@ from gatekeeper.reports.formats.judges_json import (
     judge_agreement_document,
     judge_calls_document,
 )
+from gatekeeper.reports.formats.preference_json import preference_document
 from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -143,6 +144,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "limits": [asdict(found) for found in contract.limits],
         "repairs": _repairs(contract.repairs),
         "mode": asdict(contract.mode) if contract.mode else None,
+        "preferences": [preference_document(found) for found in contract.preferences],
         "under_base": _under_base(contract.under_base),
         "waiver": asdict(contract.waiver) if contract.waiver else None,
     }
@@ -161,6 +163,7 @@ def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
         "must_pass": [_must_pass(one) for one in found.must_pass],
         "limits": [asdict(one) for one in found.limits],
         "repairs": _repairs(found.repairs),
+        "preferences": [preference_document(one) for one in found.preferences],
     }
 
 

@@ -1,0 +1,39 @@
+"""Reasons of comparisons in pairs by judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper import numbers
+from gatekeeper.gate.preference_result import PreferenceResult
+from gatekeeper.gate.result import Reason
+
+
+def preference_reasons(results: Sequence[PreferenceResult]) -> list[Reason]:
+    """Return one reason for each comparison."""
+    return [_reason(result) for result in results]
+
+
+def _reason(found: PreferenceResult) -> Reason:
+    counts = (
+        f"of {numbers.count(found.pairs, 'pair')}, {found.base_preferred:,} for base, "
+        f"{found.head_preferred:,} for head, {found.tied:,} tied"
+    )
+    bias = found.contradictory
+    if bias is not None:
+        counts += f"; {numbers.percent(bias.value)} contradictory if the order is swapped"
+    p = numbers.p_value(found.p_value, found.level)
+    if found.worse:
+        text = f"Judges prefer base's answers ({found.check}: {counts}; p {p})."
+        return Reason("preference", text, "fail")
+    if found.could_be_worse or not found.pairs:
+        missing = numbers.count(found.unmeasured, "pair")
+        text = f"Which answers judges prefer is not known: {missing} not measured ({found.check})."
+        return Reason("error", text, "error")
+    if found.open:
+        text = (
+            f"Judges may prefer base's answers, but that can be chance ({found.check}: {counts})."
+        )
+        return Reason("preference", text, "inconclusive")
+    text = f"Judges do not prefer base's answers ({found.check}: {counts}; p {p})."
+    return Reason("preference", text, "pass")

@@ -1,0 +1,126 @@
+"""Asks judges which output of a pair is better, once both samples of the pair are there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
+from gatekeeper.gate.alpha import preference_level
+from gatekeeper.gate.monitor import EvaluationMonitor, Watches
+from gatekeeper.gate.plan import Job
+from gatekeeper.gate.preference import EvaluationPreferences, has_preferences
+from gatekeeper.sampling.judging import JudgeTally
+
+if TYPE_CHECKING:
+    from gatekeeper.sampling.runner import Run, Watch
+
+
+class AskJudges(Protocol):
+    """Runs trials whose answers are known, and asks their judges."""
+
+    def __call__(
+        self, trials: Sequence[Trial], watch: Watch, limits: Limits, known: Mapping[int, Completion]
+    ) -> Awaitable[Run]:
+        """Return what the judges said."""
+        ...
+
+
+async def compare_pairs(
+    jobs: Sequence[Job], watches: Watches, sampled: Run, limits: Limits, ask: AskJudges
+) -> Run:
+    """Ask about the pairs of every contract that compares outputs, within what the limits leave,
+    and give each monitor its results. Returns the run with these calls counted."""
+    found = [
+        _Preferences(watch)
+        for job in jobs
+        if has_preferences(job) and not any(w.regressed for w in watches.of(job))
+        for watch in watches.of(job)
+        if watch.level is not None
+    ]
+    heads = [(mine, outcome) for mine in found for outcome in mine.pairs.heads()]
+    asked = None
+    if heads and sampled.ended == "done":
+        asked = await ask(
+            [outcome.sample.trial for _, outcome in heads],
+            _PairWatch({id(o.sample.trial): mine for mine, o in heads}),
+            _left(limits, sampled),
+            {
+                number: outcome.sample.completion
+                for number, (_, outcome) in enumerate(heads)
+                if outcome.sample.completion is not None
+            },
+        )
+    for mine in found:
+        mine.conclude()  # what was not asked about is not measured
+    return _together(sampled, asked) if asked else sampled
+
+
+class _Preferences:
+    """The pairs of one evaluation, and its monitor."""
+
+    def __init__(self, monitor: EvaluationMonitor) -> None:
+        evaluation = monitor.evaluation
+        level = preference_level(evaluation.contract, monitor.level or 0.0)
+        self.monitor = monitor
+        self.pairs = EvaluationPreferences(evaluation, level, monitor.outcomes)
+
+    def conclude(self) -> None:
+        """Give the monitor the results, and its outcomes the answers."""
+        self.monitor.preferences = self.pairs.finish()
+        self.monitor.outcomes = [self.pairs.with_findings(o) for o in self.monitor.outcomes]
+
+
+class _PairWatch:
+    """Wants a pair until the comparisons of its evaluation are decided."""
+
+    def __init__(self, by_trial: Mapping[int, _Preferences]) -> None:
+        self._by_trial = by_trial
+
+    def wants(self, trial: Trial) -> bool:
+        return not self._by_trial[id(trial)].pairs.settled
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        return self._by_trial[id(sample.trial)].pairs.questions(sample)
+
+    def evaluate(self, sample: Sample) -> Outcome:
+        return Outcome(sample)
+
+    def add(self, outcome: Outcome) -> None:
+        self._by_trial[id(outcome.sample.trial)].pairs.take(outcome.sample)
+
+
+def _left(limits: Limits, sampled: Run) -> Limits:
+    """Return what the run may still spend. Time counts anew: the judges have as much again."""
+    calls = None if limits.calls is None else max(0, limits.calls - sampled.made)
+    cost = limits.cost_usd
+    if cost is not None and sampled.cost_usd is not None:
+        cost = max(0.0, cost - sampled.cost_usd)
+    return replace(limits, calls=calls, cost_usd=cost)
+
+
+def _together(first: Run, second: Run) -> Run:
+    """Return both runs as one."""
+    costs = [run.cost_usd for run in (first, second) if run.cost_usd is not None]
+    a, b = first.judged, second.judged
+    tally_costs = [t.cost_usd for t in (a, b) if t.cost_usd is not None]
+    judged = JudgeTally(
+        a.made + b.made,
+        a.answered + b.answered,
+        a.cached + b.cached,
+        a.failed + b.failed,
+        sum(tally_costs) if tally_costs else None,
+    )
+    return replace(
+        first,
+        made=first.made + second.made,
+        cost_usd=sum(costs) if costs else None,
+        throttled=first.throttled + second.throttled,
+        unrecorded={**first.unrecorded, **second.unrecorded},
+        ended=second.ended,
+        detail=second.detail,
+        author=second.author,
+        judged=judged,
+    )
