@@ -115,7 +115,8 @@ def _each(parts: Sequence[Selected], inspect: Callable[[Any], Finding]) -> Findi
                 message=f"`{_encodable(shorten(path))}`{more}: {finding.message}",
                 score=score,
             )
-    return Finding(passed=True, score=score)
+    # Only a check that hands on what it reads has messages here.
+    return Finding(True, "\n".join(f.message for _, f in found if f.message), score)
 
 
 def on_json(inspect: Callable[[Any], Finding]) -> SampleEvaluator:

@@ -35,6 +35,7 @@ MODULES: Mapping[str, str] = {
     "recall": "values.recall",
     "citation": "grounded.citation",
     "quote": "grounded.quote",
+    "similar": "grounded.similar",
     "tool_call": "tools.tool_call",
     "enum": "text.enumeration",
     "similarity": "text.similarity",

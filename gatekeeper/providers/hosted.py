@@ -8,10 +8,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
+from gatekeeper.contract.embeddings import is_comparison
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers import anthropic, openai_compatible
+from gatekeeper.providers import anthropic, embeddings, openai_compatible
 from gatekeeper.providers.answer_stream import AnswerStream
 from gatekeeper.providers.call_requirements import (
     missing_key,
@@ -71,10 +72,12 @@ class HostedClient:
     async def complete(self, request: Request) -> Completion:
         require_known_params(request)
         endpoint = self._endpoint(request.model)
-        sent = self._native_request(endpoint, request)
-        if sent is None:
+        api = self._api(endpoint, request)
+        sent = api.build_request(endpoint, request) if api else None
+        if api is None or sent is None:
+            if is_comparison(request):
+                raise _no_embeddings(request.model)
             return await self._through_litellm().complete(request)
-        api = NATIVE_APIS[read_model_name(endpoint.model).provider]
         exchange = Exchange(endpoint, stream=api.open_stream() if request.streamed else None)
         try:
             await self._client().post(sent, exchange)
@@ -110,15 +113,17 @@ class HostedClient:
         self._guard.stop()
 
     def _native_request(self, endpoint: Endpoint, request: Request) -> HttpRequest | None:
-        api = self._api(endpoint)
+        api = self._api(endpoint, request)
         return api.build_request(endpoint, request) if api else None
 
-    def _api(self, endpoint: Endpoint) -> ChatApi | None:
-        """Return the API of the endpoint; None if litellm calls it."""
+    def _api(self, endpoint: Endpoint, request: Request | None = None) -> ChatApi | None:
+        """Return the API of the endpoint for a request; None if litellm calls it."""
         provider = read_model_name(endpoint.model).provider
         by_proxy = endpoint.provider is not CATALOGUE.get(provider)
         if provider in self._forced or by_proxy:
             return None
+        if request is not None and is_comparison(request):
+            return embeddings if provider in DIALECTS else None
         return NATIVE_APIS.get(provider)
 
     def _endpoint(self, model: str) -> Endpoint:
@@ -140,6 +145,16 @@ class HostedClient:
 
             self._litellm = LitellmClient(self._guard, self._client)
         return self._litellm
+
+
+def _no_embeddings(model: str) -> CallFailed:
+    return CallFailed(
+        f"{model}: gatekeeper cannot ask this provider for embeddings; use a model that is called "
+        "natively and speaks OpenAI's API, such as openai/text-embedding-3-small (docs/models.md "
+        "lists the providers)",
+        fatal=True,
+        author=True,
+    )
 
 
 def read_completion(api: ChatApi, model: str, exchange: Exchange) -> Completion:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.contract.embeddings import is_comparison
 from gatekeeper.contract.models.params import LOCAL_PARAMS
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
@@ -136,6 +137,13 @@ def _refuse(request: Request) -> None:
     if request.model != MODEL:
         raise CallFailed(
             f"{request.model}: there is no such embedded model; use {MODEL}",
+            fatal=True,
+            author=True,
+        )
+    if is_comparison(request):
+        raise CallFailed(
+            f"{MODEL}: the vectors of the embedded model do not tell texts apart well enough; use "
+            "an embedding model of a provider, such as openai/text-embedding-3-small",
             fatal=True,
             author=True,
         )

@@ -42,8 +42,8 @@ def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
     """Return the HTTP request; None if litellm must send it."""
     model = read_model_name(endpoint.model)
     fields = chat_fields(model.provider, model.name, request)
-    url = _url(endpoint, model.provider, model.name)
-    headers = _headers(endpoint, model.provider)
+    url = chat_url(endpoint, model.provider, model.name)
+    headers = auth_headers(endpoint, model.provider)
     if fields is None or url is None or headers is None:
         return None
     if model.provider == "openrouter":
@@ -103,7 +103,8 @@ def _full_name(model: str, answered_by: object) -> object:
     return f"{provider}/{answered_by}" if known and DIALECTS[provider].named else answered_by
 
 
-def _url(endpoint: Endpoint, provider: str, name: str) -> str | None:
+def chat_url(endpoint: Endpoint, provider: str, name: str) -> str | None:
+    """Return the address of Chat Completions; None if litellm must find it."""
     base = (endpoint.api_base or "").rstrip("/")
     if "?" in base or "#" in base or base.endswith("/chat/completions"):
         return None
@@ -119,7 +120,7 @@ def _url(endpoint: Endpoint, provider: str, name: str) -> str | None:
     return f"{base}/chat/completions"
 
 
-def _headers(endpoint: Endpoint, provider: str) -> dict[str, str] | None:
+def auth_headers(endpoint: Endpoint, provider: str) -> dict[str, str] | None:
     """Return the headers of the key and of the account; None if litellm must find them."""
     if provider == "azure":
         return {"api-key": endpoint.api_key} if endpoint.api_key else None

@@ -1,0 +1,46 @@
+"""How two texts are compared by a model's embeddings: as a request, and as its answer. Pure.
+
+The request has two messages of a role of their own. Its answer is the cosine of the angle between
+the two vectors, as text: the vectors themselves are not kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Request
+
+_ROLE = "embed"
+
+
+def comparison_request(model: str, one: str, other: str) -> Request:
+    """Return the request for the cosine of two texts, neither of which is empty."""
+    return Request(model, (Message(_ROLE, one), Message(_ROLE, other)), {}, None, 0)
+
+
+def is_comparison(request: Request) -> bool:
+    """Return whether the request asks for the cosine of two texts, and not for an answer."""
+    return all(message.role == _ROLE for message in request.messages) and bool(request.messages)
+
+
+def written_cosine(one: Sequence[float], other: Sequence[float]) -> str:
+    """Return the cosine of two vectors as the text of an answer. Raises ValueError if they have no
+    angle: they are empty, of different lengths, zero, or not finite."""
+    if not one or len(one) != len(other):
+        raise ValueError("the vectors do not have the same length")
+    lengths = math.sqrt(math.fsum(x * x for x in one)) * math.sqrt(math.fsum(x * x for x in other))
+    if not lengths or not math.isfinite(lengths):
+        raise ValueError("a vector is zero or too long")
+    cosine = math.fsum(x * y for x, y in zip(one, other, strict=True)) / lengths
+    return f"{max(-1.0, min(1.0, cosine)):.6f}"
+
+
+def read_cosine(text: str) -> float | None:
+    """Return the cosine that an answer gives, from -1 to 1; None if it gives none."""
+    try:
+        cosine = float(text) if len(text) < 20 else math.nan
+    except ValueError:
+        return None
+    return cosine if -1 <= cosine <= 1 else None

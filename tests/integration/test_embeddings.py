@@ -1,0 +1,117 @@
+"""The check `similar`: one embedding call for each output, from the server to a replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.git_repository import GitRepository
+from support.openai_server import Fault, OpenAIServer, bad_request
+
+from gatekeeper.cli.main import main
+
+KEY = "sk-0123456789abcdef"
+EMBEDDER = "text-embedding-3-small"
+CONTRACT = f"""\
+contract: 1
+name: polite
+prompt: ../prompts/polite.txt
+model: openai/gpt-4o-mini
+params: {{temperature: 0, max_tokens: 20}}
+fixtures:
+  - file: words.csv
+checks:
+  - {{type: similar, value: "{{{{ word }}}} please", min: 0.9, model: openai/{EMBEDDER}}}
+sampling: {{samples: 1, mode: fixed}}
+"""
+FILES = {
+    "contracts/polite.yaml": CONTRACT,
+    "contracts/words.csv": "id,word\n" + "".join(f"w{n},w{n}\n" for n in range(8)),
+    "prompts/polite.txt": "Say {{ word }} politely.\n",
+}
+
+
+def vectors(body: Mapping[str, Any]) -> Fault:
+    """A vector says how many words a text has, and whether one is `please`."""
+    data = [
+        {"index": n, "embedding": [len(text.split()) / 2, 4.0 * ("please" in text), 0]}
+        for n, text in enumerate(body["input"])
+    ]
+    usage = {"prompt_tokens": 1000, "total_tokens": 1000}
+    return Fault("raw", body=json.dumps({"data": data[::-1], "model": EMBEDDER, "usage": usage}))
+
+
+def answer(body: Mapping[str, Any]) -> str | Fault:
+    if "input" in body:
+        return vectors(body)
+    text = body["messages"][-1]["content"]
+    return f"{text.split()[1]} please" if "politely" in text else f"{text.split()[1]} now"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with OpenAIServer(answer) as started:
+        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
+        yield started
+
+
+@pytest.fixture
+def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    made = git_repository("proposed")
+    made.commit("polite", FILES)
+    made.branch("pr")
+    made.commit("reword", {"prompts/polite.txt": "Say {{ word }} rudely.\n"})
+    return made
+
+
+def check(repository: GitRepository, out: Path, *more: str) -> tuple[int, dict[str, Any]]:
+    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
+    code = main([*named, "--out", str(out), *more])
+    file = out / "result.json"
+    return code, json.loads(file.read_text("utf-8")) if file.exists() else {}
+
+
+def test_outputs_that_mean_something_else_are_blocked_and_a_replay_agrees(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    code, result = check(proposed, tmp_path / "first")
+    assert (code, result["contracts"][0]["reasons"][0]["code"]) == (1, "regression")
+    asked = [body for body in server.requests if "input" in body]
+    assert len(asked) == 16
+    assert all(body["model"] == EMBEDDER and len(body["input"]) == 2 for body in asked)
+    # 1,000 tokens of the price list's 0.02 USD a million.
+    assert result["calls"]["judge"]["cost_usd"] == pytest.approx(16 * 1000 * 2e-8)
+    lines = (tmp_path / "first/samples.jsonl").read_text("utf-8").splitlines()
+    by_arm = {row["arm"]: row["checks"][0] for row in map(json.loads, lines)}
+    assert (by_arm["base"]["passed"], by_arm["base"]["score"]) == (True, 1.0)
+    assert (by_arm["head"]["passed"], by_arm["head"]["score"]) == (False, pytest.approx(0.242536))
+    before = len(server.requests)
+    recorded = str(tmp_path / "first/samples.jsonl")
+    again, second = check(proposed, tmp_path / "second", "--replay", recorded)
+    assert (again, len(server.requests)) == (code, before)
+    assert second["contracts"][0]["fixtures"] == result["contracts"][0]["fixtures"]
+
+
+def test_without_vectors_nothing_is_measured(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    server._answer = lambda body: bad_request() if "input" in body else answer(body)
+    code, result = check(proposed, tmp_path)
+    assert code != 0
+    assert code != 1
+    assert "regression" not in json.dumps(result)
+
+
+@pytest.mark.parametrize("model", ["local/smollm2", "groq/embedder"])
+def test_models_that_cannot_be_asked_are_refused(
+    model: str, proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    changed = CONTRACT.replace(f"openai/{EMBEDDER}", model)
+    proposed.commit("another", {"contracts/polite.yaml": changed})
+    code, _ = check(proposed, tmp_path)
+    assert code == 2
+    assert not [body for body in server.requests if "input" in body]
