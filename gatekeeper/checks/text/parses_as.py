@@ -10,7 +10,10 @@ or `sql`.
 - `python`: source code that compiles to a syntax tree, in the syntax of the Python that runs
   gatekeeper. A single word is a valid program.
 - `sql`: one or more statements in the dialect of `dialect`, read by sqlglot. sqlglot knows some
-  statements only by their first word (`EXPLAIN`, `CALL`): they fail.
+  statements only by their first word (`EXPLAIN`, `CALL`): they fail. `statements` limits what the
+  statements do, with those inside of them: `SELECT … INTO` creates, `TRUNCATE` deletes. `tables`
+  limits which tables they name, as they are written: `orders`, `shop.orders`. What a function does
+  is not known.
 
 The message says where reading stopped. Nothing is executed. Models often wrap code in a Markdown
 block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use
@@ -37,6 +40,7 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.text.documents import UnreadableError, read_document
+from gatekeeper.checks.text.sql_statements import KINDS
 
 FORMATS = ("xml", "html", "yaml", "csv", "python", "sql")
 DIALECTS = (
@@ -44,7 +48,13 @@ DIALECTS = (
     *("duckdb", "hive", "mysql", "oracle", "postgres", "presto", "redshift", "snowflake"),
     *("spark", "sqlite", "starrocks", "teradata", "trino", "tsql"),
 )
-_ONLY_FOR = {"dialect": "sql", "columns": "csv", "delimiter": "csv"}
+_ONLY_FOR = {
+    "dialect": "sql",
+    "statements": "sql",
+    "tables": "sql",
+    "columns": "csv",
+    "delimiter": "csv",
+}
 _SHOWN_PROBLEM = 300
 
 
@@ -56,6 +66,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     dialect = params.get("dialect", "ansi")
     options = {
         "dialect": None if dialect == "ansi" else dialect,
+        "statements": params.get("statements"),
+        "tables": params.get("tables"),
         "columns": params.get("columns"),
         "delimiter": params.get("delimiter", ","),
     }
@@ -86,6 +98,17 @@ CHECK = Check(
             "default": "ansi",
             "description": "The dialect of SQL: a name that sqlglot knows, or `ansi`.",
         },
+        statements={
+            "type": "array",
+            "items": {"enum": list(KINDS)},
+            "minItems": 1,
+            "description": f"A list of what statements of SQL may do: {', '.join(KINDS)}.",
+        },
+        tables={
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "description": "A list of the tables that statements of SQL may name.",
+        },
         columns={
             "type": ["integer", "array"],
             "minimum": 1,
@@ -109,6 +132,11 @@ CHECK = Check(
             "{type: parses_as, format: sql, dialect: postgres}",
             "SELECT name FROM customers WHERE id = 4 LIMIT 10;",
             "SELECT name FROM WHERE id = 4",
+        ),
+        Example(
+            "{type: parses_as, format: sql, statements: [select], tables: [customers, orders]}",
+            "SELECT count(*) FROM orders",
+            "DELETE FROM orders",
         ),
         Example(
             "{type: parses_as, format: xml}", "<order><id>A-17</id></order>", "<order><id>A-17</id>"

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import gatekeeper.checks
 from gatekeeper.checks.registry import CHECKS, MODULES, SHAPES
+from scripts.publish_checks import GROUPS
 
+HEAVY = (
+    *("jinja2", "jsonpath", "jsonschema", "lingua", "markdown_it", "numpy", "phonenumbers"),
+    *("rapidfuzz", "regex", "sacrebleu", "scipy", "sqlglot", "stdnum"),
+)
 SCRIPT = """
 import sys
 from gatekeeper.checks.registry import SHAPES
@@ -38,3 +45,23 @@ def test_only_names_of_the_list_are_checks(name: str) -> None:
     assert CHECKS.get(name) is None
     with pytest.raises(KeyError):
         CHECKS[name]
+
+
+def test_every_module_with_a_check_is_listed() -> None:
+    folder = Path(gatekeeper.checks.__file__ or "").parent
+    written = {
+        f"{group}.{path.stem}"
+        for group in GROUPS
+        for path in (folder / group).glob("*.py")
+        if "\nCHECK = " in path.read_text("utf-8")
+    }
+    assert written == set(MODULES.values())
+
+
+def test_importing_every_check_loads_no_library_of_a_single_one() -> None:
+    program = (
+        "import sys; from gatekeeper.checks.registry import CHECKS; list(CHECKS.values()); "
+        f"print(sorted(set({HEAVY}) & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

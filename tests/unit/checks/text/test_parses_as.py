@@ -98,6 +98,35 @@ def test_dialects_differ(apply, dialect, text, passed):
     assert apply("parses_as", text, format="sql", dialect=dialect).passed is passed
 
 
+@pytest.mark.parametrize(
+    ("params", "text", "problem"),
+    [
+        ({"statements": ["select"]}, "SELECT 1; VALUES (1); (SELECT 2)", ""),
+        ({"statements": ["select"]}, "SELECT 1; DROP TABLE a", "it has the statement drop"),
+        (
+            {"statements": ["select"]},
+            "WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d",
+            "it has the statement delete",
+        ),
+        ({"statements": ["select"]}, "SELECT * INTO n FROM a", "it has the statement create"),
+        ({"statements": ["select"]}, "TRUNCATE TABLE a", "it has the statement delete"),
+        ({"statements": ["select"]}, "GRANT SELECT ON a TO b", "it has the statement other"),
+        ({"statements": ["insert"]}, "INSERT INTO a SELECT * FROM b", ""),
+        ({"tables": ["a", "S.b"]}, "SELECT * FROM A JOIN s.b ON TRUE", ""),
+        ({"tables": ["a"]}, "SELECT * FROM a WHERE x IN (SELECT 1 FROM c)", "it names the table c"),
+        ({"tables": ["b"]}, "SELECT * FROM s.b", "it names the table s.b"),
+        ({"tables": ["a"]}, "WITH x AS (SELECT * FROM a) SELECT * FROM x", ""),
+        ({"tables": []}, "WITH a AS (SELECT * FROM a) SELECT * FROM a", "it names the table a"),
+        ({"tables": ["a"]}, "INSERT INTO a SELECT * FROM b", "it names the table b"),
+        ({"tables": []}, "SELECT * FROM generate_series(1, 2)", ""),
+    ],
+)
+def test_what_sql_may_do(apply, params, text, problem):
+    finding = apply("parses_as", text, format="sql", dialect="postgres", **params)
+    assert finding.passed is (not problem)
+    assert finding.message.startswith(f"not sql: {problem}; got" if problem else "")
+
+
 def test_every_dialect_is_one_of_sqlglot():
     from sqlglot import dialects
 
