@@ -7,14 +7,18 @@ invalid answer with status 200 as 500 or 422.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.errors import CallFailed
+from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.model_faults import asks_a_proxy
 from gatekeeper.providers.network_guard import HostRefused
 
 _LONGEST_MESSAGE = 300
@@ -106,7 +110,9 @@ def _with_status(model: str, status: int, text: str, pause: float | None) -> Cal
         return CallFailed(f"{model}: the answer cannot be read: {text}", retryable=True)
     if status == 404 or (status == 400 and unknown):
         return CallFailed(said, fatal=True, author=True)
-    if status in (401, 402, 403, 405, 410) or "insufficient_quota" in text:
+    if status == 401:
+        return CallFailed(f"{said}{_where_the_key_is(model)}", fatal=True)
+    if status in (402, 403, 405, 410) or "insufficient_quota" in text:
         return CallFailed(said, fatal=True)
     if status in _RETRYABLE or status >= 500:
         return CallFailed(
@@ -116,6 +122,17 @@ def _with_status(model: str, status: int, text: str, pause: float | None) -> Cal
             throttled=status in _THROTTLED,
         )
     return CallFailed(said)
+
+
+def _where_the_key_is(model: str) -> str:
+    """Name the variable of the key that was refused; nothing if the provider is not known."""
+    with contextlib.suppress(ValueError):
+        model = read_model_name(model).provider
+    provider = CATALOGUE.get("litellm_proxy" if asks_a_proxy(os.environ) else model)
+    names = provider.keys if provider else ()
+    used = next((name for name in names if os.environ.get(name)), None)
+    named = used or " or ".join(names)
+    return f"; check the key in the environment variable {named}" if named else ""
 
 
 def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> float | None:

@@ -48,17 +48,22 @@ class UnfinishedRun:
     answers: Mapping[str, Completion] = field(repr=False)
     damaged: int = 0
 
-    def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
-        """Return the known answers of the trials, by their index.
-
-        Raises UsageError if the requests of the unfinished run were different.
-        """
-        if plan_digest(trials) != self.plan:
+    def require_same(self, trials: Sequence[Trial]) -> None:
+        """Raise UsageError if the requests of the unfinished run were different. Trials that call
+        no model need none of them."""
+        if trials and plan_digest(trials) != self.plan:
             raise UsageError(
                 f"{self.path}: the unfinished run had other requests, because its commits, "
                 "contracts or options were different: repeat its command with --resume, or run "
                 f"without --resume to discard its {count(len(self.answers), 'answer')}"
             )
+
+    def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
+        """Return the known answers of the trials, by their index.
+
+        Raises UsageError if the requests of the unfinished run were different.
+        """
+        self.require_same(trials)
         keys = enumerate(map(request_key, trials))
         return {
             place: replace(self.answers[key], replayed=True)

@@ -190,8 +190,10 @@ def test_a_change_after_the_interruption_is_refused(
 ) -> None:
     leave_unfinished(3, proposed, tmp_path)
     proposed.commit("again", {PROMPT: BROKEN.replace("What", "So what")})
+    (tmp_path / "result.json").write_text("of the unfinished run", "utf-8")
     assert main(arguments(proposed, tmp_path, "--resume")) == 2
     said = capsys.readouterr().err
+    assert (tmp_path / "result.json").read_text("utf-8") == "of the unfinished run"
     assert "the unfinished run had other requests" in said
     assert "3 answers" in said, "what a run without --resume would discard"
     assert count_answers(tmp_path) == 3

@@ -32,7 +32,8 @@ def check(arguments: argparse.Namespace) -> int:
     from gatekeeper.run.unfinished import FILE, refuse_unfinished_batches
 
     require_formats(arguments.format)
-    forget_reports(arguments.out)
+    if not arguments.resume:
+        forget_reports(arguments.out)
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments)
         policy, notices = policy_in_force(change)
@@ -40,6 +41,10 @@ def check(arguments: argparse.Namespace) -> int:
         unfinished = unfinished_of(arguments, repository)
         order_seed = unfinished.order_seed if unfinished else arguments.order_seed
         work = plan_check(change, policy, arguments.contract, notices, order_seed)
+        if unfinished:
+            # A run that is refused leaves the reports as they are.
+            unfinished.require_same(work.trials)
+            forget_reports(arguments.out)
         if arguments.history and work.trials:
             for path in paths_in_repository(arguments.history, repository.root or Path()):
                 refuse_own_history(path, change)

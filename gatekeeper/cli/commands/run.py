@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.batch and arguments.replay:
         raise UsageError("--batch calls models and --replay calls none; leave one of them out")
     require_formats(arguments.format)
-    forget_reports(arguments.out)
+    if not arguments.resume:
+        forget_reports(arguments.out)
     require_history_folder(arguments.history)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
@@ -66,6 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
         unfinished = unfinished_of(arguments, repository)
         order_seed = unfinished.order_seed if unfinished else arguments.order_seed
         work = plan_run(revision, policy, arguments.contract, order_seed=order_seed)
+        if unfinished:
+            # A run that is refused leaves the reports as they are.
+            unfinished.require_same(work.trials)
+            forget_reports(arguments.out)
         history = history_of(arguments, repository)
         answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)

@@ -22,11 +22,23 @@ def with_status(status: int, text: str = "said the server") -> CallFailed:
     return call_failed("openai/m", Exception(text), Exchange(status=status, retry_after="5"))
 
 
-@pytest.mark.parametrize("status", [401, 402, 403, 405, 410])
+@pytest.mark.parametrize("status", [402, 403, 405, 410])
 def test_a_refusal_is_fatal_and_not_the_authors(status: int) -> None:
     failure = with_status(status)
     assert (failure.fatal, failure.author, failure.retryable) == (True, False, False)
     assert str(failure) == f"openai/m: HTTP {status}: said the server"
+
+
+def test_a_refused_key_is_fatal_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_API_KEY", raising=False)
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "0123456789abcdef")
+    failures = [
+        call_failed(model, Exception("said the server"), Exchange(status=401))
+        for model in ("openai/m", "azure/m", "unheard/m")
+    ]
+    assert {(f.fatal, f.author, f.retryable) for f in failures} == {(True, False, False)}
+    names = [str(failure).partition("; ")[2].rpartition(" ")[2] for failure in failures]
+    assert names == ["OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", ""]
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])

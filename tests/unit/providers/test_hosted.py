@@ -194,7 +194,10 @@ def test_a_refused_key_is_fatal_and_not_shown(
     serve(unauthorized(f"Incorrect API key provided: {KEY}"))
     failed = failure(request(), way=way)
     assert failed.fatal
-    assert str(failed) == "openai/gpt-4o-mini: HTTP 401: Incorrect API key provided: ***"
+    assert str(failed) == (
+        "openai/gpt-4o-mini: HTTP 401: Incorrect API key provided: ***; "
+        "check the key in the environment variable OPENAI_API_KEY"
+    )
     assert capfd.readouterr() == ("", "")
 
 
