@@ -235,17 +235,17 @@ def _failures(outcomes: Sequence[Outcome], severity: str) -> tuple[FixtureFailur
     for outcome in outcomes:
         tolerated = outcome.pass_score is not None and outcome.passed is True
         failed = [
-            (j.check, j.message)
+            (j.check, j.message, tolerated and j.severity == "error")
             for j in outcome.check_results
             if j.passed is False
             and ("warn" if tolerated or j.severity == "warn" else "error") == severity
         ]
         if severity == "error" and outcome.passed is False and outcome.pass_score is not None:
-            failed.append(_low_grade(outcome, outcome.pass_score))
+            failed.append((*_low_grade(outcome, outcome.pass_score), False))
         # Cut once for all checks that speak of it.
         output = shorten(answer_text(outcome.sample), MOST_IN_RESULT) if failed else ""
         arm = outcome.sample.trial.arm
-        found += [FixtureFailure(arm, check, message, output) for check, message in failed]
+        found += [FixtureFailure(arm, check, text, output, kept) for check, text, kept in failed]
     return tuple(found)
 
 

@@ -220,12 +220,14 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class FixtureFailure:
-    """A check that failed on a sample. `output` is the text that was evaluated."""
+    """A check that failed on a sample, and the text that was evaluated. `tolerated` says that the
+    check gates, and that the sample passed by its score."""
 
     arm: Arm
     check: str
     message: str
     output: str
+    tolerated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +235,8 @@ class FixtureResult:
     """One fixture on both arms. `change` is None if an arm's outcome is not known.
 
     `errors` are messages of calls that failed; `failures` the failing error-severity checks,
-    `warnings` the failing warn-severity ones. The two outputs are the first sample of each arm.
-    `input` and `wanted` are the fixture's variables and its expected value as text; they are kept
-    only for fixtures that fail on head.
+    `warnings` the other failing ones. The two outputs are the first sample of each arm. `input` and
+    `wanted` are the variables and `expected` as text, only of fixtures that fail on head.
     """
 
     id: str

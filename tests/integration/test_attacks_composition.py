@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.proposals import CONTRACT, NO_SLO, OTHER, PROMPT_FILE, SAYS_OK, Proposal
+from support.proposals import CONTRACT, NO_SLO, OTHER, PROMPT_FILE, SAYS_OK, Proposal, all_say
 
 ANY = "{type: length, max: 1000}"
 ATTACKS = {
@@ -28,3 +28,13 @@ def test_head_alone_would_pass_by_the_pass_score(run_gate):
     contract = NO_SLO.replace(SAYS_OK, ATTACKS["pass score"])
     made = Proposal("same", "", {PROMPT_FILE: OTHER}, contract=contract)
     assert made.run_check(run_gate).verdict != "fail"
+
+
+def test_the_comment_names_checks_that_the_score_tolerates(check_of):
+    contract = NO_SLO.replace(
+        SAYS_OK, f"{SAYS_OK}\n  - {{type: contains, value: xyz, name: odd}}\npass_score: 0.5"
+    )
+    made = Proposal("same", "", {PROMPT_FILE: OTHER}, contract=contract, recorded=all_say("ok"))
+    checked = check_of(made.base, made.writes)
+    assert checked.comment is not None
+    assert "the check `odd` fails on 40 → 40 fixtures, in samples that pass" in checked.comment

@@ -21,14 +21,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, Tally
+from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult, Tally
 from gatekeeper.reports.escape import xml_text
 from gatekeeper.reports.formats.samples import sample_document
 
@@ -178,8 +177,8 @@ def _fixture(
         **_tally("head", fixture.head),
         "p_value": fixture.p_value,
         "failed_checks": list(dict.fromkeys(f.check for f in fixture.failures if f.arm == "head")),
-        "failures": [asdict(failure) for failure in fixture.failures],
-        "warnings": [asdict(warning) for warning in fixture.warnings],
+        "failures": list(map(_failure, fixture.failures)),
+        "warnings": list(map(_failure, fixture.warnings)),
         "errors": list(fixture.errors),
         "base_output": fixture.base_output,
         "head_output": fixture.head_output,
@@ -192,6 +191,10 @@ def _run(result: GateResult) -> Row:
     """Return the fields that distinguish the rows of several runs."""
     started = result.started if result.started.tzinfo else result.started.replace(tzinfo=UTC)
     return {"started": started.astimezone(UTC), "head_sha": result.head_sha}
+
+
+def _failure(failure: FixtureFailure) -> Row:
+    return {name: getattr(failure, name) for name in ("arm", "check", "message", "output")}
 
 
 def _tally(arm: Arm, tally: Tally | None) -> Row:

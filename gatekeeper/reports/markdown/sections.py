@@ -116,16 +116,19 @@ def _cell(cell: Cell) -> str:
 
 
 def _soft_failures(contract: ContractResult) -> list[str]:
-    """Return checks of severity warn that fail at head, with base's. They never gate."""
-    failing: dict[str, dict[Arm, set[str]]] = {}
+    """Return checks that fail at head and did not decide, with base's: those of severity warn, and
+    those of samples that passed by their score."""
+    failing: dict[tuple[str, bool], dict[Arm, set[str]]] = {}
     for fixture in contract.fixtures:
         for warning in fixture.warnings:
-            arms = failing.setdefault(warning.check, {"base": set(), "head": set()})
+            key = warning.check, warning.tolerated
+            arms = failing.setdefault(key, {"base": set(), "head": set()})
             arms[warning.arm].add(fixture.id)
     return [
-        f"- {code(contract.name, 60)}: the warning {code(check, 80)} fails on "
-        f"{_before_and_now(contract, arms)}; warnings never gate"
-        for check, arms in failing.items()
+        f"- {code(contract.name, 60)}: the {'check' if tolerated else 'warning'} {code(check, 80)} "
+        f"fails on {_before_and_now(contract, arms)}"
+        + (", in samples that pass by their score" if tolerated else "; warnings never gate")
+        for (check, tolerated), arms in failing.items()
         if arms["head"]
     ]
 
