@@ -13,7 +13,8 @@ from gatekeeper.contract.trial import ContractFrom, Request, Trial
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.sampling.calls import group_calls
 
-_EXPECTED_CHARACTERS = 1_000
+USUAL_CHARACTERS = 1_000
+"""Of an answer that a judge is asked about, if nothing is known of its length."""
 _CHARACTERS_A_TOKEN = 4
 
 
@@ -75,7 +76,7 @@ def _questions(
             # Repetitions of a trial ask about answers of the same length.
             place = (trial.contract_from, trial.fixture, trial.arm)
             if place not in known:
-                length = _longest(trial) if longest else _EXPECTED_CHARACTERS
+                length = _longest(trial) if longest else USUAL_CHARACTERS
                 known[place] = evaluation.evaluator.forecast(trial, length)
             found = known[place]
             shared = len(call.trials) > 1

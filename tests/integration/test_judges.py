@@ -399,6 +399,18 @@ def test_several_judges_and_how_far_they_agree(
     assert any("family GPT" in notice for notice in result["notices"])
 
 
+def test_a_sweep_asks_judges_within_the_limits(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    sweep = ["sweep", "--repo", str(proposed.path), "--contract", "polite", "--out", str(tmp_path)]
+    assert main([*sweep, "--param", "temperature=0,0.5"]) == 0
+    assert len(questions(server)) == 24  # both settings give the same answers
+    server.requests.clear()
+    proposed.commit("policy", {".github/gatekeeper.yml": "limits: {calls: 60}\n"})
+    assert main([*sweep, "--param", "temperature=0,0.5"]) == 2
+    assert server.requests == []
+
+
 def test_one_outage_of_the_judge_is_retried(
     proposed: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Outcome, Request, Sample, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.judge_calls import USUAL_CHARACTERS
 from gatekeeper.gate.monitor import Progress, evaluate_sample, judge_questions
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
@@ -65,11 +66,16 @@ def plan_sweep(
     return tuple(planned)
 
 
-def require_within(trials: Sequence[Trial], limits: Limits, price: Price | None = None) -> None:
+def require_within(
+    trials: Sequence[Trial],
+    limits: Limits,
+    price: Price | None = None,
+    judging: Sequence[Request] = (),
+) -> None:
     """Refuse, before the first call, a sweep that exceeds a limit, because it would compare
-    settings on different fixtures. `price` gives the most that a request can cost. Raises
-    UsageError."""
-    calls = len(distinct_requests(trials))
+    settings on different fixtures. `price` gives the most that a request can cost; `judging` are
+    the questions to judges. Raises UsageError."""
+    calls = len(distinct_requests(trials)) + len(judging)
     if limits.calls is not None and calls > limits.calls:
         raise UsageError(
             f"this sweep takes {calls:,} calls and the policy allows {limits.calls:,} "
@@ -77,12 +83,12 @@ def require_within(trials: Sequence[Trial], limits: Limits, price: Price | None 
         )
     if limits.cost_usd is None or price is None:
         return
-    for trial in trials:
-        most = price(trial.request)
+    for request in (*(trial.request for trial in trials), *judging):
+        most = price(request)
         if most is not None and most > limits.cost_usd:
             allowed = numbers.dollars(limits.cost_usd)
             raise UsageError(
-                f"one call to {trial.request.model} can cost {numbers.dollars(most)} and the "
+                f"one call to {request.model} can cost {numbers.dollars(most)} and the "
                 f"policy allows {allowed} (limits.cost_usd): set max_tokens in the "
                 "contract's params or raise the limit"
             )
@@ -102,10 +108,10 @@ async def measure_sweep(
     """Take and evaluate every sample. `price` gives the most that a request can cost. Raises
     UsageError for an unusable model."""
     trials = plan_sweep(contract, settings)
-    require_within(trials, limits, price)
+    watch = _Everything(contract, progress)
+    require_within(trials, limits, price, watch.forecast(trials))
     if progress:
         progress.started(len(distinct_requests(trials)))
-    watch = _Everything(contract, progress)
     run = await run_trials(trials, client, watch, limits, retry=retry, stop=stop, price=price)
     if run.ended == "fatal" and run.author:
         raise UsageError(run.detail or "the model cannot be called")
@@ -131,6 +137,10 @@ class _Everything:
 
     def __post_init__(self) -> None:
         self._evaluator = prepare(self.contract)
+
+    def forecast(self, trials: Sequence[Trial]) -> list[Request]:
+        """Return what judges would be asked about answers of a usual length."""
+        return [q for trial in trials for q in self._evaluator.forecast(trial, USUAL_CHARACTERS)]
 
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return True
