@@ -20,7 +20,7 @@ def describe_calls(calls: Calls) -> str:
         "cached": calls.cached,
         "not recorded": calls.unrecorded,
         failed: calls.failed,
-        "cancelled after the decision": calls.surplus,
+        "not used for the decision": calls.surplus,
         "refused because of the provider's load": calls.throttled,
     }
     words = [f"{amount:,} {word}" for word, amount in others.items() if amount]
