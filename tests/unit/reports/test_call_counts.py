@@ -18,9 +18,7 @@ def test_calls_that_did_not_happen_are_left_out() -> None:
     assert describe_calls(Calls(1, failed=1)) == "1 call made, 1 request failed"
     assert "12 requests failed" in describe_calls(Calls(48, failed=12))
     made = Calls(made=2_000, surplus=3, unrecorded=1)
-    assert describe_calls(made) == (
-        "2,000 calls made, 1 not recorded, 3 not used for the decision"
-    )
+    assert describe_calls(made) == ("2,000 calls made, 1 not recorded, 3 not used for the decision")
 
 
 def test_judges_are_counted_apart_with_their_cost_for_100_samples() -> None:
