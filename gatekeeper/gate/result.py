@@ -220,8 +220,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class FixtureFailure:
-    """A check that failed on a sample, and the text that was evaluated. `tolerated` says that the
-    check gates, and that the sample passed by its score."""
+    """A check that failed on a sample, maybe `tolerated`: the sample passed by its score."""
 
     arm: Arm
     check: str
