@@ -39,6 +39,7 @@ class _ContractEstimate:
     removed: bool = False
     may_stop_early: bool = False
     warning: str | None = None
+    judge_calls: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class _RunEstimate:
     cost_usd: float | None = 0.0084
     worst_cost_usd: float | None = 0.41
     warnings: tuple[str, ...] = ()
+    judge_calls: int = 0
 
 
 def _console(*, terminal: bool = False, width: int = 160) -> Console:
