@@ -21,12 +21,12 @@ from gatekeeper.gate.exit_code import exit_code
 from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
+from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.preference import has_preferences
 from gatekeeper.gate.reasons import uncovered_reasons
 from gatekeeper.gate.result import (
     ContractResult,
     GateResult,
-    PastRun,
     RunKind,
     Waiver,
 )

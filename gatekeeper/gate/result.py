@@ -18,10 +18,11 @@ from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.call_result import Calls
 from gatekeeper.gate.judge_result import JudgeAgreement
+from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
-from gatekeeper.stats.error_budget import ErrorBudget, Event
+from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
 
 Verdict = Literal["pass", "fail", "inconclusive", "error"]
@@ -346,28 +347,6 @@ class ContractResult:
     """How the contract's mode applies; None for a contract that did not run."""
     error_checks: tuple[str, ...] | None = None
     """The names of the checks that gate; None for a contract that did not run."""
-
-
-@dataclass(frozen=True, slots=True)
-class PastRun:
-    """The record of one contract in an earlier run on the default branch.
-
-    `failed` of `samples` evaluated samples failed; `events` are those of the error budgets, by
-    objective.
-    """
-
-    contract: str
-    time: datetime
-    sha: str
-    samples: int
-    failed: int
-    interval: ConfidenceInterval | None
-    events: Mapping[str, Event] = field(default_factory=dict)
-
-    @property
-    def success_rate(self) -> float | None:
-        """Return the share of samples that passed; None if nothing was evaluated."""
-        return 1 - self.failed / self.samples if self.samples else None
 
 
 @dataclass(frozen=True, slots=True)

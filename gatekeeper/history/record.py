@@ -22,7 +22,8 @@ from gatekeeper import __version__
 from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, Objective
 from gatekeeper.contract.trial import Completion, Outcome
-from gatekeeper.gate.result import ArmResult, ContractResult, PastRun, Waiver
+from gatekeeper.gate.past_run import PastRun
+from gatekeeper.gate.result import ArmResult, ContractResult, Waiver
 from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
 

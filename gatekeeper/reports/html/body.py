@@ -14,7 +14,8 @@ from gatekeeper import __version__, numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.error_budgets import by_pressure
-from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PastRun
+from gatekeeper.gate.past_run import PastRun
+from gatekeeper.gate.result import ArmResult, ContractResult, GateResult
 from gatekeeper.reports.columns import Cell, columns, share_left
 from gatekeeper.reports.comparison_text import base_contract_label, decided_by, ended_early
 from gatekeeper.reports.escape import clip, plain, visible

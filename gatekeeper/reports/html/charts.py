@@ -18,7 +18,8 @@ from gatekeeper import numbers
 from gatekeeper.contract.objectives import Objective, label_of
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.outcomes import latencies, quantile
-from gatekeeper.gate.result import ArmResult, ContractResult, PastRun
+from gatekeeper.gate.past_run import PastRun
+from gatekeeper.gate.result import ArmResult, ContractResult
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.stats.error_budget import ErrorBudget, error_budget
 

@@ -17,7 +17,8 @@ from support.ticket_run import gate_result, past
 
 from gatekeeper import numbers
 from gatekeeper.gate.error_budgets import most_pressing
-from gatekeeper.gate.result import ContractResult, GateResult, PastRun, SloResult
+from gatekeeper.gate.past_run import PastRun
+from gatekeeper.gate.result import ContractResult, GateResult, SloResult
 from gatekeeper.reports.html import charts, render_html
 from gatekeeper.stats.error_budget import Event, error_budget
 
