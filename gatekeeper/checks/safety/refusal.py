@@ -40,7 +40,8 @@ _FILTERED = ("content_filter", "refusal")
 _VERBS = (
     "help|assist|comply|fulfill?|provide|share|answer|do (?:that|this|so)|continue|engage|"
     "support|create|generate|write|discuss|participate|offer|give|complete|process|respond|"
-    "accommodate|carry out|explain how|disclose|reveal|tell you|talk about|advise"
+    "accommodate|classify|translate|summari[sz]e|rewrite|extract|carry out|explain how|disclose|"
+    "reveal|tell you|talk about|advise"
 )
 _ADVERBS = r"(?: (?:really|currently|directly|just|unfortunately|in good conscience|ethically))?"
 _PATTERNS = (

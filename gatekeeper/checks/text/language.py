@@ -6,9 +6,13 @@ over all languages or those of `among`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
 name them in `among`: "Uw terugbetaling is onderweg." is Dutch with a confidence of 0.03 among all
-languages, where Afrikaans has 0.97, and of 1 among `en`, `de`, `fr` and `nl`. A text without a word
-fails. A translation with a sentence in another language passes: the whole text is rated. A
-text of more than 100,000 characters is undetermined.
+languages, where Afrikaans has 0.97, and of 1 among `en`, `de`, `fr` and `nl`. Of 1,729 texts of at
+least 60 characters from two public studies of prompts, nearly all of them English, `value: en`
+fails 1.3 %, and 0.9 % among five languages; of 302 shorter ones, often lists of names, it fails
+31 % and 16 %.
+
+A text without a word fails. A translation with a sentence in another language passes: the whole
+text is rated. A text of more than 100,000 characters is undetermined.
 
 It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it. It
 uses lingua's models of low accuracy: all of them take 77 MB of memory, the others 900 MB.
