@@ -20,6 +20,7 @@ from gatekeeper.action.events import (
     RunFull,
     RunPush,
 )
+from gatekeeper.action.requirements import install_requirements
 from gatekeeper.action.workspace import cache_file, give_to_owner
 from gatekeeper.contract.policy import NO_HISTORY, load_policy, policy_in_force
 from gatekeeper.errors import PublishError, UsageError
@@ -105,6 +106,7 @@ def suite_of_head(
 
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
+    install_requirements(settings.requirements, change.policy_revision)
     refuse_own_history(_location(settings, policy), change)
     work = plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base))
     return measure(
@@ -127,6 +129,7 @@ def plan(
 
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
+    install_requirements(settings.requirements, change.policy_revision)
     work = plan_check(change, policy, names or settings.contracts, notices)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return change, replace(work, head_sha=activity.head_sha)
@@ -201,6 +204,7 @@ def _push(
 
     revision = checkout.revision(activity.after)
     policy = load_policy(revision)
+    install_requirements(settings.requirements, revision)
     change = checkout.pushed(activity.before or _NO_COMMIT, activity.after)
     work = (
         plan_push(change, policy, settings.contracts)
@@ -225,7 +229,10 @@ def _full(
     from gatekeeper.run.keep_in_history import Keep
     from gatekeeper.run.session import RunOptions, measure
 
-    work = plan_run(revision, policy, names, activity.samples)
+    # A commit that somebody names may be a stranger's: its code does not run.
+    trusted = (checkout.revision(activity.sha), revision)
+    install_requirements(settings.requirements, trusted[0])
+    work = plan_run(revision, policy, names, activity.samples, trusted=trusted)
     history = history_of(settings, policy, checkout)
     keep = Keep(activity.keep) if activity.keep else None
     result = measure(work, (revision,), RunOptions(history=history, keep=keep, full_suite=True))

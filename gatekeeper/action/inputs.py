@@ -51,6 +51,7 @@ class ActionInputs:
     status_context: str = DEFAULT_STATUS_CONTEXT
     history: str = field(default="", repr=False)
     cache: Path | None = None
+    requirements: Path | None = None
     formats: tuple[Format, ...] = ()
     notify: tuple[str, ...] = field(default=(), repr=False)
     notify_on: tuple[str, ...] = NEWS
@@ -84,6 +85,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         status_context=_status_context(environ),
         history=_history(_input(environ, "history")),
         cache=_file(environ, "cache"),
+        requirements=_file(environ, "requirements"),
         formats=_formats(_input(environ, "formats")),
         notify=_addresses(environ),
         notify_on=_notify_on(_input(environ, "notify-on")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import TypeVar
 
 from gatekeeper.checks.check import Check
@@ -63,6 +64,9 @@ MODULES: Mapping[str, str] = {
 }
 """The module of each check type, in this package."""
 
+ADDED: dict[str, Check] = {}
+"""The check types of other packages, as packages.py finds them."""
+
 
 class _ByName(Mapping[str, T]):
     """What `read` returns of each check, by the name of its type."""
@@ -71,16 +75,16 @@ class _ByName(Mapping[str, T]):
         self._read = read
 
     def __getitem__(self, name: str) -> T:
-        return self._read(_check(name))
+        return self._read(ADDED[name] if name in ADDED else _check(name))
 
     def __contains__(self, name: object) -> bool:
-        return name in MODULES
+        return name in MODULES or name in ADDED
 
     def __iter__(self) -> Iterator[str]:
-        return iter(MODULES)
+        return chain(MODULES, ADDED)
 
     def __len__(self) -> int:
-        return len(MODULES)
+        return len(MODULES) + len(ADDED)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.errors import ContractError
@@ -26,6 +27,7 @@ def uncommitted(
     if change.base.entries == change.head.entries:
         return ()
     try:
+        use_packages(policy)
         found = find_affected(change, policy, SHAPES)
     except ContractError:
         return (NOTICE,)  # a file that is being written

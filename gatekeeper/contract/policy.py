@@ -48,9 +48,10 @@ class NewContracts:
 @dataclass(frozen=True, slots=True)
 class OwnChecks:
     """Which code of the team's own may run: patterns of files of the base branch with check
-    functions."""
+    functions, and installed packages with check types, as `name==version`."""
 
     python: tuple[str, ...] = ("contracts/**/*.py",)
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,9 @@ def _own_checks(before: Policy, now: Policy) -> Iterator[Weakening]:
     wider = _no_longer_covered(now.checks.python, before.checks.python)
     if wider:
         yield Weakening("checks.python", f"now also runs code of {', '.join(wider)}")
+    more = [name for name in now.checks.packages if name not in before.checks.packages]
+    if more:
+        yield Weakening("checks.packages", f"now also loads {', '.join(more)}")
 
 
 def _raised(key: str, before: float | None, now: float | None) -> Iterator[Weakening]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import Revision
@@ -52,6 +53,7 @@ def validate_contracts(
     `price` gives the cost of a request, for a warning about limits that need a price. Raises
     UsageError if there is no contract at all.
     """
+    use_packages(policy)
     notices = () if paths else _near_misses(revision, policy)
     paths = paths or contract_paths(revision, policy, SHAPES)
     if not paths:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import (
     Affected,
@@ -101,6 +102,7 @@ def plan_check(
     `names` narrows it to those contracts. `order_seed` repeats the order of an earlier run;
     without it nobody can know the order before the run. Raises ContractError and UsageError.
     """
+    use_packages(policy)
     affected = with_groups(find_affected(change, policy, SHAPES))
     affected = hold_new_contracts(affected, change, policy)
     if change.base.sha == change.head.sha:
@@ -133,6 +135,7 @@ def plan_run(
     `samples` replaces the number of samples per fixture that each contract sets. `order_seed` is as
     in `plan_check`. `trusted` are the revisions whose models may be called; None: this one.
     """
+    use_packages(policy)
     suite = with_groups(every_contract(revision, policy, SHAPES))
     if not suite.contracts:
         written = ", ".join(policy.contracts)
@@ -147,6 +150,7 @@ def plan_run(
 def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
     """Plan the suite on head for the contracts that the change affects, measured against their own
     objectives, to see the effect of the merge. Raises ContractError."""
+    use_packages(policy)
     found = with_groups(find_affected(change, policy, SHAPES))
     suite = tuple(
         replace(

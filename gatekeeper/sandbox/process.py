@@ -56,17 +56,25 @@ class Answers:
 class LimitedProcess:
     """A child that runs one service, started at the first request and again after an overrun."""
 
-    def __init__(self, service: str, packages: Sequence[str] = (), limits: Limits | None = None):
+    def __init__(
+        self,
+        service: str,
+        packages: Sequence[str] = (),
+        limits: Limits | None = None,
+        folders: Sequence[str] = (),
+    ):
         """Prepare a child.
 
         Args:
             service: What answers, as `module:function`. See `child.Service`.
             packages: The packages that it imports beside the standard library and gatekeeper.
             limits: What one response may take.
+            folders: Further folders that it imports from.
         """
         self._service = service
         self._packages = ("gatekeeper", *packages)
         self._limits = limits or Limits()
+        self._folders = tuple(folders)
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
         self._lock = threading.Lock()
@@ -128,7 +136,7 @@ class LimitedProcess:
         # -I: no variable, no folder of the user's, and not the current folder's modules.
         command = [sys.executable, "-I", "-c", _START, self._service, limits]
         process = subprocess.Popen(  # noqa: S603
-            [*command, *_homes(self._packages)],
+            [*command, *_homes(self._packages), *self._folders],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

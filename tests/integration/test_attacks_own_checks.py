@@ -23,6 +23,9 @@ from support.proposed_change import Link
 from support.recorded_repository import contract_files, csv, under_name
 
 from gatekeeper.cli.main import main
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.policy import Policy
+from gatekeeper.gate.work import plan_run
 
 TONE, HELPER, ELSEWHERE = "contracts/tone.py", "contracts/words_of_tone.py", "tools/deploy.py"
 SAYS = "def good(output):\n    return output == 'ok'\n"
@@ -187,6 +190,18 @@ def test_a_run_of_one_revision_runs_its_own_code(tmp_path: Path, git_repository)
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
     assert main(["run", "--ref", "main", *where]) == 0
     assert main(["run", "--ref", "pr", *where]) == 1
+
+
+def test_a_commit_that_somebody_names_runs_the_code_of_the_default_branch():
+    """So does `workflow_dispatch` with a `ref`, which may be a stranger's."""
+    files = {**contract_files(CALLS, WORDS), **HAS_TONE}
+    trusted, named = (
+        MemoryRevision({path: text.encode() for path, text in {**files, **more}.items()})
+        for more in ({}, {TONE: ANYTHING})
+    )
+    for revisions, code in (((trusted, named), SAYS), (None, ANYTHING)):
+        work = plan_run(named, Policy(), trusted=revisions)
+        assert work.jobs[0].contract.checks[0].code == {TONE: code}
 
 
 def test_a_wider_pattern_of_code_weakens_the_policy(check_of):

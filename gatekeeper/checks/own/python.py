@@ -166,7 +166,9 @@ def _child(key: str) -> LimitedProcess:
     """Return the child of these sources. The one that was used least recently makes room."""
     if key not in _children:
         hide_memory()
-        _children[key] = LimitedProcess("gatekeeper.checks.own.worker:answer", (), _LIMITS)
+        service = "gatekeeper.checks.own.worker:answer"
+        folders = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+        _children[key] = LimitedProcess(service, (), _LIMITS, folders)
         if len(_children) > _MOST_CHILDREN:
             _children.popitem(last=False)[1].close()
     _children.move_to_end(key)

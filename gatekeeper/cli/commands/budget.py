@@ -22,6 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def budget(arguments: argparse.Namespace) -> int:
     """Show what is left of each error budget and when it will be spent. Calls no model."""
+    from gatekeeper.checks.packages import use_packages
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract
     from gatekeeper.contract.groups import narrowed, with_groups
@@ -33,6 +34,7 @@ def budget(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
+        use_packages(policy)
         suite = narrowed(with_groups(every_contract(revision, policy, SHAPES)), arguments.contract)
         past = past_of(arguments, repository, policy).read()
     notices = environment_redactor().value(past.notices)

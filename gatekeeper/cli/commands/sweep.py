@@ -84,11 +84,13 @@ def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
 
 
 def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
+    from gatekeeper.checks.packages import use_packages
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract
     from gatekeeper.contract.groups import narrowed
     from gatekeeper.contract.own_code import trust_code
 
+    use_packages(policy)
     (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
     assert found.head is not None  # noqa: S101  (every contract of a revision is there)
     contract = trust_code(found.head, revision, policy)

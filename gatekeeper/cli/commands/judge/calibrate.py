@@ -89,10 +89,12 @@ def calibrate(arguments: argparse.Namespace) -> int:
 
 def named_contract(revision: Revision, policy: Policy, name: str) -> Contract:
     """Return the contract of that name. Raises UsageError and ContractError."""
+    from gatekeeper.checks.packages import use_packages
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract
     from gatekeeper.contract.groups import narrowed
 
+    use_packages(policy)
     (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
     if found.head is None:
         raise UsageError(f"there is no contract {name}")

@@ -1,0 +1,81 @@
+"""Check types that installed packages bring, by the entry points `gatekeeper.checks`.
+
+Only packages that the policy names with their version are loaded: their code runs in gatekeeper's
+own process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gatekeeper.checks.check import Check
+from gatekeeper.checks.registry import ADDED, CHECKS
+from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
+
+GROUP = "gatekeeper.checks"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
+
+_used: dict[str, str] = {}
+"""The check types that came from packages, with the package and version."""
+
+
+def use_packages(policy: Policy) -> None:
+    """Add the check types of the packages that the policy names to the registry.
+
+    Raises UsageError for a package that is not installed in this version, has no checks, or brings
+    a check that gatekeeper or another package has already.
+    """
+    for pinned in policy.checks.packages:
+        if pinned in _used.values():
+            continue
+        for point in _entry_points(pinned):
+            ADDED[point.name] = _check(point, pinned)
+            _used[point.name] = pinned
+
+
+def _entry_points(pinned: str) -> Sequence[EntryPoint]:
+    points = [point for point in _installed(pinned).entry_points if point.group == GROUP]
+    if not points:
+        raise _refusal(pinned, f"has no entry point `{GROUP}`", "remove it from `checks.packages`")
+    return points
+
+
+def _installed(pinned: str) -> Distribution:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    name, _, version = pinned.partition("==")
+    fix = "install it, in the action with the input `requirements`"
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        raise _refusal(pinned, "is not installed", fix) from None
+    if found.version != version:
+        raise _refusal(pinned, f"is installed in version {found.version}", fix)
+    return found
+
+
+def _check(point: EntryPoint, pinned: str) -> Check:
+    fix = "write to the authors of the package"
+    if not _NAME.fullmatch(point.name):
+        raise _refusal(pinned, f"has a check with the name `{point.name}`", fix)
+    if point.name in CHECKS:
+        owner = _used.get(point.name, "gatekeeper")
+        raise _refusal(pinned, f"has a check `{point.name}`, which {owner} has too", fix)
+    try:
+        check = point.load()
+    except Exception as error:
+        what = f"cannot be loaded: {type(error).__name__}: {error}"
+        raise _refusal(pinned, what, fix) from error
+    if not isinstance(check, Check):
+        raise _refusal(pinned, f"gives no `Check` for `{point.name}`", fix)
+    return check
+
+
+def _refusal(pinned: str, what: str, fix: str) -> UsageError:
+    return UsageError(f"{POLICY_PATH}: checks.packages: {pinned} {what}; {fix}")
