@@ -115,3 +115,25 @@ def test_models_that_cannot_be_asked_are_refused(
     code, _ = check(proposed, tmp_path)
     assert code == 2
     assert not [body for body in server.requests if "input" in body]
+
+
+def test_labels_say_which_minimum_to_use(
+    proposed: GitRepository,
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outputs = {"w0 please": "pass", "w1 please please": "pass", "w2 now": "fail", "no": "fail"}
+    rows = [
+        {"contract": "polite", "fixture": f"w{n}", "output": output, "verdict": verdict}
+        for n, (output, verdict) in enumerate(outputs.items())
+    ]
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    command = ["judge", "--repo", str(proposed.path), "calibrate", "polite", "--json"]
+    assert main([*command, "--labels", str(labels)]) == 0
+    (judge,) = json.loads(capsys.readouterr().out)["judges"]
+    scores = judge["scores"]
+    assert (scores["labels"], scores["roc_auc"]["value"]) == (4, 1.0)
+    # (1, 4) and (1.5, 4)
+    assert scores["best_minimum"] == pytest.approx(17.5 / (17 * 18.25) ** 0.5, abs=1e-6)

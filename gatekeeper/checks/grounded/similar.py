@@ -6,10 +6,10 @@ such measure, it may miss a `not`. Each output takes one call, under the limits,
 models of the run. It is counted, kept and replayed like a call to a judge.
 
 There is no default for `min`, because cosines of different models cannot be compared: unrelated
-texts may have 0.1 with one model and 0.7 with another. Label some outputs and see which minimum
-tells the good from the bad: `gatekeeper judge calibrate` takes this check too. Providers that speak
-OpenAI's API natively can be asked. The embedded model cannot: see [local
-model](local-model.md#embeddings).
+texts may have 0.1 with one model and 0.7 with another. Label some outputs, and `gatekeeper judge
+calibrate` says [which minimum](judges-trust.md#see-the-agreement) separates the good ones from the
+bad ones best. Providers that speak OpenAI's API natively can be asked. The embedded model cannot:
+see [local model](local-model.md#embeddings).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
+from gatekeeper.stats.calibration import Threshold, best_threshold, roc_auc
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.judge_accuracy import Confusion, count_confusion
@@ -21,13 +22,15 @@ _SEED = 14
 class Verdict:
     """What people and a judge say of one output, or of one pair. `item` is the same for several
     judges of one output. `judge` is None if it gave no verdict; `length` is that of the output.
-    `score` is the judge's, from 0 to 1; a tie between two outputs is 1/2 and no verdict."""
+    `score` is the judge's, from 0 to 1; a tie between two outputs is 1/2 and no verdict. `graded`
+    is the score of an output by which the check passes it or not."""
 
     item: str
     human: bool
     judge: bool | None
     length: int | None = None
     score: float | None = None
+    graded: float | None = None
 
     @property
     def judged_score(self) -> float | None:
@@ -50,6 +53,16 @@ class HeldOutRate:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreAccuracy:
+    """How well a score tells what people pass from what they fail: the area under the ROC curve,
+    and the minimum with the best F1 on these labels."""
+
+    labels: int
+    area: Estimate
+    best: Threshold
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeAgreement:
     """How one judge agrees with people. `unanswered` outputs have no verdict of the judge."""
 
@@ -59,6 +72,7 @@ class JudgeAgreement:
     length: Estimate | None = None
     held_out: HeldOutRate | None = None
     position: PositionBias | None = None
+    scores: ScoreAccuracy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +129,19 @@ def agreement_of(
         ),
         _held_out(verdicts),
         position,
+        _score_accuracy(verdicts),
     )
+
+
+def _score_accuracy(verdicts: Sequence[Verdict]) -> ScoreAccuracy | None:
+    """Return how well scores rank outputs; None without outputs that people pass and fail, and for
+    scores that only repeat the verdict."""
+    known = [(v.graded, v.human) for v in verdicts if v.graded is not None]
+    scores, labels = [score for score, _ in known], [human for _, human in known]
+    area, best = roc_auc(scores, labels), best_threshold(scores, labels)
+    if area is None or best is None or set(scores) <= {0.0, 1.0}:
+        return None
+    return ScoreAccuracy(len(known), area, best)
 
 
 def _held_out(verdicts: Sequence[Verdict]) -> HeldOutRate | None:

@@ -213,7 +213,7 @@ def _of_check(
 def _verdicts(plan: CalibrationPlan, results: Results) -> Iterator[tuple[str, list[Verdict]]]:
     """Yield the verdicts of each check, then those of each of its models if there are several."""
     for name, judge in plan.judges.items():
-        yield name, [_verdict(label, passed) for label, passed, _ in _of_check(name, results)]
+        yield name, [_verdict(*found) for found in _of_check(name, results)]
         for model in judge.models if len(judge.models) > 1 else ():
             votes = [
                 _verdict(label, _majority([v.passed for v in check.votes if v.model == model]))
@@ -224,9 +224,9 @@ def _verdicts(plan: CalibrationPlan, results: Results) -> Iterator[tuple[str, li
             yield f"{name}: {model}", votes
 
 
-def _verdict(label: SettledLabel, passed: bool | None) -> Verdict:
+def _verdict(label: SettledLabel, passed: bool | None, graded: float | None = None) -> Verdict:
     item = f"{label.fixture}\n{output_digest(label.output)}"
-    return Verdict(item, label.verdict, passed, len(label.output))
+    return Verdict(item, label.verdict, passed, len(label.output), graded=graded)
 
 
 def _majority(votes: Sequence[bool | None]) -> bool | None:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gatekeeper import numbers
 from gatekeeper.gate.calibration.decisions import PairAgreement
-from gatekeeper.gate.calibration.judge_agreement import Agreement, HeldOutRate, JudgeAgreement
+from gatekeeper.gate.calibration.judge_agreement import (
+    Agreement,
+    HeldOutRate,
+    JudgeAgreement,
+    ScoreAccuracy,
+)
 from gatekeeper.gate.calibration.judge_drift import JudgeDrift
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
 from gatekeeper.reports.escape import clip, plain
@@ -85,6 +90,8 @@ def print_agreement(
             _print_table(console, _POSITION_COLUMNS, [_position_row(judge) for judge in positions])
         held = [(j.judge, j.held_out) for j in agreement.judges if j.held_out]
         _print_table(console, _HELD_OUT_COLUMNS, [_held_out_row(*found) for found in held])
+        graded = [(j.judge, j.scores) for j in agreement.judges if j.scores]
+        _print_table(console, _SCORE_COLUMNS, [_score_row(*found) for found in graded])
         if agreement.between:
             rows = [
                 (f"{_name(one)} and {_name(other)}", kappa_text(kappa))
@@ -211,6 +218,27 @@ def _held_out_row(judge: str, found: HeldOutRate) -> tuple[str, ...]:
     )
 
 
+_SCORE_COLUMNS = (
+    "score",
+    "labels",
+    "area under the ROC curve",
+    "best minimum",
+    "precision there",
+    "recall there",
+)
+
+
+def _score_row(judge: str, found: ScoreAccuracy) -> tuple[str, ...]:
+    return (
+        _name(judge),
+        f"{found.labels:,}",
+        kappa_text(found.area),
+        numbers.score(found.best.threshold),
+        numbers.percent(found.best.precision),
+        numbers.percent(found.best.recall),
+    )
+
+
 _PAIR_COLUMNS = (
     "judge of pairs",
     "pairs",
@@ -260,6 +288,14 @@ def _judge_document(found: JudgeAgreement) -> dict[str, Any]:
             "interval": [held.interval.low, held.interval.high],
             "human": held.human,
             "labels": held.labels,
+        },
+        "scores": found.scores
+        and {
+            "labels": found.scores.labels,
+            "roc_auc": estimate_document(found.scores.area),
+            "best_minimum": found.scores.best.threshold,
+            "precision": found.scores.best.precision,
+            "recall": found.scores.best.recall,
         },
     }
 
