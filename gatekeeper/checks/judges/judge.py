@@ -249,7 +249,7 @@ CHECK = Check(
         params={
             "type": "object",
             "description": "A mapping of model parameters of the judge, by default "
-            "{temperature: 0, max_tokens: 1024}.",
+            "{temperature: 0, max_tokens: 512}.",
         },
         structured={
             "type": "boolean",

@@ -10,7 +10,9 @@ from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.judges.panel import Decide
 from gatekeeper.contract.models.params import param_fault, value_fault
 
-_MOST_TOKENS = 1024
+_MOST_TOKENS = 512
+_MOST_TOKENS_OF_LISTS = 2048
+"""For a judge that lists every claim, and does not give one verdict with a short reason."""
 _MOST_TOKENS_THINKING = 8192
 _REFUSED = frozenset({"tools", "tool_choice", "parallel_tool_calls", "n", "stop"})
 _THINKING = re.compile(r"(?:^|/)(?:o\d|gpt-[56](?!-chat))")
@@ -54,7 +56,9 @@ def _params_of(model: str, params: Parameters, schema: Mapping[str, Any]) -> dic
     thinks = _THINKING.search(model) is not None
     defaults: dict[str, Any] = {} if thinks else {"temperature": 0}
     if not {"max_tokens", "max_completion_tokens"} & written.keys():
-        defaults["max_tokens"] = _MOST_TOKENS_THINKING if thinks else _MOST_TOKENS
+        lists = any(part.get("type") == "array" for part in schema["properties"].values())
+        most = _MOST_TOKENS_OF_LISTS if lists else _MOST_TOKENS
+        defaults["max_tokens"] = _MOST_TOKENS_THINKING if thinks else most
     if params.get("structured", takes_schema(model)):
         form = {"name": "verdict", "strict": True, "schema": schema}
         defaults["response_format"] = {"type": "json_schema", "json_schema": form}

@@ -60,6 +60,11 @@ class TestQuestions:
         (question,) = judge(model=model, **params).questions(sample_of("x"))
         assert set(question.params) == sent
 
+    def test_a_judge_that_lists_claims_may_write_more(self):
+        kinds = {"rubric": judge(), "faithful": judge(judge="faithful", context="c")}
+        most = {kind: made.forecast(sample_of("x"))[0].params for kind, made in kinds.items()}
+        assert most["faithful"]["max_tokens"] > most["rubric"]["max_tokens"]
+
     def test_nothing_is_asked_twice_and_nothing_of_a_sample_that_is_judged(self):
         finding, asked = ask(judge(), sample_of("x"), lambda _: verdict("yes"))
         assert len(asked) == 1
