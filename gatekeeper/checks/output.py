@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -36,6 +37,9 @@ STRIP: Parameters = {
 }
 
 _SHOWN = 80
+
+_SECONDS_FOR_PARTS = 2.0
+"""After this many seconds no further part of an output is evaluated."""
 
 # Deeper than any answer worth reading, and far from the interpreter's own limit.
 _MAX_DEPTH = 200
@@ -101,8 +105,15 @@ def on_selected(
 
 def _each(parts: Sequence[Selected], inspect: Callable[[Any], Finding]) -> Finding:
     """Return the first failure, else the first part that could not be evaluated. The score is the
-    lowest."""
-    found = [(part.path, inspect(part.value)) for part in parts]
+    lowest. What is not reached in time could not be evaluated."""
+    found: list[tuple[str, Finding]] = []
+    started = time.monotonic()
+    for part in parts:
+        if time.monotonic() - started > _SECONDS_FOR_PARTS:
+            late = undetermined(f"{len(parts):,} parts take too long to evaluate")
+            found.append((part.path, late))
+            break
+        found.append((part.path, inspect(part.value)))
     scores = [finding.score for _, finding in found if finding.score is not None]
     score = min(scores, default=None)
     for passed in (False, None):
