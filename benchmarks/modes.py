@@ -1,0 +1,241 @@
+"""PCSL's table of modes, measured with the embedded model on the paper's own tasks.
+
+    python -m benchmarks.modes [--data ../shared/data/pcsl] [--inputs 12] [--check]
+
+Each task's distinct inputs are answered three times: with the prompt as it is (`observe` and
+`repair` evaluate the same answers), with the constraints as text (`assist`), and with a JSON Schema
+that the model follows as a grammar (`enforce`). `--check` fails if an enforced output breaks what
+its schema says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.checks.evaluate import prepare
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.definition import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    MessageTemplate,
+    Prompt,
+    RepairMode,
+    RepairPolicy,
+    Target,
+)
+from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
+from gatekeeper.gate.as_sent import as_sent
+from gatekeeper.gate.monitor import evaluate_sample
+from gatekeeper.providers.local import MODEL, LocalClient
+from gatekeeper.sampling.trials import plan_trials
+from gatekeeper.stats.intervals import wilson
+
+DATA = Path(__file__).parents[1].parent / "shared" / "data" / "pcsl"
+MODES: tuple[RepairMode, ...] = ("observe", "repair", "assist", "enforce")
+PARAMS = {"temperature": 0, "max_tokens": 200}
+STEPS = ("strip_markdown_fences", "extract_json", "json_loose_parse", "lowercase_fields")
+INTENT = (
+    "Classify the intent of the customer's message. Reply only with JSON with the fields intent "
+    "and confidence."
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One of the paper's tasks: the prompt, its inputs, the checks of the form, and the field whose
+    value can be compared with the expected one. `examples` are inputs with answers, as turns before
+    the input."""
+
+    name: str
+    prompt: str
+    inputs: Mapping[str, Mapping[str, Any] | None]
+    checks: Sequence[Mapping[str, Any]]
+    lowercase: tuple[str, ...]
+    answer: str | None = None
+    examples: tuple[tuple[str, str], ...] = ()
+
+
+def tasks(data: Path, most: int) -> Iterator[Task]:
+    """Yield the tasks with at most so many distinct inputs each."""
+    lines = (data / "classification_en.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    known: dict[str, Any] = {}
+    for row in rows:
+        known.setdefault(row["input_text"], row["expected_output"])
+    intents = sorted({row["expected_output"]["intent"] for row in rows})
+    checks = (
+        {"type": "json_required", "fields": ["intent", "confidence"]},
+        {"type": "enum", "field": "intent", "values": intents},
+    )
+    examples = tuple((text, json.dumps(known.pop(text))) for text in list(known)[:2])
+    inputs = dict(list(known.items())[:most])
+    plain = Task("classification_en", INTENT, inputs, checks, ("intent",), "intent")
+    yield plain
+    yield replace(plain, name="classification_en, two examples", examples=examples)
+    for folder in ("email_classification", "support_ticket", "extraction"):
+        yield _artefact(data / "artefacts" / folder, most)
+
+
+def _artefact(folder: Path, most: int) -> Task:
+    profiles = sorted(folder.glob("ep*.json"))
+    definition, suite, profile = (
+        json.loads(file.read_text("utf-8"))
+        for file in (folder / "pd.json", folder / "es.json", profiles[0])
+    )
+    inputs = {fixture["input"]: None for fixture in profile["fixtures"][:most]}
+    checks = tuple(filter(None, map(_check, suite["checks"])))
+    lowercase = tuple(check["field"] for check in checks if check["type"] == "enum")
+    return Task(folder.name, definition["prompt"], inputs, checks, lowercase)
+
+
+def _check(written: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a check of PCSL as one of gatekeeper's; None for budgets, which are no form."""
+    match written["type"].removeprefix("pc.check."):
+        case "json_valid":
+            return {"type": "json_valid"}
+        case "json_required":
+            return {"type": "json_required", "fields": written["fields"]}
+        case "enum":
+            field = written["field"].removeprefix("$.")
+            return {"type": "enum", "field": field, "values": written["allowed"]}
+        case "regex_absent":
+            return {"type": "not_contains", "value": written["pattern"]}
+        case "regex_present":
+            return {"type": "regex", "pattern": written["pattern"]}
+        case "contains_any":
+            values = {"values": written["options"], "match": "any", "ignore_case": True}
+            return {"type": "contains", **values}
+    return None
+
+
+def contract_of(task: Task, mode: RepairMode) -> Contract:
+    """Return the task as a contract in a mode."""
+    said = [("system", task.prompt)]
+    for text, answer in task.examples:
+        said += [("user", text), ("assistant", answer)]
+    said.append(("user", "{{ text }}"))
+    messages = tuple(MessageTemplate(role, text, 1) for role, text in said)
+    specs = tuple(
+        CheckSpec(
+            check["type"],
+            f"{check['type']} {number}",
+            {name: value for name, value in check.items() if name != "type"},
+            shape=SHAPES[check["type"]],
+        )
+        for number, check in enumerate(task.checks)
+    )
+    fixtures = tuple(Fixture(f"input-{n}", {"text": text}) for n, text in enumerate(task.inputs))
+    steps = STEPS if task.lowercase else STEPS[:-1]
+    return Contract(
+        name=task.name,
+        path="contracts/task.yaml",
+        target=Target(Prompt("prompts/task.md", messages, task.prompt), MODEL, PARAMS),
+        fixtures=fixtures,
+        checks=specs,
+        mode=mode,
+        repair=RepairPolicy(steps, len(steps), task.lowercase),
+    )
+
+
+async def measure(task: Task, client: LocalClient) -> dict[RepairMode, list[Outcome]]:
+    """Ask the model and return the evaluated answers by mode."""
+    answers: dict[str, Completion] = {}
+    found: dict[RepairMode, list[Outcome]] = {}
+    for mode in MODES:
+        contract = contract_of(task, mode)
+        trials = plan_trials(contract, as_sent(contract), None, {}).trials
+        keyed = [(request_digest(t.request.messages, t.request.params), t) for t in trials]
+        new = {key: trial for key, trial in keyed if key not in answers}
+        got = await asyncio.gather(*(client.complete(trial.request) for trial in new.values()))
+        answers |= dict(zip(new, got, strict=True))
+        found[mode] = [_evaluated(contract, trial, answers[key]) for key, trial in keyed]
+    return found
+
+
+def _evaluated(contract: Contract, trial: Trial, answer: Completion) -> Outcome:
+    return evaluate_sample(Sample(trial, answer), contract, prepare(contract))
+
+
+def rows(task: Task, found: Mapping[RepairMode, Sequence[Outcome]]) -> Iterator[list[str]]:
+    """Yield a row of the table for each mode."""
+    for mode, outcomes in found.items():
+        passed, total = sum(o.passed is True for o in outcomes), len(outcomes)
+        interval = wilson(passed, total)
+        repaired = sum(bool(o.sample.ledger) for o in outcomes)
+        times = [o.sample.completion.latency_ms or 0 for o in outcomes if o.sample.completion]
+        yield [
+            task.name,
+            mode,
+            f"{passed} of {total}",
+            f"{interval.low:.2f} to {interval.high:.2f}",
+            f"{repaired} of {total}",
+            _right(task, outcomes),
+            f"{statistics.median(times) / 1000:.1f} s",
+        ]
+
+
+def _right(task: Task, outcomes: Sequence[Outcome]) -> str:
+    """Return how many outputs have the expected answer; a dash if none is known."""
+    if task.answer is None:
+        return "–"
+    wanted = [(e or {}).get(task.answer) for e in task.inputs.values()]
+    by_fixture = {o.sample.trial.fixture: o.sample.output for o in outcomes}
+    right = sum(
+        _answer(by_fixture[f"input-{n}"], task.answer) == value for n, value in enumerate(wanted)
+    )
+    return f"{right} of {len(wanted)}"
+
+
+def _answer(output: str, field: str) -> Any:
+    try:
+        return json.loads(output)[field]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def broken_form(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield the failures of checks that a schema can express."""
+    for outcome in outcomes:
+        for found in outcome.check_results:
+            if found.passed is False and found.check.startswith(("json_", "enum")):
+                yield f"{outcome.sample.trial.fixture}: {found.check}: {found.message}"
+
+
+TITLES = ["task", "mode", "passes", "95 %", "repaired", "right", "median"]
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--inputs", type=int, default=12)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    client = LocalClient()
+    faults: list[str] = []
+    print(f"| {' | '.join(TITLES)} |")
+    print(f"| {' | '.join(['---'] * len(TITLES))} |")
+    try:
+        for task in tasks(arguments.data, arguments.inputs):
+            found = await measure(task, client)
+            for row in rows(task, found):
+                print(f"| {' | '.join(row)} |", flush=True)
+            faults += broken_form(found["enforce"])
+    finally:
+        await client.aclose()
+    if arguments.check and faults:
+        print("\n".join(faults), file=sys.stderr)
+    return int(arguments.check and bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
