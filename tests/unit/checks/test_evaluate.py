@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from gatekeeper.checks.check import PASSED, Check, parameters
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import CHECKS, SHAPES
+from gatekeeper.contract.check_keys import COMMON_KEYS
 from gatekeeper.contract.definition import (
     CheckSpec,
     Contract,
@@ -244,7 +245,7 @@ class TestShapes:
         assert all(
             schema["description"].endswith(".") for schema in shape.schema["properties"].values()
         )
-        assert not {"type", "name", "severity"} & set(shape.schema["properties"])
+        assert not set(COMMON_KEYS) & set(shape.schema["properties"])
 
     @pytest.mark.parametrize(
         ("name", "params", "valid"),
