@@ -25,6 +25,7 @@ from gatekeeper.checks.check import (
 from gatekeeper.checks.composed.negation import NegatedCheck
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.output import shorten
+from gatekeeper.checks.pair_check import PairCheck
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.definition import (
@@ -235,6 +236,7 @@ class _Bench:
             written_in = spec.position.path if spec.position else self._contract_path
             files = Files(spec.files, written_in, self._prompts, spec.code, fixture)
             evaluate = self._prepared(check, params, files)
+            _require_pairs_alone(spec, evaluate, params)
         except ParameterError as error:
             self._complain(spec, error.what, error.fix, fixture)
         except ContractError as error:
@@ -274,6 +276,21 @@ class _Bench:
         _, fixtures = self._complaints.setdefault(key, (_Complaint(spec, what, fix), []))
         if fixture is not None:
             fixtures.append(fixture)
+
+
+def _require_pairs_alone(
+    spec: CheckSpec, evaluate: SampleEvaluator, params: Mapping[str, Any]
+) -> None:
+    """Refuse a comparison in pairs if it could not gate: it passes every single output."""
+    inner = params["checks"] if spec.parts else ()
+    if any(isinstance(part.evaluate, PairCheck) for part in inner):
+        raise ParameterError(
+            "`judge: prefer` compares two outputs and cannot be inside another check",
+            "make it a check of its own",
+        )
+    if isinstance(evaluate, PairCheck) and (spec.negated or spec.severity == "warn"):
+        key = "not: true" if spec.negated else "severity: warn"
+        raise ParameterError(f"`judge: prefer` does not take `{key}`", "remove it")
 
 
 def _templates(spec: CheckSpec, check: Check) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ not be measured may speak for head or against it, as everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.checks.pair_check import PairCheck, PairFinding, Preferred
@@ -58,7 +58,6 @@ class PreferenceTest:
         self, evaluation: Evaluation, name: str, level: float, outcomes: Sequence[Outcome]
     ) -> None:
         self.name = name
-        self._evaluation = _in_rounds(evaluation)
         self._level = level
         self._checks = {
             fixture: check.evaluate
@@ -66,12 +65,22 @@ class PreferenceTest:
             for check in checks
             if check.name == name and isinstance(check.evaluate, PairCheck)
         }
+        self._evaluation = _in_rounds(evaluation, self._checks)
         self._comparison = Comparison(self._evaluation, level)
-        self._pairs = _pairs(evaluation, outcomes)
+        self._pairs = {
+            key: pair
+            for key, pair in _pairs(evaluation, outcomes).items()
+            if key[0] in self._checks
+        }
         self._order = list(self._pairs)
         self._trials = _trials_by_pair(evaluation)
         self._taken = 0
         self.findings: dict[PairKey, PairFinding] = {}
+
+    @property
+    def fixtures(self) -> Collection[str]:
+        """Return the fixtures that have the check."""
+        return self._checks.keys()
 
     @property
     def settled(self) -> bool:
@@ -80,21 +89,21 @@ class PreferenceTest:
 
     def questions(self, key: PairKey, sample: Sample) -> tuple[Request, ...]:
         """Return what is still to be asked about the pair; `sample` carries the answers."""
-        check, base = self._checks.get(key[0]), self._pairs[key].base
-        if check is None or base is None or self.settled or key in self.findings:
+        base = self._pairs[key].base if key in self._pairs else None
+        if base is None or self.settled or key in self.findings:
             return ()
-        return check.pair_questions(base.sample, sample)
+        return self._checks[key[0]].pair_questions(base.sample, sample)
 
     def take(self, key: PairKey, sample: Sample) -> None:
         """Add the next pair in plan order, with those before it that could not be compared."""
+        if key not in self._pairs:
+            return
         while self._order[self._taken] != key:
             self._skip()
-        check, pair = self._checks.get(key[0]), self._pairs[key]
-        if self.settled:
+        base = self._pairs[key].base
+        if self.settled or base is None:
             return
-        finding = PairFinding(None, "the fixture has no such check")
-        if check is not None and pair.base is not None:
-            finding = check.compare(pair.base.sample, sample)
+        finding = self._checks[key[0]].compare(base.sample, sample)
         self.findings[key] = finding
         self._taken += 1
         self._feed(key, finding.preferred)
@@ -159,6 +168,7 @@ class EvaluationPreferences:
             PreferenceTest(evaluation, name, level / len(names), outcomes) for name in names
         ]
         self._pairs = _pairs(evaluation, outcomes)
+        self._about = {fixture for test in self.tests for fixture in test.fixtures}
         self.answered: dict[PairKey, Sample] = {}
 
     @property
@@ -167,7 +177,11 @@ class EvaluationPreferences:
 
     def heads(self) -> list[Outcome]:
         """Return head's outcomes of the pairs that can be compared, in plan order."""
-        return [p.head for p in self._pairs.values() if p.head is not None and p.comparable]
+        return [
+            pair.head
+            for (fixture, _), pair in self._pairs.items()
+            if pair.head is not None and pair.comparable and fixture in self._about
+        ]
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what is still to be asked about the pair of head's sample."""
@@ -219,10 +233,14 @@ class EvaluationPreferences:
         return replace(head.sample, judge_answers=(*kept, *new))
 
 
-def _in_rounds(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with every sample of a fixture as a round of its own."""
+def _in_rounds(evaluation: Evaluation, compared: Container[str]) -> Evaluation:
+    """Return the evaluation with every sample of a fixture as a round of its own, of the compared
+    fixtures alone."""
+    others = [f.id for f in evaluation.contract.fixtures if f.id not in compared]
+    unpaired = tuple(dict.fromkeys((*evaluation.unpaired, *others)))
     sampling = replace(evaluation.contract.sampling, aggregate="majority", mode="adaptive")
-    return replace(evaluation, contract=replace(evaluation.contract, sampling=sampling))
+    contract = replace(evaluation.contract, sampling=sampling)
+    return replace(evaluation, contract=contract, unpaired=unpaired)
 
 
 def _pairs(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> dict[PairKey, OutputPair]:

@@ -181,6 +181,39 @@ def test_a_pull_request_that_drops_the_comparison_is_still_compared(
     assert reasons(result)["preference"] == "fail"
 
 
+def test_a_fixture_without_the_check_is_not_compared(proposed, server, tmp_path) -> None:
+    """A comparison for some fixtures is about those alone."""
+    some = "{judge: prefer, name: better answer, when: \"word.endswith('1')\"}"
+    contract = CONTRACT.replace("{judge: prefer, name: better answer}", some)
+    contract = contract.replace("gate:", "  - {type: length, min: 1}\ngate:")
+    proposed.git("checkout", "-q", "main")
+    proposed.commit("some", {"contracts/reply.yaml": contract})
+    proposed.git("checkout", "-q", "pr")
+    proposed.git("rebase", "-q", "main")
+    server._answer = answering(lambda *_: "tie")
+    _, result = check(proposed, tmp_path)
+    found = result["contracts"][0]["preferences"][0]
+    assert (found["pairs"], found["unmeasured"]) == (3, 0)
+    assert asked(server) == 6
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{judge: prefer, severity: warn}",
+        "{judge: prefer, not: true}",
+        "{type: any_of, checks: [{judge: prefer}, {type: length, min: 1}]}",
+    ],
+)
+def test_a_comparison_that_could_not_gate_is_refused(proposed, server, written, capsys) -> None:
+    contract = CONTRACT.replace("{judge: prefer, name: better answer}", written)
+    proposed.write(
+        "contracts/reply.yaml", contract.replace("gate:", "  - {type: length, min: 1}\ngate:")
+    )
+    assert main(["validate", "--repo", str(proposed.path)]) == 2
+    assert "judge: prefer" in capsys.readouterr().err
+
+
 def test_one_revision_has_nothing_to_compare(proposed, server, tmp_path) -> None:
     out = str(tmp_path)
     code = main(["run", "--repo", str(proposed.path), "--out", out])

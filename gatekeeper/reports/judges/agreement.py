@@ -80,18 +80,18 @@ def print_agreement(
     """Print one table for each thing that the labels show."""
     console = console or log_console()
     if annotators:
-        _print_line(console, annotator_text(annotators))
+        print_line(console, annotator_text(annotators))
     if pairs:
-        _print_table(console, _PAIR_COLUMNS, [_pair_row(pair) for pair in pairs])
+        print_table(console, _PAIR_COLUMNS, [_pair_row(pair) for pair in pairs])
     if agreement:
-        _print_table(console, _COLUMNS, [_judge_row(judge) for judge in agreement.judges])
+        print_table(console, _COLUMNS, [_judge_row(judge) for judge in agreement.judges])
         positions = [judge for judge in agreement.judges if judge.position]
         if positions:
-            _print_table(console, _POSITION_COLUMNS, [_position_row(judge) for judge in positions])
+            print_table(console, _POSITION_COLUMNS, [_position_row(judge) for judge in positions])
         held = [(j.judge, j.held_out) for j in agreement.judges if j.held_out]
-        _print_table(console, _HELD_OUT_COLUMNS, [_held_out_row(*found) for found in held])
+        print_table(console, _HELD_OUT_COLUMNS, [_held_out_row(*found) for found in held])
         graded = [(j.judge, j.scores) for j in agreement.judges if j.scores]
-        _print_table(console, _SCORE_COLUMNS, [_score_row(*found) for found in graded])
+        print_table(console, _SCORE_COLUMNS, [_score_row(*found) for found in graded])
         if agreement.between:
             rows = [
                 (f"{_name(one)} and {_name(other)}", kappa_text(kappa))
@@ -99,9 +99,9 @@ def print_agreement(
             ]
             if agreement.together:
                 rows.append(("all together (Fleiss)", kappa_text(agreement.together)))
-            _print_table(console, ("agreement between judges", "kappa"), rows)
+            print_table(console, ("agreement between judges", "kappa"), rows)
     for drift in drifts:
-        _print_line(console, drift_text(drift))
+        print_line(console, drift_text(drift))
 
 
 def drift_text(found: JudgeDrift) -> str:
@@ -304,13 +304,15 @@ def _name(judge: str) -> str:
     return clip(plain(judge), _LONGEST)
 
 
-def _print_line(console: Console, text: str) -> None:
+def print_line(console: Console, text: str) -> None:
+    """Print one sentence, whatever is in it."""
     from rich.text import Text
 
     console.print(Text(text))
 
 
-def _print_table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, the first column left and the others right; nothing without a row."""
     if not rows:
         return
     from rich.box import SIMPLE_HEAD

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from gatekeeper.cli.commands.judge import agreement, calibrate, label
+from gatekeeper.cli.commands.judge import agreement, calibrate, correct, label
 
 _ACTIONS = (
     (label.label, label.add),
     (calibrate.calibrate, calibrate.add),
+    (correct.correct, correct.add),
     (agreement.agreement, agreement.add),
 )
 

@@ -1,0 +1,135 @@
+"""Corrects the rates of a finished run by labels of its own outputs, also their difference.
+
+The labels are of a random part of the run's fixtures, so this is prediction-powered inference: it
+holds whatever errors the judge makes, also if it favours the longer outputs of one arm.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.calibration.labels import SettledLabel
+from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean
+
+Shares = Mapping[str, float]
+"""By fixture, or cluster: the share of its outputs that pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedFigure:
+    """A rate or a difference: as the judge found it, and corrected. `corrected` is None with fewer
+    than two labelled fixtures."""
+
+    units: int
+    labelled: int
+    judged: float
+    corrected: PoweredMean | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunCorrection:
+    """The pass rates of a check on both arms of a run, and head's minus base's; None for an arm
+    that the run does not have."""
+
+    check: str
+    base: CorrectedFigure | None
+    head: CorrectedFigure | None
+    difference: CorrectedFigure | None
+
+
+def correct_run(
+    contract: str,
+    outcomes: Sequence[Outcome],
+    labels: Sequence[SettledLabel],
+    check: str | None = None,
+) -> RunCorrection:
+    """Return the corrected figures of the contract's judge, or of the `check` with that name.
+
+    A fixture counts as labelled on an arm if all its measured outputs there have a label. Raises
+    UsageError if the run has no such check.
+    """
+    mine = [
+        o
+        for o in outcomes
+        if o.sample.trial.contract == contract and o.sample.trial.contract_from == "head"
+    ]
+    name = check or _only_judge(contract, mine)
+    human = {
+        (label.fixture, label.output): label.verdict for label in labels if _is_about(label, name)
+    }
+    judged: dict[Arm, Shares] = {}
+    labelled: dict[Arm, Shares] = {}
+    for arm in ("base", "head"):
+        judged[arm], labelled[arm] = _shares(mine, arm, name, human)
+    if not judged["base"] and not judged["head"]:
+        raise UsageError(f"the run of {contract} has no verdict of a check {name}")
+    both = judged["base"].keys() & judged["head"].keys()
+    return RunCorrection(
+        name,
+        _figure(judged["base"], labelled["base"]),
+        _figure(judged["head"], labelled["head"]),
+        _figure(
+            {unit: judged["head"][unit] - judged["base"][unit] for unit in sorted(both)},
+            {
+                unit: labelled["head"][unit] - labelled["base"][unit]
+                for unit in sorted(both & labelled["base"].keys() & labelled["head"].keys())
+            },
+        ),
+    )
+
+
+def _only_judge(contract: str, outcomes: Sequence[Outcome]) -> str:
+    names = {
+        c.check for o in outcomes for c in o.check_results if c.votes and c.severity == "error"
+    }
+    if len(names) != 1:
+        found = ", ".join(sorted(names)) or "none"
+        raise UsageError(
+            f"--check: name the check of {contract} to correct (with a judge: {found})"
+        )
+    return next(iter(names))
+
+
+def _is_about(label: SettledLabel, check: str) -> bool:
+    return label.check in (None, check)
+
+
+def _shares(
+    outcomes: Sequence[Outcome], arm: Arm, check: str, human: Mapping[tuple[str, str], bool]
+) -> tuple[Shares, Shares]:
+    """Return what the judge passes and what people pass, of each unit; people only for units whose
+    outputs all have a label."""
+    judged: dict[str, list[bool]] = defaultdict(list)
+    given: dict[str, list[bool | None]] = defaultdict(list)
+    for outcome in outcomes:
+        sample = outcome.sample
+        verdict = next((c.passed for c in outcome.check_results if c.check == check), None)
+        if sample.trial.arm != arm or verdict is None:
+            continue
+        unit = sample.trial.cluster or sample.trial.fixture
+        judged[unit].append(verdict)
+        given[unit].append(human.get((sample.trial.fixture, sample.output)))
+    return (
+        {unit: sum(verdicts) / len(verdicts) for unit, verdicts in judged.items()},
+        {
+            unit: sum(map(bool, verdicts)) / len(verdicts)
+            for unit, verdicts in given.items()
+            if None not in verdicts
+        },
+    )
+
+
+def _figure(judged: Shares, labelled: Shares) -> CorrectedFigure | None:
+    if not judged:
+        return None
+    rest = [value for unit, value in judged.items() if unit not in labelled]
+    human, same = list(labelled.values()), [judged[unit] for unit in labelled]
+    corrected = powered_mean(human, same, rest)
+    if len(rest) < 2:
+        corrected = powered_mean(human, same, same, power=0.0)  # the labels alone say it
+    mean = sum(judged.values()) / len(judged)
+    return CorrectedFigure(len(judged), len(labelled), mean, corrected)
