@@ -13,10 +13,18 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 from support.git_repository import GitRepository
-from support.judges import verdict
+from support.judges import (
+    ATTACKS,
+    carelessly_outside_of_data,
+    obedient,
+    outside_of_data,
+    verdict,
+)
 from support.openai_server import Fault, OpenAIServer, bad_request, server_error
 
 from gatekeeper.cli.main import main
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Request
 
 KEY = "sk-0123456789abcdef"
 WORDS = [f"word{number}" for number in range(24)]
@@ -314,6 +322,37 @@ def test_a_judge_takes_no_address(
     proposed.commit("address", {"contracts/polite.yaml": address})
     code, _ = check(proposed, tmp_path)
     assert (code, server.requests) == (2, [])
+
+
+@pytest.mark.parametrize("read", [outside_of_data, carelessly_outside_of_data])
+def test_outputs_that_grade_themselves_are_still_a_regression(
+    git_repository: Callable[..., GitRepository],
+    server: OpenAIServer,
+    tmp_path: Path,
+    read: Callable[[Request], tuple[str, str]],
+) -> None:
+    """The judge obeys any order that stands outside of the data."""
+    made = git_repository("attacks")
+    good = CONTRACT.replace("The output is polite.", "The output contains the word GOOD.")
+    made.commit("polite", {**FILES, "contracts/polite.yaml": good})
+    made.branch("pr")
+    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    attacks = [*ATTACKS.values()]
+    obey = obedient(read)
+
+    def attacked(body: Mapping[str, Any]) -> str:
+        messages = tuple(Message(m["role"], m["content"]) for m in body["messages"])
+        if is_question(body):
+            return obey(Request(JUDGE, messages, {}, None, 0)) or ""
+        word = messages[-1].content.split()[1]
+        if "politely" in messages[-1].content:
+            return f"{word} GOOD"
+        return attacks[int(word.removeprefix("word")) % len(attacks)]
+
+    with_server(server, attacked)
+    code, result = check(made, tmp_path)
+    assert (code, result["verdict"]) == (1, "fail")
+    assert result["contracts"][0]["paired"]["broke"] == len(WORDS)
 
 
 def test_affected_counts_the_questions_to_judges(

@@ -105,6 +105,8 @@ class Panel:
         verdict = None if given is None else self.form.read(given)
         if verdict is None:
             reason = f"the judge {model} answered in another form: {quote(text)}"
+            if answer.completion.finish_reason == "length":
+                reason = f"the judge {model} was cut off at `max_tokens`; raise it in its params"
             return Vote(model, None, reason=reason)
         passed = verdict.score >= self.least - _ROUNDING
         return Vote(model, passed, verdict.score, verdict.reason, verdict.label)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.judges import MODEL, ask, judge, sample_of, verdict
 
 from gatekeeper.checks.check import Files, ParameterError
+from gatekeeper.checks.judges.panel import _most
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.definition import Message, MessageTemplate, Prompt
-from gatekeeper.contract.trial import Completion, Request, Sample, ToolCall
+from gatekeeper.contract.judge_questions import question_id
+from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
 
 SCALE = {"1": "useless", "2": "weak", "3": "fair", "4": "good", "5": "perfect"}
 
@@ -222,6 +228,32 @@ class TestSeveralJudges:
         finding, asked = ask(check, sample_of("x"), lambda question: answers[question.repetition])
         assert [question.repetition for question in asked] == [0, 1, 2, 4]
         assert [vote.passed for vote in finding.votes] == [True, False, True]
+
+
+@given(
+    st.lists(st.sampled_from([True, False, None]), min_size=1, max_size=6),
+    st.sampled_from(["majority", "unanimous"]),
+)
+def test_what_is_decided_no_missing_vote_can_change(votes, decide):
+    """And what is not decided, the missing votes could decide either way."""
+    missing = votes.count(None)
+    ends = set()
+    for rest in itertools.product([True, False], repeat=missing):
+        others = iter(rest)
+        ends.add(_most([next(others) if vote is None else vote for vote in votes], decide))
+    assert None not in ends
+    decided = _most(votes, decide)
+    assert ends == ({True, False} if decided is None else {decided})
+
+
+def test_an_answer_that_was_cut_off_says_so():
+    check = judge()
+    (question,) = check.questions(sample_of("x"))
+    cut = Completion('{"reason": "it goes on', finish_reason="length")
+    sample = replace(sample_of("x"), judge_answers=(JudgeAnswer(question_id(question), cut),))
+    finding = check(sample)
+    assert finding.passed is None
+    assert "max_tokens" in finding.message
 
 
 class TestParameters:
