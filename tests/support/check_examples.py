@@ -69,7 +69,10 @@ def answered(example: Example, answer: str | Completion) -> Sample:
 
 
 def answered_text(example: Example, text: str) -> Sample:
-    """Return the sample of an answer like the one that passes, with another text."""
+    """Return the sample of an answer like the one that passes, with another text, and with this
+    text as the arguments of its tool calls."""
     passes = example.passes
-    completion = Completion(text) if isinstance(passes, str) else replace(passes, text=text)
-    return answered(example, completion)
+    if isinstance(passes, str):
+        return answered(example, text)
+    calls = tuple(replace(call, arguments=text) for call in passes.tool_calls)
+    return answered(example, replace(passes, text=text, tool_calls=calls))

@@ -1,6 +1,7 @@
-"""Whatever a model answers, every check gives a finding: soon, in bounded memory, without raising.
+"""Whatever a model or a judge answers, every check gives a finding: soon, and without raising.
 
-Each example of each check of the registry is tried: a new check is tested as soon as it is listed.
+Memory is bounded, too. Each example of each check of the registry is tried: a new check is tested
+as soon as it is listed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.check_examples import all_examples, answered_text, prepared
+from support.check_examples import all_examples, answered_text, judged, prepared
 
 from gatekeeper.checks.registry import CHECKS
 
@@ -66,7 +67,8 @@ def test_every_check_answers_to_hostile_outputs(name, at):
         sample = answered_text(example, text)
         before = _reset_peak_memory()
         cpu, wall = time.process_time(), time.perf_counter()
-        evaluator.questions(sample)
+        if evaluator.questions(sample):
+            sample = judged(evaluator, sample, text)
         (result,) = evaluator.evaluate(sample)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         assert result.passed in (True, False, None), label
