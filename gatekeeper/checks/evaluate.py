@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from gatekeeper.checks.check import (
     failed,
 )
 from gatekeeper.checks.composed.negation import NegatedCheck
+from gatekeeper.checks.composed.one_turn import TurnCheck
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pair_check import PairCheck
@@ -213,6 +214,20 @@ class _Bench:
             known = ", ".join(self._checks)
             self._complain(spec, f"there is no check `{spec.type}`", f"use one of {known}", None)
             return None
+        answers = len(fixture.turns) + 1
+        if spec.turn is not None and spec.turn > answers:
+            what = f"evaluates answer {spec.turn}, and the fixture has {answers}"
+            fix = "write a lower `turn`, or limit the check to other fixtures with `when`"
+            self._complain(spec, what, fix, fixture)
+            return None
+        found = self._prepared_for(spec, check, fixture)
+        if found is None or spec.turn is None:
+            return found
+        return replace(found, evaluate=TurnCheck(found.evaluate, spec.turn, answers))
+
+    def _prepared_for(
+        self, spec: CheckSpec, check: Check, fixture: Fixture
+    ) -> PreparedCheck | None:
         if spec.parts or check.per_fixture or _has_template(_templates(spec, check)):
             return self._attempt(spec, check, fixture)
         if id(spec) not in self._done:

@@ -8,7 +8,7 @@ from typing import Any
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import Problem
 
-COMMON_KEYS = ("type", "name", "severity", "must_pass", "not", "when", "weight")
+COMMON_KEYS = ("type", "name", "severity", "must_pass", "not", "when", "weight", "turn")
 LONGEST_NAME = 200
 """The most characters of a check's name, because every evaluated sample repeats it."""
 LONGEST_CONDITION = 2_000
@@ -40,6 +40,10 @@ def key_problems(
     elif not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
         what = f"the weight {weight:g} is not from {LEAST_WEIGHT} to {MOST_WEIGHT}"
         problems.append(document.problem((*key, "weight"), what, "write a number such as 2"))
+    turn = item.get("turn", 1)
+    if isinstance(turn, bool) or not isinstance(turn, int) or turn < 1:
+        what, fix = "`turn` is not the number of an answer", "write 1 for the first answer"
+        problems.append(document.problem((*key, "turn"), what, fix))
     if "when" in item:
         problems += _condition(document, (*key, "when"), item["when"])
     return problems

@@ -112,6 +112,7 @@ class CheckReader:
             when=item.get("when"),
             weight=float(item.get("weight", 1)),
             parts=parts,
+            turn=item.get("turn"),
         )
 
     def _parts(

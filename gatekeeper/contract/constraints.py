@@ -69,7 +69,9 @@ def output_requirements(contract: Contract) -> tuple[str, ...]:
 def _applying(contract: Contract) -> Iterator[CheckSpec]:
     """Yield the checks that hold for every fixture as they are written."""
     for spec in contract.checks:
-        plain = not spec.negated and spec.when is None and spec.severity == "error"
+        plain = (
+            not spec.negated and spec.when is None and not spec.turn and spec.severity == "error"
+        )
         if plain and not _TEMPLATE.search(json.dumps(spec.params, default=str)):
             yield spec
 

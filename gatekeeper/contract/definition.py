@@ -110,7 +110,8 @@ class CheckSpec:
     says that it is decided by itself with each fixture. `negated` turns a pass into a failure and
     back. `when` is the condition of a fixture to which the check applies, as written. `weight` is
     that of its score. `parts` are the checks that it is composed of. `code` has the files of a
-    team's own check as they may run; None until somebody says which revision is trusted.
+    team's own check as they may run; None until somebody says which revision is trusted. `turn` is
+    the answer of a conversation that it evaluates, counted from 1; None for the last.
     """
 
     type: str
@@ -125,6 +126,7 @@ class CheckSpec:
     when: str | Mapping[str, Any] | None = None
     weight: float = 1.0
     parts: tuple[CheckSpec, ...] = ()
+    turn: int | None = None
     code: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
 
 

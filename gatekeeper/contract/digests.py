@@ -122,6 +122,7 @@ def check_meaning(spec: CheckSpec) -> Any:
     optional = {
         "must_pass": spec.must_pass,
         "not": spec.negated,
+        "turn": spec.turn,
         "when": spec.when,
         "weight": spec.weight if spec.weight != 1 else None,
         "parts": [check_meaning(part) for part in spec.parts],
@@ -204,7 +205,7 @@ def _gate_meaning(gate: GatePolicy) -> Any:
 def is_schema_for_all(spec: CheckSpec) -> bool:
     """Return whether every output must conform to the check's JSON Schema, so that mode `enforce`
     may send it to the model."""
-    return spec.type == "json_schema" and not spec.negated and spec.when is None
+    return spec.type == "json_schema" and not spec.negated and spec.when is None and not spec.turn
 
 
 def _schema_order(contract: Contract) -> list[str]:

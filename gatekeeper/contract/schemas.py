@@ -53,6 +53,12 @@ _COMMON: Mapping[str, Any] = {
             },
         ],
     },
+    "turn": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "The answer of a conversation to evaluate, counted from 1; without it the "
+        "last one.",
+    },
     "weight": {
         "type": "number",
         "minimum": LEAST_WEIGHT,

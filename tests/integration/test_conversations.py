@@ -125,3 +125,41 @@ def test_what_is_no_list_of_texts_is_refused(
     assert main(["validate", "--repo", str(repository.path)]) == 2
     said = capsys.readouterr()
     assert "contracts/names.jsonl:1" in said.out + said.err
+
+
+def test_a_check_may_evaluate_an_earlier_answer(repository: GitRepository, tmp_path: Path) -> None:
+    own = "[{type: contains, value: heard 2, turn: 1}, {type: contains, value: Ann, turn: 3}]"
+    repository.write(
+        "contracts/memory.yaml", CONTRACT.replace('[{type: contains, value: "{{ name }}"}]', own)
+    )
+    repository.commit("turns")
+    where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
+    assert main(["run", *where]) == 0
+    wrong = own.replace("heard 2, turn: 1", "heard 2, turn: 2")
+    repository.write(
+        "contracts/memory.yaml", CONTRACT.replace('[{type: contains, value: "{{ name }}"}]', wrong)
+    )
+    repository.commit("wrong")
+    assert main(["run", *where]) == 1
+    failed = result_of(tmp_path / "out")["contracts"][0]["fixtures"][0]["failures"][0]
+    assert failed["message"].startswith("answer 2: ")
+    assert "heard 4" in failed["message"]
+
+
+@pytest.mark.parametrize("turn", ["4", "0", "first", "true"])
+def test_an_answer_that_no_fixture_has_is_refused(repository: GitRepository, turn: str) -> None:
+    changed = CONTRACT.replace('"{{ name }}"', f'"{{{{ name }}}}", turn: {turn}')
+    repository.write("contracts/memory.yaml", changed)
+    repository.commit("turns")
+    assert main(["validate", "--repo", str(repository.path)]) == 2
+
+
+def test_another_answer_is_a_weakening(repository: GitRepository, tmp_path: Path) -> None:
+    repository.branch("pr")
+    changed = CONTRACT.replace('value: "{{ name }}"', "value: heard, turn: 1")
+    repository.write("contracts/memory.yaml", changed)
+    repository.write("contracts/prompt.md", PROMPT.replace("Remember", "Forget"))
+    repository.commit("turns")
+    assert check(repository, tmp_path / "out") == 1
+    contract = result_of(tmp_path / "out")["contracts"][0]
+    assert any("`turn` changed" in text for text in contract["weakened"])
