@@ -85,7 +85,9 @@ class Prefer:
         """Return what would be asked about a pair of outputs as long as this one."""
         if sample.trial.arm == "base":
             return ()
-        both = self._orders(sample.output, f"{sample.output} ", sample)
+        # The outputs are messages of their own: all fixtures share their text, which can be long.
+        outputs = (Message("user", sample.output),) * 2
+        both = ((*messages, *outputs) for messages in self._orders("", " ", sample))
         return tuple(q for messages in both for q in self._panel.questions(messages, sample))
 
     def pair_questions(self, base: Sample, head: Sample) -> tuple[Request, ...]:
