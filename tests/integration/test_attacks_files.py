@@ -222,7 +222,13 @@ YAML = [
         "a check that is code",
         SAYS_OK,
         "{type: python, file: ../check.py}",
-        "no check type `python`",
+        "`python` is missing",
+    ),
+    contract(
+        "a check that is code outside of the repository",
+        SAYS_OK,
+        "{python: '../../check.py:passes'}",
+        "leads out of the repository",
     ),
     contract(
         "a check by the name of a module", SAYS_OK, "{type: gatekeeper.cli.main}", "no check type"
