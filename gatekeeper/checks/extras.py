@@ -19,5 +19,5 @@ def import_extra(module: str, extra: str, check: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"the check `{check}` needs the package `{error.name}`, which is not installed",
-            f"install `gatekeeper[{extra}]`, or remove the check",
+            f"install `gatekeeper[{extra}]`, in the action with the input `requirements`",
         ) from None

@@ -7,7 +7,9 @@ that it can have. `tokenize` says what a word is: `13a` is right for European la
 Chinese, `char` takes single characters. The mean of these scores is not the BLEU of a whole test
 set. The output may have 100,000 characters; a longer one is undetermined.
 
-It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it.
+It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
+name `sacrebleu` and what it needs in the file of the input
+[`requirements`](adding-a-check.md#checks-in-a-package).
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ characters, which counts recall twice. `word_order: 2` adds words and pairs of w
 needs no words, and agrees with people better than [bleu](#bleu) for languages with many endings.
 The output may have 100,000 characters; a longer one is undetermined.
 
-It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it.
+It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
+name `sacrebleu` and what it needs in the file of the input
+[`requirements`](adding-a-check.md#checks-in-a-package).
 """
 
 from __future__ import annotations

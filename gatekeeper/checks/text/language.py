@@ -14,8 +14,10 @@ fails 1.3 %, and 0.9 % among five languages; of 302 shorter ones, often lists of
 A text without a word fails. A translation with a sentence in another language passes: the whole
 text is rated. A text of more than 100,000 characters is undetermined.
 
-It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it. It
-uses lingua's models of low accuracy: all of them take 77 MB of memory, the others 900 MB.
+It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
+name `lingua-language-detector` in the file of the input
+[`requirements`](adding-a-check.md#checks-in-a-package). The check uses lingua's models of low
+accuracy: all of them take 77 MB of memory, the others 900 MB.
 """
 
 from __future__ import annotations
