@@ -7,6 +7,9 @@ from typing import Any
 
 from gatekeeper.contract.definition import CheckSpec
 
+ASKING = ("judge", "similar")
+"""The types of checks that ask a model."""
+
 _MODELS = ("model", "models")
 
 
@@ -29,7 +32,7 @@ def with_contract_judge(judge: Mapping[str, Any], params: Mapping[str, Any]) -> 
 
 def judges_of(spec: CheckSpec) -> Iterator[str]:
     """Yield the models that a check and its inner checks name as judges."""
-    if spec.type == "judge":
+    if spec.type in ASKING:
         yield from _models(spec.params)
     for part in spec.parts:
         yield from judges_of(part)
@@ -48,7 +51,7 @@ def judges_named_in(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _in_checks(checks: Any, level: int) -> Iterator[str]:
     for item in _mappings(checks):
-        if "judge" in item:
+        if "judge" in item or item.get("type") in ASKING:
             yield from _models(item)
         if level < _DEEPEST:
             yield from _in_checks(item.get("checks"), level + 1)

@@ -321,7 +321,7 @@ class _Loading:
         }
         digests |= {path: digest(text) for path, text in prompt.includes.items()}
         digests |= {path: file.digest for path, file in self._fixture_files.items()}
-        specs = [spec for part in (contract, *contract.groups) for spec in all_checks(part)]
+        specs = [spec for part in (contract, *contract.groups) for spec in part.every_check()]
         for spec in specs:
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))

@@ -137,3 +137,20 @@ def test_labels_say_which_minimum_to_use(
     assert (scores["labels"], scores["roc_auc"]["value"]) == (4, 1.0)
     # (1, 4) and (1.5, 4)
     assert scores["best_minimum"] == pytest.approx(17.5 / (17 * 18.25) ** 0.5, abs=1e-6)
+
+
+def test_a_model_in_use_at_base_is_allowed_and_a_new_providers_is_not(
+    git_repository: Callable[..., GitRepository],
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    other = CONTRACT.replace(f"openai/{EMBEDDER}", "groq/embedder")
+    for name, base, allowed in (("used", other, True), ("new", CONTRACT, False)):
+        made = git_repository(name)
+        made.commit("base", {**FILES, "contracts/polite.yaml": base})
+        made.branch("pr")
+        made.commit("head", {"contracts/polite.yaml": other.replace("0.9", "0.8")})
+        assert check(made, tmp_path / name)[0] == 2
+        assert ("is not of a provider" in capsys.readouterr().err) is not allowed
+    assert not server.requests

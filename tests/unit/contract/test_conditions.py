@@ -22,7 +22,7 @@ FIXTURES = [
 ALWAYS = {"type": "json_valid"}
 
 
-def loaded(*checks: dict[str, Any], **settings: Any) -> Contract:
+def loaded(*checks: dict[str, Any], schema: str = "{}", **settings: Any) -> Contract:
     written = {
         "contract": 1,
         "name": "c",
@@ -32,7 +32,7 @@ def loaded(*checks: dict[str, Any], **settings: Any) -> Contract:
         "checks": list(checks),
         **settings,
     }
-    files = {"c.yaml": yaml.safe_dump(written), "p.md": "Answer {{ lang }}."}
+    files = {"c.yaml": yaml.safe_dump(written), "p.md": "Answer {{ lang }}.", "s.json": schema}
     revision = MemoryRevision({path: text.encode() for path, text in files.items()})
     return load_contract(revision, "c.yaml", SHAPES)
 
@@ -134,6 +134,14 @@ class TestComposed:
             check = {"type": "all_of", "checks": [check]}
         assert loaded(check).checks
         assert "deeper than 3 levels" in problems({"type": "all_of", "checks": [check]})
+
+    def test_files_of_inner_checks_count(self):
+        check = {"type": "all_of", "checks": [{"type": "json_schema", "schema": "s.json"}]}
+        before, now = loaded(check), loaded(check, schema='{"type": "object"}')
+        assert "s.json" in before.dependencies
+        assert before.dependencies != now.dependencies
+        assert contract_digest(before) != contract_digest(now)
+        assert len(weakenings(before, now)) == 1
 
     @pytest.mark.parametrize(
         ("inner", "found"),
