@@ -88,6 +88,11 @@ def repair_level(contract: Contract, level: float) -> float:
     return contract.gate.alpha * LIMITS
 
 
+def compares_pairs_alone(contract: Contract) -> bool:
+    """Return whether nothing gates but comparisons in pairs, which pass every single output."""
+    return _preference(contract) == PREFERENCE_ALONE
+
+
 def _preference(contract: Contract) -> float:
     specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
     prefers = [spec.params.get("judge") == "prefer" for spec in specs if spec.severity == "error"]

@@ -180,7 +180,10 @@ async def _compare_pairs(work: Work, watches: Watches, sampled: Run, around: Run
     if not any(map(has_preferences, work.jobs)):
         return sampled
     from gatekeeper.gate.preference_run import compare_pairs
+    from gatekeeper.sampling.cache import recall_judge_answers
     from gatekeeper.sampling.runner import run_trials
+
+    judged = {**around.judged, **recall_judge_answers(work.trials, around.remembered)}
 
     def ask(
         trials: Sequence[Trial], watch: Watch, limits: Limits, known: Mapping[int, Completion]
@@ -194,7 +197,7 @@ async def _compare_pairs(work: Work, watches: Watches, sampled: Run, around: Run
             retry=around.retry,
             stop=around.stop,
             price=around.price,
-            judged=around.judged,
+            judged=judged,
             on_judge_answer=around.on_judge_answer,
         )
 

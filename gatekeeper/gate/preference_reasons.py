@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper import numbers
+from gatekeeper.contract.definition import Contract
+from gatekeeper.gate.alpha import compares_pairs_alone
 from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.result import Reason
 
@@ -12,6 +14,17 @@ from gatekeeper.gate.result import Reason
 def preference_reasons(results: Sequence[PreferenceResult]) -> list[Reason]:
     """Return one reason for each comparison."""
     return [_reason(result) for result in results]
+
+
+def without_vacuous(reasons: Sequence[Reason], contract: Contract) -> list[Reason]:
+    """Return the reasons of the suite's comparison, without those that say nothing of a contract in
+    which only comparisons in pairs gate: every single output passes."""
+    if not compares_pairs_alone(contract):
+        return list(reasons)
+    return [reason for reason in reasons if reason.code not in _VACUOUS]
+
+
+_VACUOUS = ("unseen", "undecided", "no_regression", "not_worse")
 
 
 def _reason(found: PreferenceResult) -> Reason:

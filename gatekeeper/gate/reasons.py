@@ -20,7 +20,7 @@ from gatekeeper.gate.fixture_reasons import (
 from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.gate.preference_reasons import preference_reasons
+from gatekeeper.gate.preference_reasons import preference_reasons, without_vacuous
 from gatekeeper.gate.repairs import repair_reasons
 from gatekeeper.gate.resource_limits import limit_reasons
 from gatekeeper.gate.result import (
@@ -319,6 +319,7 @@ def evidence_reasons(
             cause=cause,
             broken=significantly_broken(evidence.fixtures),
         )
+        reasons = without_vacuous(reasons, evidence.contract)
         if not summary.settled:
             # Another reason says why it was not measured to the end; nothing was found until then.
             reasons = [reason for reason in reasons if reason.verdict == "fail"]

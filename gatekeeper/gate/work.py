@@ -21,6 +21,7 @@ from gatekeeper.contract.affected import (
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.definition import POLICY_NAME, Contract
 from gatekeeper.contract.groups import narrowed, with_groups
+from gatekeeper.contract.judge_calibration import changed_calibrations
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
@@ -112,6 +113,7 @@ def plan_check(
     notices = (
         *notices,
         *(f"The policy is weakened: `{found.key}` {found.text}." for found in weakened),
+        *changed_calibrations(change),
     )
     affected = replace(affected, notices=(*affected.notices, *notices))
     if weakened:

@@ -111,7 +111,8 @@ def test_answers_that_are_as_good_pass(proposed, server, tmp_path) -> None:
     server._answer = answering(lambda *_: "tie")
     code, result = check(proposed, tmp_path)
     assert code == 0
-    assert reasons(result)["preference"] == "pass"
+    # Nothing else is said: every single output passes.
+    assert reasons(result) == {"preference": "pass"}
     assert result["contracts"][0]["preferences"][0]["base_preferred"] == 0
 
 
@@ -151,6 +152,16 @@ def test_a_replay_asks_nobody_and_says_the_same(proposed, server, tmp_path) -> N
         second,
         again["contracts"][0]["preferences"],
     )
+
+
+def test_the_cache_keeps_the_comparisons(proposed, server, tmp_path) -> None:
+    server._answer = answering(lambda *_: "tie")
+    cache = ["--cache", str(tmp_path / "cache")]
+    _, first = check(proposed, tmp_path / "one", *cache)
+    before = len(server.requests)
+    _, second = check(proposed, tmp_path / "two", *cache)
+    assert len(server.requests) == before
+    assert first["contracts"][0]["preferences"] == second["contracts"][0]["preferences"]
 
 
 def test_the_calls_of_both_phases_are_counted_and_limited(proposed, server, tmp_path) -> None:

@@ -16,6 +16,7 @@ from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.judge_calibration import (
     calibration_path,
     calibration_text,
+    changed_calibrations,
     read_calibration,
 )
 from gatekeeper.contract.policy import JudgePolicy, Policy, load_policy
@@ -122,6 +123,15 @@ def test_the_policy_is_read_and_its_weakening_is_named():
     keys = {weakening.key for weakening in policy_weakenings(Change(strict, loose))}
     assert keys == {"judge.require_calibration", "judge.min_kappa"}
     assert policy_weakenings(Change(loose, strict)) == ()
+
+
+def test_a_changed_calibration_is_named_before_it_counts():
+    old, new = (MemoryRevision({"c/words.judge.json": text}) for text in (b"1", b"2"))
+    (notice,) = changed_calibrations(Change(old, new))
+    assert "c/words.judge.json" in notice
+    assert changed_calibrations(Change(old, old)) == ()
+    assert len(changed_calibrations(Change(MemoryRevision({}), new))) == 1
+    assert len(changed_calibrations(Change(old, MemoryRevision({})))) == 1
 
 
 def test_the_file_is_written_and_read_beside_the_contract():
