@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from gatekeeper.contract.check_keys import named_categories
 from gatekeeper.contract.definition import CheckSpec, Fixture, Position
+from gatekeeper.contract.digests import canonical
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.errors import ContractError, Problem
 
+_NAME = re.compile(r"[^\W\d]\w*")
 _EXAMPLE = "write an expression that is true or false, such as `language == 'de'`"
 
 
@@ -26,7 +29,7 @@ def apply_conditions(
     Every mistake is added to `problems`: an expression that fails, and a check that applies to no
     fixture. `path` is the contract's, for a check of which no place is known.
     """
-    budget = Budget()
+    evaluate = _Conditions(path).applies
     conditional = [spec for spec in checks if spec.when is not None]
     applied: dict[int, CheckSpec] = {id(spec): spec for spec in conditional}
     unused = dict(applied)
@@ -38,7 +41,7 @@ def apply_conditions(
         left_out = set()
         for spec in (*conditional, *own):
             try:
-                if _applies(spec, fixture, path, budget):
+                if evaluate(spec, fixture):
                     unused.pop(id(spec), None)
                 else:
                     left_out.add(spec.name)
@@ -54,15 +57,33 @@ def apply_conditions(
     return tuple(found)
 
 
-def _applies(spec: CheckSpec, fixture: Fixture, path: str, budget: Budget) -> bool:
-    if not isinstance(spec.when, str):
-        return fixture.category in named_categories(spec.when)
-    at = spec.position or Position(path)
-    value = render_value(f"{{{{ {spec.when} }}}}", fixture, at, budget)
-    if isinstance(value, bool):
-        return value
-    what = f"`when` of check `{spec.name}` is neither true nor false for fixture `{fixture.id}`"
-    raise ContractError([Problem(at.path, what, _EXAMPLE, at.line, at.column, "when")])
+class _Conditions:
+    """Evaluates conditions; an expression once for fixtures with the same values of what it
+    names."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._budget = Budget()
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def applies(self, spec: CheckSpec, fixture: Fixture) -> bool:
+        """Return whether the check applies to the fixture. Raises ContractError."""
+        if not isinstance(spec.when, str):
+            return fixture.category in named_categories(spec.when)
+        values = {**fixture.vars, "expected": fixture.expected}
+        named = {name: values[name] for name in _NAME.findall(spec.when) if name in values}
+        key = spec.when, canonical(named)
+        if key not in self._known:
+            self._known[key] = self._evaluate(spec, spec.when, fixture)
+        return self._known[key]
+
+    def _evaluate(self, spec: CheckSpec, when: str, fixture: Fixture) -> bool:
+        at = spec.position or Position(self._path)
+        value = render_value(f"{{{{ {when} }}}}", fixture, at, self._budget)
+        if isinstance(value, bool):
+            return value
+        what = f"`when` of check `{spec.name}` is neither true nor false for fixture `{fixture.id}`"
+        raise ContractError([Problem(at.path, what, _EXAMPLE, at.line, at.column, "when")])
 
 
 def _unused_problem(spec: CheckSpec, categories: set[str], path: str) -> Problem:

@@ -95,6 +95,20 @@ class TestWhen:
         assert found in said
         assert said.count("\n") == 0
 
+    def test_fixtures_that_differ_in_what_it_names_are_told_apart(self):
+        rows = [
+            {"id": f"f{n}", "vars": {"lang": "de", "n": n, "tags": ["a"] * n}, "expected": n % 2}
+            for n in range(6)
+        ]
+        for when in ("n % 2 == 0", "tags | length % 2 == 0", "expected == 0"):
+            check = {"type": "contains", "value": "x", "name": "even", "when": when}
+            found = applied(loaded(ALWAYS, check, fixtures=rows))
+            assert [name for name, checks in found.items() if "even" in checks] == [
+                "f0",
+                "f2",
+                "f4",
+            ]
+
     def test_a_check_of_a_fixture_has_conditions_too(self):
         own = [{**FIXTURES[0], "checks": [{"type": "length", "max": 3, "when": "lang == 'de'"}]}]
         assert "applies to no fixture" in problems(ALWAYS, fixtures=own)
