@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -32,17 +33,19 @@ def judge_models(job: Job) -> tuple[NamedModel, ...]:
 
 
 def family_notices(job: Job) -> tuple[str, ...]:
-    """Return a notice for each judge of the same family as a model that it grades."""
+    """Return a notice for judges of the same family as a model that they grade."""
     arms = [arm for e in job.evaluations for arm in (e.base, e.head) if arm is not None]
     graded = {family_of(arm.model): arm.model for arm in arms}
-    judges = dict.fromkeys(model for _, model in judge_models(job))
-    found = ((judge, family_of(judge)) for judge in judges)
+    own: dict[str, dict[str, None]] = defaultdict(dict)
+    for _, judge in judge_models(job):
+        family = family_of(judge)
+        if family is not None and family in graded:
+            own[family][judge] = None
     return tuple(
-        f"The judge {judge} grades {graded[family]} in {job.contract.name}, and both are of the "
-        f"family {family}. Judges favour the answers of their own family: use a judge of another "
-        "one, or several."
-        for judge, family in found
-        if family is not None and family in graded
+        f"{' and '.join(judges)} {'grades' if len(judges) == 1 else 'grade'} {graded[family]} in "
+        f"{job.contract.name}, a model of the same family, {family}. Judges favour the answers of "
+        "their own family: use a judge of another one, or several."
+        for family, judges in own.items()
     )
 
 

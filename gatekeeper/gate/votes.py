@@ -39,28 +39,28 @@ def judge_agreements(
 
 def agreement_text(found: JudgeAgreement) -> str:
     """Say how far the judges agree."""
-    outputs = numbers.count(found.outputs, "output")
     parts = []
     if found.agreed is not None:
         each = f"the {len(found.judges)} judges agree on {numbers.percent(found.agreed)}"
         name = "Cohen's" if len(found.judges) == 2 else "Fleiss'"
-        parts.append(f"{each} of {outputs}, {_kappa_text(name, found.kappa)}")
+        parts.append(f"{each}, {name} {_kappa_text(found.kappa)}")
     for judge, kappa in found.repeats.items():
-        parts.append(f"{judge} asked again on {outputs}: {_kappa_text('its', kappa)}")
-    text = f"Judges of {found.check} in {found.contract}: {'; '.join(parts)}."
+        parts.append(f"{judge} with itself, {_kappa_text(kappa)}")
+    outputs = numbers.count(found.outputs, "output")
+    text = f"Judges of {found.check} in {found.contract}, on {outputs}: {'; '.join(parts)}."
     weak = [k for k in (found.kappa, *found.repeats.values()) if k and k.value <= _WEAK]
     if weak:
         text += " A kappa this low says that the verdicts are hardly more than chance."
     return text
 
 
-def _kappa_text(whose: str, kappa: Estimate | None) -> str:
+def _kappa_text(kappa: Estimate | None) -> str:
     if kappa is None:
-        return f"{whose} kappa is not defined: all verdicts are the same"
+        return "kappa not defined, because all verdicts are the same"
     interval = ""
     if kappa.interval is not None:
         interval = f" [{kappa.interval.low:.2f}, {kappa.interval.high:.2f}]"
-    return f"{whose} kappa {kappa.value:.2f}{interval}"
+    return f"kappa {kappa.value:.2f}{interval}"
 
 
 def _votes_on(check: str, outcomes: Sequence[Outcome]) -> Iterator[tuple[Vote, ...]]:

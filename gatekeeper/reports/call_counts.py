@@ -13,7 +13,7 @@ def describe_calls(calls: Calls) -> str:
     """Say what became of the calls: `400 calls made, 120 saved`. What is zero is left out."""
     # Each retry is a call; a request counts once, when its last try has failed.
     retried = ", retries included" if 0 < calls.failed < calls.made else ""
-    made = f"{numbers.count(calls.made, 'call')} made{retried}"
+    made = f"{numbers.count(calls.made, 'call')} made{retried}{_to_judges(calls.judge)}"
     failed = "request failed" if calls.failed == 1 else "requests failed"
     others = {
         "saved": calls.saved,
@@ -29,22 +29,26 @@ def describe_calls(calls: Calls) -> str:
             f"{numbers.count(calls.cached_tokens, 'token')} read from the provider's cache"
         )
     if calls.judge:
-        words.append(describe_judges(calls.judge))
+        words += _of_judges(calls.judge)
     return ", ".join([made, *words])
 
 
-def describe_judges(calls: JudgeCalls) -> str:
+def _to_judges(calls: JudgeCalls | None) -> str:
     """Say how many of the calls were to judges, and what these cost for 100 samples."""
+    if calls is None or not calls.made:
+        return ""
+    cost = calls.cost_per_100_samples
+    priced = "" if cost is None else f", {numbers.dollars(cost)} for 100 samples"
+    return f" ({calls.made:,} to judges{priced})"
+
+
+def _of_judges(calls: JudgeCalls) -> list[str]:
     words = []
-    if calls.made:
-        words.append(f"{calls.made:,} of them to judges")
-        if calls.cost_per_100_samples is not None:
-            words[0] += f" at {numbers.dollars(calls.cost_per_100_samples)} for 100 samples"
     if calls.cached:
         words.append(f"{numbers.count(calls.cached, 'answer')} of judges cached")
     if calls.failed:
         words.append(f"{numbers.count(calls.failed, 'question')} to judges without an answer")
-    return ", ".join(words)
+    return words
 
 
 def describe_cost(result: GateResult) -> str:

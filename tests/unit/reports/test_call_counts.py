@@ -24,15 +24,15 @@ def test_calls_that_did_not_happen_are_left_out() -> None:
 def test_judges_are_counted_apart_with_their_cost_for_100_samples() -> None:
     asked = JudgeCalls(made=48, cached=2, failed=1, samples=40, cost_usd=0.2)
     assert describe_calls(Calls(96, judge=asked)) == (
-        "96 calls made, 48 of them to judges at 0.50 USD for 100 samples, 2 answers of judges "
-        "cached, 1 question to judges without an answer"
+        "96 calls made (48 to judges, 0.50 USD for 100 samples), 2 answers of judges cached, "
+        "1 question to judges without an answer"
     )
     assert describe_calls(Calls(0, judge=JudgeCalls(cached=31, samples=30, cost_usd=0.0))) == (
         "0 calls made, 31 answers of judges cached"
     )
     unknown = JudgeCalls(made=5, samples=5)
     assert unknown.cost_per_100_samples is None
-    assert describe_calls(Calls(10, judge=unknown)) == "10 calls made, 5 of them to judges"
+    assert describe_calls(Calls(10, judge=unknown)) == "10 calls made (5 to judges)"
 
 
 def test_what_providers_read_from_their_caches_is_told() -> None:
