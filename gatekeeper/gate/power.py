@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gatekeeper import numbers
+from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.trial import Request
-from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.alpha import comparison_alpha, gates_repairs, repair_level
 from gatekeeper.gate.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives import count_units, inputs_to_prove
 from gatekeeper.gate.plan import Evaluation
@@ -139,6 +140,18 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
         f"exceeded, and the contract has {have:,}; with fewer it never fails"
         for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
+    ) + _repair_notes(evaluation.contract, have, noun)
+
+
+def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:
+    if not gates_repairs(contract):
+        return ()
+    needed = math.ceil(-math.log2(repair_level(contract, comparison_alpha(contract))))
+    if have >= needed:
+        return ()
+    return (
+        f"gate.repairs: fail takes {needed:,} {noun} that start to need a repair, and the contract "
+        f"has {have:,}; with fewer it never fails",
     )
 
 

@@ -13,7 +13,7 @@ from support.outcomes import contract
 from support.plain_spaces import spaced
 
 from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
+from gatekeeper.contract.definition import GatePolicy, RepairPolicy, SamplingPolicy
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.resource_limits import read_limits
@@ -153,3 +153,15 @@ def test_a_limit_that_the_suite_cannot_find_exceeded_is_told_before_the_run(few:
 def test_a_contract_without_objectives_has_nothing_to_prove():
     made = contract("f1", slo=())
     assert objective_notes(evaluation_of(made)) == ()
+
+
+@pytest.mark.parametrize(("inputs", "noted"), [(7, True), (8, False)])
+def test_too_few_inputs_for_the_test_of_repairs_are_noted(inputs: int, noted: bool) -> None:
+    failing = contract(
+        *(f"f{n}" for n in range(inputs)),
+        gate=GatePolicy(repairs="fail"),
+        repair=RepairPolicy(("strip_whitespace",)),
+    )
+    notes = limit_notes(evaluation_of(failing))
+    assert bool(notes) == noted
+    assert all(note.startswith("gate.repairs") for note in notes)
