@@ -145,7 +145,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     )
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
-    sampled = await _compare_pairs(work, watches, sampled, around)
+    sampled = await _compare_pairs(work, watches, sampled, around, started)
     contracts = conclude(
         work.jobs,
         watches,
@@ -175,8 +175,11 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     )
 
 
-async def _compare_pairs(work: Work, watches: Watches, sampled: Run, around: RunContext) -> Run:
-    """Have judges compare the outputs of contracts that ask for it."""
+async def _compare_pairs(
+    work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
+) -> Run:
+    """Have judges compare the outputs of contracts that ask for it, within the time that is
+    left."""
     if not any(map(has_preferences, work.jobs)):
         return sampled
     from gatekeeper.gate.preference_run import compare_pairs
@@ -202,6 +205,9 @@ async def _compare_pairs(work: Work, watches: Watches, sampled: Run, around: Run
         )
 
     limits = around.limits or work.policy.limits
+    if limits.minutes is not None:
+        passed = (datetime.now(UTC) - started).total_seconds() / 60
+        limits = replace(limits, minutes=max(0.0, limits.minutes - passed))
     return await compare_pairs(work.jobs, watches, sampled, limits, ask)
 
 

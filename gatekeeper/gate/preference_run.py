@@ -93,7 +93,7 @@ class _PairWatch:
 
 
 def _left(limits: Limits, sampled: Run) -> Limits:
-    """Return what the run may still spend. Time counts anew: the judges have as much again."""
+    """Return what the run may still spend; the caller knows how much time is left."""
     calls = None if limits.calls is None else max(0, limits.calls - sampled.made)
     cost = limits.cost_usd
     if cost is not None and sampled.cost_usd is not None:
