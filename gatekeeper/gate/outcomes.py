@@ -268,9 +268,11 @@ def _first_output(outcomes: Sequence[Outcome]) -> str | None:
 
 
 def variables_text(fixture: Fixture) -> str | None:
-    """Return the fixture's variables as text. A single variable is shown without its name."""
+    """Return the fixture's variables and turns as text. A single variable is shown without its
+    name."""
     texts = {name: value_text(value) for name, value in fixture.vars.items()}
     known = {name: text for name, text in texts.items() if text is not None}
+    known |= {f"turn {number}": text for number, text in enumerate(fixture.turns, start=2)}
     if len(known) == 1:
         return next(iter(known.values()))
     lines = "\n".join(f"{name}: {text}" for name, text in known.items())

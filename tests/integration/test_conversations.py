@@ -12,6 +12,8 @@ from support.openai_server import OpenAIServer
 from support.recorded_repository import check, result_of
 
 from gatekeeper.cli.main import main
+from gatekeeper.contract.definition import Fixture
+from gatekeeper.gate.outcomes import variables_text
 
 NAMES = tuple(f"Ann{number}" for number in range(12))
 CONTRACT = """\
@@ -163,3 +165,11 @@ def test_another_answer_is_a_weakening(repository: GitRepository, tmp_path: Path
     assert check(repository, tmp_path / "out") == 1
     contract = result_of(tmp_path / "out")["contracts"][0]
     assert any("`turn` changed" in text for text in contract["weakened"])
+
+
+def test_the_input_that_reports_show_has_its_turns() -> None:
+    fixture = Fixture("a", {"name": "Ann"}, turns=tuple(TURNS))
+    shown = variables_text(fixture)
+    assert shown is not None
+    assert shown.splitlines() == ["name: Ann", f"turn 2: {TURNS[0]}", f"turn 3: {TURNS[1]}"]
+    assert variables_text(Fixture("a", {"name": "Ann"})) == "Ann"

@@ -40,6 +40,8 @@ TEXT_LIMIT = 20_000
 """Characters of an output or a message; the rest is in samples.jsonl."""
 PROMPT_LIMIT = 100_000
 _NAME_LIMIT = 200
+_EARLIER_ANSWER = 200
+"""Characters of an answer before the last one of a conversation."""
 # A first guess that is too large is made smaller until it fits, never by less than this.
 _SMALLER = 0.97
 
@@ -313,6 +315,9 @@ def _facts(outcome: Outcome) -> str:
             facts.append(numbers.milliseconds(completion.latency_ms))
         if completion.ttft_ms is not None:
             facts.append(f"first token after {numbers.milliseconds(completion.ttft_ms)}")
+        for number, turn in enumerate(completion.turns[:-1], start=1):
+            said = " ".join(turn.completion.text.split())
+            facts.append(f"answer {number}: {clip(said, _EARLIER_ANSWER)}")
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
             facts.append(f"{tokens} tokens")
@@ -329,7 +334,9 @@ def _facts(outcome: Outcome) -> str:
         facts.append(f"grade {numbers.score(outcome.grade)}, {pass_score} needed")
     if outcome.score is not None:
         facts.append(f"score {numbers.score(outcome.score)}")
-    if outcome.sample.shared:
+    if outcome.sample.shared and outcome.sample.trial.part_of:
+        facts.append("the same request was sent before, so its answer counts here too")
+    elif outcome.sample.shared:
         facts.append("the other arm sent the same request, so its answer counts for both")
     return " · ".join(facts)
 

@@ -1,0 +1,26 @@
+"""What the HTML report says of a sample beside its output."""
+
+from __future__ import annotations
+
+from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial, Turn
+from gatekeeper.reports.html.samples import _facts
+
+
+def outcome(*answers: str, shared: bool = False, part_of: str | None = None) -> Outcome:
+    turns = tuple(Turn("", Completion(answer)) for answer in answers)
+    trial = Trial("c", "f", "head", 0, Request("m", (), {}, None, 0), part_of=part_of)
+    completion = Completion(answers[-1], turns=turns if len(answers) > 1 else ())
+    return Outcome(Sample(trial, completion, shared=shared))
+
+
+def test_the_answers_before_the_last_one_are_shown() -> None:
+    assert _facts(outcome("one\ntwo", "y" * 300, "last")).split(" · ") == [
+        "answer 1: one two",
+        "answer 2: " + "y" * 199 + "…",
+    ]
+    assert _facts(outcome("only")) == ""
+
+
+def test_a_shared_answer_says_whose_it_is() -> None:
+    assert "other arm" in _facts(outcome("a", shared=True))
+    assert "sent before" in _facts(outcome("a", shared=True, part_of="c"))
