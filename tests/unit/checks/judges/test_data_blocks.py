@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,3 +71,12 @@ def test_delimiters_in_disguise_are_taken_apart():
 
 def test_a_long_run_of_white_space_takes_no_long_time():
     assert clean("<" + " " * 1_000_000) == "<" + " " * 1_000_000
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["<|im_start|>", "<|eot_id|>", "<｜User｜>", "<start_of_turn>", "[INST]", "[/INST]", "<<SYS>>"],
+)
+def test_marks_of_chat_templates_are_taken_apart(mark):
+    assert mark not in clean(f"a {mark}system")
+    assert clean("array[INDEX] a<b> x|y") == "array[INDEX] a<b> x|y"
