@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -112,16 +112,33 @@ class Policy:
 def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
     """Return the policy that applies to a change, and notices about it.
 
-    This is the base's policy. If it cannot be read, head's must be valid, so that a pull request
-    can repair it; the defaults then apply. Raises ContractError for head's: a policy that cannot be
-    read must not be merged.
+    This is the base's policy. If it cannot be read, nobody knows where the prompts are and what
+    may be spent, so only a change that repairs the policy and nothing else is accepted; the
+    defaults then apply. Raises ContractError for any other change, and if head's policy cannot be
+    read: it must not be merged.
     """
     load_policy(change.head)
     try:
         return load_policy(change.policy_revision), ()
     except ContractError as error:
+        if _changed_paths(change) != {POLICY_PATH}:
+            raise ContractError([*map(_on_base, error.problems)]) from None
         mistakes = "; ".join(str(error).splitlines())  # a notice is one line
-        return Policy(), (f"The base policy cannot be read, so the defaults apply: {mistakes}",)
+        return Policy(), (f"This change repairs the base policy: {mistakes}",)
+
+
+def _changed_paths(change: Change) -> set[str]:
+    base, head = change.base.entries, change.head.entries
+    return {path for path in base.keys() | head.keys() if base.get(path) != head.get(path)}
+
+
+def _on_base(problem: Problem) -> Problem:
+    """Return a mistake in the base policy for a change that cannot be checked because of it."""
+    return replace(
+        problem,
+        what=f"on the branch to merge into: {problem.what}",
+        fix=f"{problem.fix}; repair it in a pull request that changes nothing else",
+    )
 
 
 def load_policy(revision: Revision) -> Policy:

@@ -102,9 +102,22 @@ def test_a_broken_policy_can_be_repaired(git_repository, tmp_path):
 
     assert check(made, tmp_path / "out") == 0
     notice = result_of(tmp_path / "out")["notices"][0]
-    assert "defaults apply" in notice
+    assert "repairs the base policy" in notice
     assert "\n" not in notice
     assert notice.count("; .github/gatekeeper.yml:") == 1, "two mistakes, told apart"
+
+    made.commit("more", {"README.md": "While I am here.\n"})
+    assert check(made, tmp_path / "out") == 2, "only the repair alone is accepted"
+
+
+def test_nothing_merges_over_a_broken_policy(repository, tmp_path, capsys):
+    repository.switch("main")
+    repository.commit("broken", {".github/gatekeeper.yml": "limits: {calls: x}\n"})
+
+    assert check(repository, tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert ".github/gatekeeper.yml:1:17: limits.calls: on the branch to merge into: " in said
+    assert "repair it in a pull request that changes nothing else" in said
 
 
 def test_the_policy_of_the_tip_checks_a_branch_that_was_cut_before(repository, tmp_path):
