@@ -146,5 +146,10 @@ def _line(contract: Contract, job: Job) -> str:
         again = f" in {units} cluster{'s' * (units != 1)}{again}"
     return (
         f"{contract.path}: {contract.name}: {len(contract.fixtures)} fixtures{again}, "
-        f"{checks} check{'s' * (checks != 1)}, {contract.target.model}"
+        f"{checks} check{'s' * (checks != 1)}, {contract.target.model}{_groups(contract)}"
     )
+
+
+def _groups(contract: Contract) -> str:
+    names = ", ".join(group.name for group in contract.groups)
+    return f"; also {names}" if names else ""

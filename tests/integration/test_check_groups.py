@@ -171,3 +171,12 @@ def test_mistakes_in_a_group_are_found_without_a_model(
     repository.commit("files")
     assert main(["validate", "--repo", str(repository.path)]) == 2
     assert "contracts/mail.yaml:" in "".join(capsys.readouterr())
+
+
+def test_validate_names_the_groups(
+    repository: GitRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.write_all(dict(files()))
+    repository.commit("files")
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+    assert "mail.tone" in capsys.readouterr().out
