@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,10 @@ def test_the_judge_runs_on_its_recording(
         shutil.copytree(ROOT / folder, repository.path / folder)
     repository.commit("examples")
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
+    sweep = ["sweep", "--contract", "grounded-judged", "--param", "temperature=0", *where]
+    assert main(sweep) == 0
+    swept = json.loads((tmp_path / "out" / "sweep.json").read_text("utf-8"))
+    assert (swept["calls"]["made"], swept["calls"]["cached"]) == (0, 30)
     assert main(["run", "--contract", "grounded-judged", *where]) == 0
     result = result_of(tmp_path / "out")
     assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)

@@ -121,7 +121,7 @@ async def measure_sweep(
             tuple(o for o in watch.outcomes if o.sample.trial.contract == str(number))
             for number in range(len(settings))
         ),
-        calls=Calls(run.made - replayed, replayed, run.saved, run.failed, run.surplus),
+        calls=Calls(run.made, replayed, run.saved, run.failed, run.surplus),
         cost_usd=run.cost_usd,
         ended=None if run.ended == "done" else (run.detail or run.ended),
     )
