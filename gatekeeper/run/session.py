@@ -252,6 +252,8 @@ def _about_unfinished(
                 f"{log.path}: {count(unfinished.damaged, 'line')} could not be read; those "
                 "requests were sent again."
             )
+    if log.set_aside:
+        said.append(f"The answers of an earlier run that had not ended are in {log.set_aside}.")
     if log.fault:
         said.append(log.fault)
     elif log.count and any(contract.verdict == "error" for contract in found.contracts):

@@ -32,6 +32,9 @@ FILE = "unfinished.jsonl"
 BATCHES = "unfinished-batches.jsonl"
 """The batches of a run that has not ended: see providers/batch/journal.py."""
 
+EARLIER = "unfinished-earlier.jsonl"
+"""What FILE is renamed to when a new run begins over it. The answers are paid for."""
+
 VERSION = 1
 MOST_BYTES = 1_000_000_000
 
@@ -55,7 +58,7 @@ class UnfinishedRun:
             raise UsageError(
                 f"{self.path}: the unfinished run had other requests, because its commits, "
                 "contracts or options were different: repeat its command with --resume, or run "
-                f"without --resume to discard its {count(len(self.answers), 'answer')}"
+                f"without --resume to begin anew without its {count(len(self.answers), 'answer')}"
             )
 
     def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
@@ -124,18 +127,22 @@ class AnswerLog:
         self.path = path
         self.count = 0
         self.fault: str | None = None
+        self.set_aside: Path | None = None
+        """Where the file of an earlier run is now, if there was one."""
         self._clean = clean
         self._header: Mapping[str, Any] | None = None
         self._file: int | None = None
 
     def start(self, header: Mapping[str, Any]) -> None:
-        """Remove the file of an earlier run. A new one begins with the first record: `header` is
-        its first line. Raises UsageError if another run is writing the file."""
+        """Set the file of an earlier run aside. A new one begins with the first record: `header`
+        is its first line. Raises UsageError if another run is writing the file."""
         self._header = header
         if _is_locked(self.path):
             raise _in_use(self.path)
         with contextlib.suppress(OSError):  # if it stays, it is in the way of the first answer
-            self.path.unlink(missing_ok=True)
+            aside = self.path.with_name(EARLIER)
+            self.path.replace(aside)
+            self.set_aside = aside
 
     def begin(self) -> None:
         """Begin the file now, and not with its first record."""

@@ -19,7 +19,7 @@ from support.openai_server import Fault, OpenAIServer, hang
 from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answer
 
 from gatekeeper.cli.main import main
-from gatekeeper.run.unfinished import BATCHES, FILE, AnswerLog, read_unfinished
+from gatekeeper.run.unfinished import BATCHES, EARLIER, FILE, AnswerLog, read_unfinished
 
 KEY = "sk-0123456789abcdef"
 
@@ -185,6 +185,20 @@ def test_other_commands_leave_the_answers_of_an_unfinished_run(
     assert count_answers(out) == 3
 
 
+def test_a_new_run_keeps_the_answers_of_an_unfinished_one(
+    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_unfinished(3, proposed, tmp_path)
+    kept = (tmp_path / FILE).read_bytes()
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, tmp_path)) == 1
+    assert (tmp_path / EARLIER).read_bytes() == kept
+    assert not (tmp_path / FILE).exists()
+    notices = json.loads((tmp_path / "result.json").read_text())["notices"]
+    assert any(EARLIER in notice for notice in notices)
+
+
 def test_a_change_after_the_interruption_is_refused(
     proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,7 +209,7 @@ def test_a_change_after_the_interruption_is_refused(
     said = capsys.readouterr().err
     assert (tmp_path / "result.json").read_text("utf-8") == "of the unfinished run"
     assert "the unfinished run had other requests" in said
-    assert "3 answers" in said, "what a run without --resume would discard"
+    assert "3 answers" in said, "what a run without --resume would begin without"
     assert count_answers(tmp_path) == 3
 
 
