@@ -229,11 +229,11 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
         (
             f"{runs:,} runs of each suite and {runs * FREEZE_RUNS:,} of each prompt, seed {seed}. "
             "In brackets the 95 % interval of the simulation itself (Wilson).",
-            "**Rates that are exactly at their target**, in % of runs; 2.5 may be wrong at each "
-            "end. Before: Korn and Graubard.",
+            "**Rates that are exactly at their target**, in % of runs; up to 2.5 may be wrong at "
+            "each end. Before: Korn and Graubard.",
             markdown_table(["suite", "target", *head], rates),
-            "**Cost or tokens whose mean is exactly the target**, in % of runs; 2.5 may be wrong "
-            "at each end. Before: Student's t.",
+            "**Cost or tokens whose mean is exactly the target**, in % of runs; up to 2.5 may be "
+            "wrong at each end. Before: Student's t.",
             markdown_table(["amounts", "limit of a call", *head], means),
             "**Prompts that are ever frozen**, in % of runs; a run every night, and a window of 28 "
             "days. Before: frozen if the budget is spent.",

@@ -199,7 +199,7 @@ def _waive(
         else f"Accepted for {code(state.head_sha[:10])}: a regression of {of} no longer blocks "
         "this commit. Objectives still apply."
     )
-    text += " The next push, or an edit of your comment, ends this."
+    text += " This ends at the next push, or if you edit your comment."
     if not place.keys:
         text += f" {_UNSIGNED}"
     return Reply(

@@ -149,7 +149,7 @@ def _is_signed(record: dict[str, Any], place: Place) -> bool:
 
 
 def _unsigned(record: dict[str, Any]) -> str:
-    how = "no key of this run signed it" if record["signatures"] else "it is not signed"
+    how = "it is not signed with a key of this run" if record["signatures"] else "it is not signed"
     return (
         f"{how}. {_AGAIN}; if that does not help, give the bot's job and the gate's job the same "
         "secret GATEKEEPER_WAIVER_KEY"

@@ -94,7 +94,8 @@ class TimedPattern:
         """Return whether the pattern matches anywhere in the text."""
         if self._timeouts >= TIMEOUTS_ALLOWED:
             raise TimeoutError(
-                f"{self._name()} ran out of time {self._timeouts} times and is not tried again"
+                f"{self._name()} reached the time limit {self._timeouts} times and is not tried "
+                "again"
             )
         if self._compiled is None or len(text) > _SEARCHED_HERE:
             return bool(self._ask(text)["found"])
@@ -107,7 +108,8 @@ class TimedPattern:
         """Return the first matches of the pattern in the text. Raises TimeoutError."""
         if self._timeouts >= TIMEOUTS_ALLOWED:
             raise TimeoutError(
-                f"{self._name()} ran out of time {self._timeouts} times and is not tried again"
+                f"{self._name()} reached the time limit {self._timeouts} times and is not tried "
+                "again"
             )
         return [Match(*found) for found in self._ask(text, most=most)["matches"]]
 
@@ -135,7 +137,7 @@ class TimedPattern:
         self._timeouts += count
         said = f"within {self._timeout_ms:g} ms" if what == "time" else "in the memory it may take"
         return TimeoutError(
-            f"{self._name()} found no answer {said}; "
+            f"{self._name()} did not finish {said}; "
             "rewrite it without nested or overlapping repetitions"
         )
 

@@ -164,8 +164,8 @@ def _without_schema_keyword(document: Any, path: str, meta_schema: str) -> Any:
     named = document.get("$schema")
     if isinstance(named, str) and named.rstrip("#") != meta_schema:
         raise ParameterError(
-            f"the schema {path} is written for another version ({shorten(named)}) than the "
-            f"schema that refers to it ({meta_schema})",
+            f"the schema {path} has the version {shorten(named)}, and the schema that refers to "
+            f"it has {meta_schema}",
             "give both the same $schema",
         )
     return {

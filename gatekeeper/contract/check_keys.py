@@ -70,7 +70,7 @@ def _name(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator
 def _severity(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator[Problem]:
     severity = item.get("severity", "error")
     if severity not in ("error", "warn"):
-        fix = "error: it gates; warn: it is only reported"
+        fix = "error: the check affects the verdict; warn: it is only reported"
         what = f"{severity!r} is not one of error, warn"
         yield document.problem((*key, "severity"), what, fix)
     must_pass = item.get("must_pass", False)
@@ -78,7 +78,7 @@ def _severity(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iter
         what, fix = "`must_pass` is not true or false", "write true, or remove it"
         yield document.problem((*key, "must_pass"), what, fix)
     elif must_pass and severity == "warn":
-        what = "a check of severity warn gates nothing, so it cannot have `must_pass`"
+        what = "a check of severity warn does not affect the verdict, so it cannot have `must_pass`"
         fix = "write severity: error, or leave must_pass out"
         yield document.problem((*key, "must_pass"), what, fix)
 

@@ -21,7 +21,9 @@ def with_groups(affected: Affected) -> Affected:
     taken = {contract.name for contract in affected.contracts} | set(affected.others)
     for part in found:
         if part.part_of is not None and part.name in taken:
-            what = f"the group gets the name `{part.name}`, which another contract has"
+            what = (
+                f"the group gets the name `{part.name}`, but another contract already has this name"
+            )
             fix = "rename the group or the other contract"
             raise ContractError([Problem(part.path, what, fix, field="groups")])
     return replace(affected, contracts=found)

@@ -70,7 +70,7 @@ def negotiate(contract: Contract, can: Enforcement | None) -> Negotiation:
     if text:
         reason = enforced or "the contract asks for it"
         return Negotiation(mode, "assist", reason, "text", text=text)
-    nothing = "no check can be put into words that hold for every fixture"
+    nothing = "no check gives an instruction that is the same for every fixture"
     if mode == "assist":
         fix = "add a check such as `json_schema`, `enum` or `length`, or remove the line"
         raise _impossible(contract, nothing, fix)
@@ -114,7 +114,7 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
         return Negotiation(mode, "enforce", "the parameters set `response_format` themselves")
     schema, choices = output_schema(contract), output_choices(contract)
     if schema is None and choices is None:
-        return "no check says what form every output has"
+        return "no check defines the form of every output"
     if schema is not None:
         if not can.schema:
             return can.reason
@@ -124,6 +124,6 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
         sent = {"response_format": format_}
         return Negotiation(mode, "enforce", can.reason, "response_format", sent)
     if not can.choices:
-        return f"the outputs are no JSON, and {can.reason}, but no list of texts"
+        return f"the outputs are not JSON, and {can.reason}, but no list of texts"
     grammar = {"grammar": grammar_of(choices or ())}
     return Negotiation(mode, "enforce", can.reason, "grammar", grammar)

@@ -20,7 +20,7 @@ _COMMON: Mapping[str, Any] = {
     "severity": {
         "enum": ["error", "warn"],
         "default": "error",
-        "description": "error: the check gates; warn: it is only reported.",
+        "description": "error: the check affects the verdict; warn: it is only reported.",
     },
     "must_pass": {
         "type": "boolean",
@@ -64,7 +64,7 @@ _COMMON: Mapping[str, Any] = {
         "minimum": LEAST_WEIGHT,
         "maximum": MOST_WEIGHT,
         "default": 1,
-        "description": "How much the check counts in the mean of the scores.",
+        "description": "The weight of the check in the mean of the scores.",
     },
 }
 

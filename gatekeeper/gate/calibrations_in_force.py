@@ -51,8 +51,8 @@ def uncalibrated_reasons(job: Job) -> list[Reason]:
         return []
     listed = ", ".join(names)
     text = (
-        f"How often the judge of {listed} is wrong is not known, so its verdicts are reported as "
-        "they are. Label outputs and run `gatekeeper judge calibrate`."
+        f"Nobody has measured how often the judge of {listed} is wrong, so its verdicts are "
+        "reported without a correction. Label outputs and run `gatekeeper judge calibrate`."
     )
     return [Reason("uncalibrated", text, "pass")]
 

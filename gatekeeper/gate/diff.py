@@ -100,7 +100,7 @@ def _paired(
     notices = []
     lone = len({*samples["base"], *samples["head"]}) - len(fixtures)
     if lone:
-        notices.append(f"{lone} of its fixtures are on one side only, and are left out")
+        notices.append(f"{lone} of its fixtures exist on one side only and are left out")
     rounds = min((len(samples[arm][f]) for arm in samples for f in fixtures), default=0)
     used = tuple(
         _as_arm(samples[arm][fixture][number], arm, number)
@@ -111,7 +111,7 @@ def _paired(
     more = sum(len(d[f]) - rounds for d in samples.values() for f in fixtures)
     if more:
         notices.append(
-            f"{more} samples are left out, because the other side did not take these rounds"
+            f"{more} samples are left out, because the other side has no samples of these rounds"
         )
     return used, notices
 

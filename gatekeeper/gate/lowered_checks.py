@@ -64,8 +64,9 @@ def lowered_check_warnings(
     noun, it = ("check", "it") if len(names) == 1 else ("checks", "one of them")
     return (
         f"The severity of the {noun} {shown} was lowered from error to warn within the last "
-        f"{window}. The last run in which {it} gated is of {last.time.astimezone(UTC):%Y-%m-%d} "
-        f"({last.sha[:10]}); failures since then are not in the success rate",
+        f"{window}. The last run in which {it} affected the verdict was on "
+        f"{last.time.astimezone(UTC):%Y-%m-%d} "
+        f"({last.sha[:10]}); failures since then do not count in the success rate",
     )
 
 

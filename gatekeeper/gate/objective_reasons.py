@@ -47,7 +47,7 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
 def _why_unknown(result: SloResult) -> str:
     if result.judged is not None:
         return (
-            "The judge passes good and bad outputs almost alike, so its verdicts cannot be "
+            "The judge passes bad outputs almost as often as good ones, so its verdicts cannot be "
             "corrected. Choose another judge, or make its criteria clearer."
         )
     if measure_of(result.objective).first_token:
@@ -55,7 +55,7 @@ def _why_unknown(result: SloResult) -> str:
             "No answer has this time: the server did not stream it, or the recording does not "
             "contain it."
         )
-    return "No sample has a value: the model or the recording does not give one."
+    return "No sample has a value: neither the model nor the recording provides one."
 
 
 def _more(result: SloResult) -> str:

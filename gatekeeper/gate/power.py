@@ -124,8 +124,8 @@ def objective_notes(evaluation: Evaluation) -> tuple[str, ...]:
         have = count_units(contract, objective, evaluation.counts_with)
         if needed is not None and have < needed:
             found.append(
-                f"the objective {label_of(objective.name)} needs {needed:,} {noun} to be "
-                f"proven met, and has {have:,}; with fewer it can be missed, or stay open"
+                f"the objective {label_of(objective.name)} can only be proven met with {needed:,} "
+                f"{noun} or more, and has {have:,}; until then it can be missed or stay open"
             )
     return tuple(found)
 
@@ -136,8 +136,8 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
     have = len(evaluation.contract.fixtures) - len(evaluation.counts_with)
     noun = "clusters" if evaluation.clustered else "distinct inputs"
     return tuple(
-        f"the limit gate.{limit.name}: {limit} takes {needed:,} {noun} to be found "
-        f"exceeded, and the contract has {have:,}; with fewer it never fails"
+        f"the limit gate.{limit.name}: a rise above {limit} can only be shown with {needed:,} "
+        f"{noun} or more, and the contract has {have:,}, so the limit never fails"
         for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
     ) + _repair_notes(evaluation.contract, have, noun)

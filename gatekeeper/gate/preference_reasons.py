@@ -41,7 +41,9 @@ def _reason(found: PreferenceResult) -> Reason:
         return Reason("preference", text, "fail")
     if found.could_be_worse or not found.pairs:
         missing = numbers.count(found.unmeasured, "pair")
-        text = f"Which answers judges prefer is not known: {missing} not measured ({found.check})."
+        text = (
+            f"It is not known which answers judges prefer: {missing} not measured ({found.check})."
+        )
         return Reason("error", text, "error")
     if found.open:
         text = (

@@ -174,22 +174,24 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
     budgeted = any(objective.good_share is not None for objective in contract.slo)
     if not policy.freeze or not budgeted or is_exempt(contract, policy):
         return []
-    text = "Whether an error budget is spent is not known, because the history could not be read."
+    text = (
+        "It is not known whether an error budget is spent, because the history could not be read."
+    )
     return [Reason("unread", text, "inconclusive")]
 
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     counts = (
         f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
-        f"{numbers.number(budget.budget)} are allowed, and chance does not explain "
-        f"{budget.freezes_at:,}"
+        f"{numbers.number(budget.budget)} are allowed, and {budget.freezes_at:,} or more are not "
+        "explained by chance"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
     )
     if exempt:
         return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
-    until, rule = "", "only a change that is significantly better by it may merge"
+    until, rule = "", "only a change that significantly improves this objective may merge"
     if budget.frozen_until:
         thaw = numbers.moment(budget.frozen_until)
         until = f" until {thaw} if nothing more fails, or earlier if good samples follow"
@@ -198,8 +200,8 @@ def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
 
 def _lifted(budget: ErrorBudget) -> Reason:
     text = (
-        f"The error budget of the objective {label_of(budget.objective)} is overspent, and this "
-        "change is significantly better by it: the freeze does not apply."
+        f"The error budget of the objective {label_of(budget.objective)} is overspent, but this "
+        "change significantly improves the objective, so the freeze does not apply."
     )
     return Reason("budget", text, "pass")
 

@@ -117,7 +117,7 @@ def _percent(share: float | None) -> str:
 def _why_open(result: LimitResult) -> str:
     if result.inputs < result.inputs_needed:
         return (
-            f"{result.inputs:,} independent inputs are too few for a decision; it takes "
+            f"{result.inputs:,} independent inputs are too few: a decision needs "
             f"{result.inputs_needed:,}"
         )
     return "that can be chance"

@@ -75,7 +75,7 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
             shorter = advise_shorter_answers(r.params for r in requests if r.model == model)
             said.append(
                 f"A call to {model} can cost {numbers.dollars(price)}, so only {room} at a time "
-                f"fit under limits.cost_usd: {shorter} in params for a faster run."
+                f"fit under limits.cost_usd: for a faster run, {shorter} in params."
             )
     return tuple(said)
 
@@ -140,7 +140,7 @@ def _too_dear_judge(work: Work, dear: Mapping[int, float | None], limit: float) 
     most += "" if math.isinf(price) else numbers.dollars(price)
     shorter = advise_shorter_answers([request.params])
     return (
-        f"one question to the judge {request.model} {most}, and limits.cost_usd is "
+        f"one call to the judge {request.model} {most}, and limits.cost_usd is "
         f"{numbers.dollars(limit)}, so no model was called: {shorter} in the params of the "
         "contract and of its judge, or raise limits.cost_usd in "
         f"{POLICY_PATH} of the base branch"

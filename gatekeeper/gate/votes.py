@@ -50,7 +50,7 @@ def agreement_text(found: JudgeAgreement) -> str:
     text = f"Judges of {found.check} in {found.contract}, on {outputs}: {'; '.join(parts)}."
     weak = [k for k in (found.kappa, *found.repeats.values()) if k and k.value <= _WEAK]
     if weak:
-        text += " A kappa this low says that the verdicts are hardly more than chance."
+        text += " A kappa this low means that the verdicts agree hardly more often than by chance."
     return text
 
 

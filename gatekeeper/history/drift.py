@@ -176,8 +176,8 @@ def _change(found: Drift, nights: Sequence[Record]) -> CertainChange | None:
 
 
 FALSE_ALARMS = (
-    "If nothing changes and the nights could have come in any order, the chance that a contract is "
-    "called drifted before its prompt changes "
-    f"is at most {numbers.percent(ALPHA)}; a night that only looks like drift comes about once in "
+    "If the model does not change and the nights could have come in any order, a contract is "
+    f"wrongly reported as drifted with a probability of at most {numbers.percent(ALPHA)} until "
+    f"its prompt changes. The chart raises a false alarm about once in "
     f"{numbers.number(NIGHTS_PER_FALSE_ALARM)}."
 )

@@ -76,7 +76,8 @@ def to_record(line: bytes) -> Record:
             raise ValueError("schema: must be a whole number of one or more")
         if schema > SCHEMA:
             raise ValueError(
-                f"schema {schema}: a newer version of gatekeeper wrote it, this has {SCHEMA}"
+                f"schema {schema}: a newer version of gatekeeper wrote this record; this version "
+                f"reads up to {SCHEMA}"
             )
         return _record().validate_json(line, strict=True)
     except ValidationError as error:

@@ -45,7 +45,7 @@ class Endpoint:
         for name, secret in self.foreign.items():
             forms = {secret.encode(), quote(secret, safe="").encode()}
             if any(form in part for form in forms for part in said):
-                return f"a request with the value of {name}, which is not the provider's own"
+                return f"a request that contains the value of {name}, a secret of another provider"
         return None
 
     @property

@@ -115,7 +115,9 @@ def _not_recorded(recording: _Recording, key: tuple[str, int], path: str) -> str
     digest, repetition = key
     repetitions = sum(recorded == digest for recorded, _ in recording)
     if repetitions:
-        found = f"{repetitions} samples of this request are, number {repetition + 1} is not"
+        found = (
+            f"the file has {repetitions} samples of this request, but not number {repetition + 1}"
+        )
     else:
         found = "no sample has these messages and parameters"
     return f"not recorded in {path}: {found}"

@@ -10,7 +10,9 @@ from gatekeeper.reports.comparison_text import fixtures_wanted
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.ranking import worst_reasons
 
-_BE_SURE_OF_LIMIT = "Find out why a call takes more. Add fixtures or samples for a clear result."
+_BE_SURE_OF_LIMIT = (
+    "Find out why calls cost more or take longer. Add fixtures or samples for a clear result."
+)
 _MEND_NEW = (
     "Look at the answers that fail, below. If they are wrong, correct the new prompt; if they are "
     "right, correct the checks or the expected values of its contract."
@@ -53,7 +55,7 @@ def _limit_advice(contract: ContractResult) -> str:
             return (
                 "Set `gate.tokens` in place of `gate.cost`, or choose a model with a known price."
             )
-        return "Remove the limit, or choose a model that reports what it limits."
+        return "Remove the limit, or choose a model that reports the amount that it limits."
     few = [
         limit for limit in limits if limit.found == "open" and limit.inputs < limit.inputs_needed
     ]
@@ -61,8 +63,9 @@ def _limit_advice(contract: ContractResult) -> str:
         most = max(few, key=lambda limit: limit.inputs_needed)
         noun = "clusters" if _counts_clusters(contract) else "distinct inputs"
         return (
-            f"Look at why a call takes more. Add {noun}: the limit takes {most.inputs_needed:,}, "
-            f"and {most.inputs:,} {'was' if most.inputs == 1 else 'were'} measured."
+            f"Find out why calls cost more or take longer. Add {noun}: the limit needs "
+            f"{most.inputs_needed:,}, and only {most.inputs:,} "
+            f"{'was' if most.inputs == 1 else 'were'} measured."
         )
     return _BE_SURE_OF_LIMIT
 

@@ -61,8 +61,8 @@ class ReasonEntry:
 _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "regression": ReasonEntry(
         "The prompt got worse",
-        "Base and head answered the same fixtures, and head passes fewer of them than chance "
-        "explains.",
+        "Head passes fewer of the same fixtures than base, and chance does not explain the "
+        "difference.",
         "Look at the fixtures that broke, then correct the prompt. If the new answers are correct, "
         "update the expected values in the fixtures. The base branch's contract still applies to "
         "this pull request; to apply only the new one, set `allow: {weakening: true}` there.",
@@ -122,8 +122,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "preference": ReasonEntry(
         "Judges prefer the answers of base",
-        "Judges compared the answers of both arms to the same input, in both orders, and prefer "
-        "those of base by more than chance explains, or it is open whether they do.",
+        "Judges compared the answers of both arms to the same inputs, in both orders. They prefer "
+        "base's answers by more than chance explains, or this is still open.",
         "Look at the answers that judges prefer less, then correct the prompt.",
         "error",
         ("is liked less than before", "are liked less than before"),
@@ -132,7 +132,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "resource_limit": ReasonEntry(
         "A call takes more than the contract allows",
         "Cost, tokens or latency rose above a limit of the contract's `gate` by more than chance "
-        "explains, or it is open whether they did.",
+        "explains, or this is still open.",
         "Make the prompt or its answers shorter or choose a quicker model, or agree on another "
         "limit in a pull request of its own.",
         "error",
@@ -141,8 +141,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "repairs": ReasonEntry(
         "Answers need repairs more often",
-        "Head's outputs had to be repaired before the checks significantly more often than base's, "
-        "and the contract says `gate: {repairs: fail}`.",
+        "Head's outputs need repairs significantly more often than base's, and the contract has "
+        "`gate: {repairs: fail}`.",
         "Ask for the form of the output in the prompt, or enforce it with `mode: enforce`.",
         "error",
         ("needs repairs more often", "need repairs more often"),
@@ -183,7 +183,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "uncovered": ReasonEntry(
         "A changed prompt has no contract",
-        "Nothing says what the prompt is expected to do.",
+        "No contract describes what the prompt must do.",
         "Write a contract for the prompt.",
         "error",
         noted=True,
@@ -218,13 +218,13 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "replaced": ReasonEntry(
         "A prompt was replaced without a comparison",
         "A prompt was removed, and the change adds others that may replace it.",
-        "Keep the contract, by its name, on the file that replaces the old prompt, or do the "
-        "other part of the change in a pull request of its own.",
+        "Keep the contract's name and change its `prompt` to the file that replaces the old one, "
+        "or move the other part of the change to a separate pull request.",
         "warning",
     ),
     "unread": ReasonEntry(
         "The history could not be read",
-        "Whether an error budget is spent is not known.",
+        "It is not known whether an error budget is spent.",
         "Correct the problem with the history that the notes name, and run the gate again.",
         "warning",
     ),
@@ -248,7 +248,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "uncalibrated": ReasonEntry(
         "A judge is not calibrated",
-        "A check asks a model to grade, and how often that model is wrong is not known.",
+        "A check uses a model as a judge, but nobody has measured how often this judge is wrong.",
         "Label outputs with `gatekeeper judge label`, then run `gatekeeper judge calibrate`.",
         "warning",
         noted=True,

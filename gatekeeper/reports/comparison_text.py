@@ -65,8 +65,8 @@ def corrected_difference(paired: PairedResult) -> str:
         return ""
     return (
         f"corrected for the judge's errors, head minus base is {numbers.points(found.value)} "
-        f"{numbers.points_interval(found.interval)}; the test above decides, on the verdicts as "
-        "judged"
+        f"{numbers.points_interval(found.interval)}; the verdict depends on the test above, which "
+        "uses the uncorrected verdicts of the judge"
     )
 
 

@@ -124,7 +124,7 @@ def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
     drifted = [contract for contract in found if contract.change is not None]
     link = f"\n\nLast checked by [this run]({run_url})." if run_url else ""
     if not drifted:
-        return f"No contract drifts now: the ones that did have changed since.{link}\n"
+        return f"No contract drifts now: the drifted contracts have changed since.{link}\n"
     lines = [
         "A model changed its answers, although the prompt did not change.",
         "",

@@ -78,8 +78,8 @@ def require_no_judges(job: Job, option: str) -> None:
     judges = judge_models(job)
     if judges:
         raise UsageError(
-            f"{option}: a check of {job.contract.name} asks the judge {judges[0][1]}, and judges "
-            "are asked one by one; run this contract without it, and name the others with "
+            f"{option}: a check of {job.contract.name} uses the judge {judges[0][1]}, and judges "
+            f"are called one by one; run this contract without {option}, and name the others with "
             "--contract"
         )
 
@@ -90,8 +90,9 @@ def require_no_conversations(job: Job, option: str) -> None:
     found = next((f for e in job.evaluations for f in e.contract.fixtures if f.turns), None)
     if found is not None:
         raise UsageError(
-            f"{option}: the fixture {found.id} of {job.contract.name} has turns, and each needs "
-            "the answer before it; run this contract without it, and name the others with "
+            f"{option}: the fixture {found.id} of {job.contract.name} has turns, and each turn "
+            f"needs the answer before it; run this contract without {option}, and name the others "
+            "with "
             "--contract"
         )
 

@@ -66,7 +66,7 @@ def _notices(spent: MonthSpending, limit: float, *, damaged: bool) -> list[str]:
         records = numbers.count(spent.unpriced, "record")
         notices.append(
             f"The price of {records} of this month is not known: limits.month_usd counts "
-            f"{numbers.dollars(spent.usd)}, and more is spent."
+            f"{numbers.dollars(spent.usd)}, but the real amount is higher."
         )
     return notices
 

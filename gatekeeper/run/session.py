@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.limits import Price
 
 _FORKS = (
-    "Pull requests from forks get no secrets; Forks in gatekeeper's docs/github-action.md says "
-    "how a maintainer starts it"
+    "Pull requests from forks get no secrets; the section Forks in gatekeeper's "
+    "docs/github-action.md says how a maintainer starts this run"
 )
 
 

@@ -52,7 +52,7 @@ def publish_comment(
         and current != checked.head_sha
         and head_marker(current) in existing.body
     ):
-        return existing, "the comment is about a newer push and stays"
+        return existing, "the existing comment is about a newer push, so it is not replaced"
     body = comment_body(text, checked.head_sha, current, marker)
     return _put(api, checked.number, marker, body, existing)
 

@@ -31,7 +31,7 @@ def context_ids(context: Any, id_key: str) -> frozenset[str]:
             return frozenset(str(document[id_key]) for document in context)
     raise ParameterError(
         f"the documents of `context` have no `{id_key}`",
-        "name the key by `id_key`, or list what may be cited as `ids`",
+        "set `id_key` to the key that holds the id, or list the ids in `ids`",
     )
 
 

@@ -105,7 +105,7 @@ CHECK = Check(
             "type": "integer",
             "minimum": 1,
             "default": _LEAST_LENGTH,
-            "description": "The number of characters from which on a quotation is checked.",
+            "description": "The length of the shortest quotation that is checked, in characters.",
         },
         field=FIELD,
     ),

@@ -108,7 +108,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         raise ParameterError(f"`value` has more than {_LONGEST:,} characters", "shorten it")
     if params["model"].startswith("local/"):
         raise ParameterError(
-            "the embedded model has no embeddings that are good enough",
+            "the embeddings of the embedded model are not good enough",
             "use a model of a provider, such as openai/text-embedding-3-small",
         )
     read_output = on_output(params, _one_text)

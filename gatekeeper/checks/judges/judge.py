@@ -178,12 +178,13 @@ CHECK = Check(
         },
         context={
             "type": _TEXT_OR_DATA,
-            "description": "The text that the output has to rest on, such as `{{ documents }}`. "
+            "description": "The text that must support the output, such as `{{ documents }}`. "
             "Required by faithful.",
         },
         question={
             "type": _TEXT_OR_DATA,
-            "description": "What was asked. For answers_question, the default is the last message "
+            "description": "The question that the output answers. For answers_question, the "
+            "default is the last message "
             "of the user.",
         },
         reference={
@@ -215,8 +216,9 @@ CHECK = Check(
         **{
             "pass": {
                 "type": ["number", "string"],
-                "description": "The lowest verdict that passes: a choice, a level of the scale, or "
-                "a share of claims. By default a score of 0.75, and for faithful every claim.",
+                "description": "The lowest verdict that passes: a choice, a level of the scale "
+                "or, for faithful, a share of claims. The default is a score of 0.75; for "
+                "faithful, every claim.",
             }
         },
         prompt={
@@ -236,15 +238,16 @@ CHECK = Check(
         decide={
             "enum": ["majority", "unanimous"],
             "default": "majority",
-            "description": "Of several judges: more than half must pass the output (majority), or "
-            "all (unanimous).",
+            "description": "With several judges: whether more than half must pass the output "
+            "(majority), or all (unanimous).",
         },
         repeat={
             "type": "integer",
             "minimum": 1,
             "maximum": 9,
             "default": 1,
-            "description": "How often each judge grades the output; more than half of it counts.",
+            "description": "How often each judge grades the output; the majority of its verdicts "
+            "counts.",
         },
         params={
             "type": "object",
@@ -253,8 +256,8 @@ CHECK = Check(
         },
         structured={
             "type": "boolean",
-            "description": "True or false: whether the form of the answer is sent as a JSON "
-            "Schema. By default true for providers that are known to take one.",
+            "description": "True or false: whether the request contains a JSON Schema for the "
+            "judge's answer. The default is true for providers that are known to support one.",
         },
     ),
     _prepare,

@@ -114,7 +114,7 @@ class Panel:
 
 def too_long(characters: int, most: int) -> Finding:
     """Return the finding for a text that no judge is asked about."""
-    return undetermined(f"{characters:,} characters are more than a judge is asked about, {most:,}")
+    return undetermined(f"the text has {characters:,} characters; a judge grades at most {most:,}")
 
 
 def _most(verdicts: Sequence[bool | None], decide: Decide) -> bool | None:

@@ -130,13 +130,16 @@ class Prefer:
         if not before.passed or not after.passed:
             # An output without the field that is compared is worse than one that has it.
             if bool(before.passed) == bool(after.passed):
-                return PairFinding("tie", "neither output has what is to be compared")
+                return PairFinding("tie", "neither output has the field to compare")
             return PairFinding("head" if after.passed else "base", after.message or before.message)
         if before.message == after.message:
             return PairFinding("tie", "both outputs are the same")
         longest = max(len(before.message), len(after.message))
         if longest > MOST_JUDGED:
-            most = f"{longest:,} characters are more than a judge is asked about, {MOST_JUDGED:,}"
+            most = (
+                f"the longer output has {longest:,} characters; a judge grades at most "
+                f"{MOST_JUDGED:,}"
+            )
             return PairFinding(None, most)
         return self._orders(before.message, after.message, base)
 

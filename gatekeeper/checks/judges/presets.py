@@ -172,7 +172,7 @@ def _scale_form(scale: Mapping[str, str], written: object) -> tuple[AnswerForm, 
     levels = [str(level) for level in range(1, count + 1)]
     if count not in _SCALE_LEVELS or set(scale) != set(levels):
         raise ParameterError(
-            "scale: its levels are not 1, 2, 3 and so on",
+            "scale: the levels must be 1, 2, 3 and so on",
             "write 2 to 10 levels, each with what it means, such as {1: wrong, 2: right}",
         )
     steps = count - 1
@@ -193,7 +193,7 @@ def _choices(written: Mapping[str, float]) -> tuple[Choice, ...]:
     if len({label.casefold() for label in labels}) < len(labels) or "" in labels:
         raise ParameterError("choices: two have the same name, or one has none", "rename one")
     if len(labels) < 2:
-        raise ParameterError("choices: a judge needs two to choose from", "add another")
+        raise ParameterError("choices: a judge needs at least two", "add another")
     return tuple(Choice(label.strip(), float(score)) for label, score in written.items())
 
 

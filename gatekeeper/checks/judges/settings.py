@@ -40,7 +40,9 @@ def panel_settings(
     if "model" in params and "models" in params:
         raise ParameterError("`model` and `models` are both set", "keep one of them")
     if len(set(models)) < len(models):
-        raise ParameterError("models: one is named twice", "use `repeat` to ask it several times")
+        raise ParameterError(
+            "models: one is named twice", "use `repeat` to ask the same model several times"
+        )
     settings = {model: _params_of(model, params, schema) for model in models}
     return models, params.get("decide", "majority"), int(params.get("repeat", 1)), settings
 

@@ -81,11 +81,13 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
     _require_distinct(names)
     if files.code is None:
         _require_function(files.texts[path], path, name)
-        return lambda _sample: undetermined(f"{path} was not run: it comes from no trusted branch")
+        return lambda _sample: undetermined(
+            f"{path} was not run, because it does not come from a trusted branch"
+        )
     if path not in files.code:
         return lambda _sample: undetermined(
-            f"{path} was not run, because it is not on the branch to merge into, or outside of the "
-            "policy's `checks.python`; merge it first, in a pull request of its own"
+            f"{path} was not run, because it is not on the branch to merge into, or is outside of "
+            "the policy's `checks.python`; merge it first, in a pull request of its own"
         )
     missing = [other for other in names if other not in files.code]
     if missing:
@@ -120,7 +122,7 @@ class _OwnFunction:
     def __call__(self, sample: Sample) -> Finding:
         path = self._request["path"]
         if _timeouts.get(self._key, 0) >= _TIMEOUTS_ALLOWED:
-            return undetermined(f"{path} ran out of time too often and is not called again")
+            return undetermined(f"{path} reached the time limit too often and is not called again")
         request = {**self._request, "output": sample.output}
         try:
             wall = _IMPORT_SECONDS + request["seconds"]
@@ -206,7 +208,7 @@ CHECK = Check(
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "maxItems": 20,
-            "description": "The other files of the repository that it imports, by their paths.",
+            "description": "The paths of the other files of the repository that the file imports.",
         },
         context={
             "description": "A value for the parameter `context`, like `{{ documents }}`.",

@@ -176,7 +176,7 @@ def _answer_once(module: ModuleType, request: Mapping[str, Any], writer: int) ->
     if printed.text:
         place = _place(getattr(module, request["function"], None), request["path"])
         shown = " ".join(printed.text.split())[:80]
-        found = {"fault": f"{place}: prints `{shown}`; a result is returned, so remove the print"}
+        found = {"fault": f"{place}: printed `{shown}`; remove the print and return the result"}
     os.write(3, json.dumps(found).encode())
     os._exit(0)
 

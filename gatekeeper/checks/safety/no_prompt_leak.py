@@ -99,7 +99,8 @@ CHECK = Check(
             "minimum": 2,
             "maximum": 100,
             "default": _WORDS,
-            "description": "The number of words in a row that are a leak, from 2 to 100.",
+            "description": "The number of repeated words in a row that count as a leak, from 2 to "
+            "100.",
         },
         of={
             "enum": ["system", "prompt"],

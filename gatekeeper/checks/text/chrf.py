@@ -49,7 +49,8 @@ CHECK = Check(
             "minimum": 0,
             "maximum": 4,
             "default": 0,
-            "description": "The longest run of words that counts too: 0 for chrF, 2 for chrF++.",
+            "description": "The longest sequence of words to compare, in addition to characters: "
+            "0 for chrF, 2 for chrF++.",
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,

@@ -116,7 +116,8 @@ CHECK = Check(
         value={
             **_CODES,
             "type": ["string", "array"],
-            "description": "The code of the language, or a list of codes of which one is enough.",
+            "description": "The code of the language, or a list of codes; the output must be in "
+            "one of these languages.",
         },
         among={**_CODES, "description": "A list of the codes of all languages that can occur."},
         min={

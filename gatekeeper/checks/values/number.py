@@ -101,12 +101,12 @@ CHECK = Check(
         absolute={
             **_NUMBER,
             "default": 0,
-            "description": "How far from `expected` a number may be, such as 0.01.",
+            "description": "The largest difference from `expected` that passes, such as 0.01.",
         },
         relative={
             **_NUMBER,
             "default": 0,
-            "description": "How far from `expected` a number may be as a share of it, such as "
+            "description": "The largest difference that passes, as a share of `expected`, such as "
             "0.05 for 5 %.",
         },
         in_text={

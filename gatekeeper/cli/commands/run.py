@@ -38,12 +38,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     elsewhere.add_argument(
         "--batch",
         action="store_true",
-        help="ask OpenAI's and Anthropic's models in batches: half the price, within 24 hours",
+        help="call OpenAI's and Anthropic's models in batches: half the price, answers within 24 "
+        "hours",
     )
     elsewhere.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help="ask models on the nodes of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, local",
+        help="call models from the nodes of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, local",
     )
 
 
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gatekeeper.run.unfinished import BATCHES, FILE
 
     if arguments.batch and arguments.replay:
-        raise UsageError("--batch calls models and --replay calls none; leave one of them out")
+        raise UsageError("--batch calls models and --replay does not; use only one of them")
     require_formats(arguments.format)
     if not arguments.resume:
         forget_reports(arguments.out)
@@ -102,7 +103,10 @@ def _cluster(arguments: argparse.Namespace, policy: Policy) -> Iterator[RayClust
         yield None
         return
     if arguments.replay:
-        raise UsageError("--ray: a recording of --replay answers here; leave one of them out")
+        raise UsageError(
+            "--ray and --replay cannot be combined, because --replay calls no model; "
+            "use only one of them"
+        )
     from gatekeeper.run.ray_cluster import connect
 
     with connect(arguments.ray, policy.through_litellm) as cluster:

@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="keep the answers of this shard that are in the folder, and ask for the others",
+        help="keep the answers of this shard that are in the folder, and request only the others",
     )
 
 

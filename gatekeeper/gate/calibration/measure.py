@@ -67,13 +67,15 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
     evaluator = prepare(contract)
     judges = judge_identities(contract, evaluator)
     if not judges:
-        raise UsageError(f"no check of {contract.name} asks a judge: there is nothing to calibrate")
+        raise UsageError(
+            f"no check of {contract.name} uses a judge, so there is nothing to calibrate"
+        )
     names = ", ".join(judges)
     for label in labels:
         if label.check is None and len(judges) > 1:
             raise UsageError(
-                f"{contract.name} has several judges ({names}); add the column `check` to the "
-                "labels, with the name of the check that each is about"
+                f"{contract.name} has several judges ({names}); add a column `check` to the "
+                "labels, with the name of the check that each label belongs to"
             )
         if label.check is not None and label.check not in judges:
             raise UsageError(

@@ -61,7 +61,9 @@ class BatchTransport:
         repeats the key: it would be in files and messages."""
         found, key = read_id(created.get("id")), self._endpoint.api_key
         if key and len(key) >= _SHORTEST_SECRET and key in found:
-            raise CallFailed("the provider's answer names an id with the key in it", billable=True)
+            raise CallFailed(
+                "the provider's answer contains an id that includes the API key", billable=True
+            )
         return found
 
     async def _document(

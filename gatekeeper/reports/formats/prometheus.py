@@ -57,7 +57,8 @@ HELP: Mapping[str, str] = {
     "gatekeeper_contract_objective_met": "1 if the objective is met, 0 if it is missed.",
     "gatekeeper_contract_error_budget_events": "Failed events that the objective allows in its "
     "window.",
-    "gatekeeper_contract_error_budget_left_events": "How many of them are left; may be negative.",
+    "gatekeeper_contract_error_budget_left_events": "Failed events that remain until the error "
+    "budget is spent; may be negative.",
     "gatekeeper_contract_burn_rate": "The error budget's burn rate by window; 1 spends it exactly.",
 }
 

@@ -44,7 +44,7 @@ def _require_room(sharded: ShardedWork) -> None:
     part = replace(work, policy=replace(work.policy, limits=limits))
     refused = refusal(part, worst_cost, trusted=True)
     if refused:
-        divided = f"each of {shards} shards has its part of the limits: " if shards > 1 else ""
+        divided = f"the limits are divided among {shards} shards: " if shards > 1 else ""
         raise UsageError(f"{divided}{refused}")
 
 

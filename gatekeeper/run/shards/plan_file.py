@@ -107,8 +107,8 @@ def plan_again(plan: ShardedPlan, revision: Revision, path: Path) -> ShardedWork
     work = plan_run(revision, policy, plan.contracts, order_seed=plan.order_seed)
     if make_plan(work, plan.shards, plan.contracts) != plan:
         raise UsageError(
-            f"--plan {path}: the plan is of another version of gatekeeper, which asked something "
-            "else; write a new one with `gatekeeper plan`"
+            f"--plan {path}: the plan comes from another version of gatekeeper, whose requests "
+            "are different; write a new one with `gatekeeper plan`"
         )
     return ShardedWork(plan, work, path)
 

@@ -67,8 +67,11 @@ def _limited(
     ("contract", "words"),
     [
         (_limited("unmeasured", head=None), "Set `gate.tokens` in place of `gate.cost`"),
-        (_limited("unmeasured", "tokens", head=None), "choose a model that reports what it limits"),
-        (_limited("open", inputs=30), "Add distinct inputs: the limit takes 32, and 30 were"),
+        (
+            _limited("unmeasured", "tokens", head=None),
+            "choose a model that reports the amount that it limits",
+        ),
+        (_limited("open", inputs=30), "Add distinct inputs: the limit needs 32, and only 30 were"),
         (_limited("open"), "Add fixtures or samples"),
         (_limited("exceeded"), "Make the prompt or its answers shorter"),
     ],

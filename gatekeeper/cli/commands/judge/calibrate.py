@@ -107,8 +107,8 @@ def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:
             raise UsageError(f"--check: {name} has no calibration; run without --check first")
         if stored[name].judge != judge.digest:
             raise UsageError(
-                f"--check: the judge of {name} is not the one that was calibrated; run without "
-                "--check"
+                f"--check: the judge of {name} has changed since its calibration; run without "
+                "--check to calibrate it again"
             )
 
 

@@ -32,16 +32,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="JSON Lines to add labels to (default: labels.jsonl)",
     )
     parser.add_argument(
-        "--annotator", metavar="NAME", help="whose labels they are (default: the user's name)"
+        "--annotator",
+        metavar="NAME",
+        help="name of the person who labels (default: the user's name)",
     )
     parser.add_argument(
-        "--check", metavar="NAME", help="the check that the labels are about, if there are several"
+        "--check", metavar="NAME", help="the check that the labels belong to, if there are several"
     )
     parser.add_argument(
         "--page",
         type=Path,
         metavar="FILE",
-        help="write a page for the browser instead, which gives the labels as a file",
+        help="write an HTML page for labelling in a browser; it saves the labels as a file",
     )
 
 

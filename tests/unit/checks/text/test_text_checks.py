@@ -198,7 +198,7 @@ class TestRegex:
     def test_running_out_of_time_is_undetermined_and_names_pattern_and_limit(self, apply):
         finding = apply("regex", "a" * 60 + "!", pattern="^(a|aa)+$", timeout_ms=20)
         assert finding.passed is None
-        assert "`^(a|aa)+$` found no answer within 20 ms" in finding.message
+        assert "`^(a|aa)+$` did not finish within 20 ms" in finding.message
 
     def test_a_pattern_that_keeps_running_out_of_time_is_given_up(self, make_sample):
         params = {"pattern": "^(a|aa)+$", "timeout_ms": 1}
