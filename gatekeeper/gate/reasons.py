@@ -174,9 +174,7 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
     budgeted = any(objective.good_share is not None for objective in contract.slo)
     if not policy.freeze or not budgeted or is_exempt(contract, policy):
         return []
-    text = (
-        "It is not known whether an error budget is spent, because the history could not be read."
-    )
+    text = "The history could not be read, so it is not known whether an error budget is spent."
     return [Reason("unread", text, "inconclusive")]
 
 
