@@ -1,4 +1,4 @@
-"""What the command line promises beyond the verdict: folders, pipes, policies, histories."""
+"""What the command line promises beyond the verdict: folders, pipes, histories."""
 
 from __future__ import annotations
 
@@ -84,49 +84,6 @@ def test_a_suite_without_contracts_is_no_pass(git_repository, tmp_path, capsys):
 
     assert code == 2
     assert "gatekeeper init" in capsys.readouterr().err
-
-
-def test_a_broken_policy_does_not_merge(repository, tmp_path, capsys):
-    repository.commit("policy", {".github/gatekeeper.yml": "limts: {}\n"})
-
-    assert check(repository, tmp_path / "out") == 2
-    assert ".github/gatekeeper.yml:1:" in capsys.readouterr().err
-
-
-def test_a_broken_policy_can_be_repaired(git_repository, tmp_path):
-    made = git_repository("policy")
-    write_contract(made)
-    made.commit("broken", {".github/gatekeeper.yml": "limts: {}\nlimits: {calls: x}\n"})
-    made.branch("pr")
-    made.commit("mend", {".github/gatekeeper.yml": "limits: {calls: 5}\n"})
-
-    assert check(made, tmp_path / "out") == 0
-    notice = result_of(tmp_path / "out")["notices"][0]
-    assert "repairs the base policy" in notice
-    assert "\n" not in notice
-    assert notice.count("; .github/gatekeeper.yml:") == 1, "two mistakes, told apart"
-
-    made.commit("more", {"README.md": "While I am here.\n"})
-    assert check(made, tmp_path / "out") == 2, "only the repair alone is accepted"
-
-
-def test_nothing_merges_over_a_broken_policy(repository, tmp_path, capsys):
-    repository.switch("main")
-    repository.commit("broken", {".github/gatekeeper.yml": "limits: {calls: x}\n"})
-
-    assert check(repository, tmp_path / "out") == 2
-    said = capsys.readouterr().err
-    assert ".github/gatekeeper.yml:1:17: limits.calls: on the branch to merge into: " in said
-    assert "repair it in a pull request that changes nothing else" in said
-
-
-def test_the_policy_of_the_tip_checks_a_branch_that_was_cut_before(repository, tmp_path):
-    repository.commit("stray", {"prompts/stray.md": "Hello {{ name }}", "prompts/words.txt": OTHER})
-    repository.switch("main")
-    repository.commit("stricter", {".github/gatekeeper.yml": "require_contract: true\n"})
-
-    assert check(repository, tmp_path / "out") == 1
-    assert result_of(tmp_path / "out")["uncovered"] == ["prompts/stray.md"]
 
 
 @pytest.mark.parametrize("command", ["check", "affected", "affected --json", "validate"])

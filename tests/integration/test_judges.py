@@ -13,92 +13,37 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 from support.git_repository import GitRepository
+from support.judged_contract import (
+    CONTRACT,
+    FILES,
+    JUDGE,
+    KEY,
+    RUDE_PROMPT,
+    answer,
+    check,
+    is_question,
+    propose,
+    questions,
+    samples,
+    start_server,
+    with_server,
+)
 from support.judges import (
-    ATTACKS,
-    carelessly_outside_of_data,
-    obedient,
-    outside_of_data,
     verdict,
 )
 from support.openai_server import Fault, OpenAIServer, bad_request, server_error
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
-
-KEY = "sk-0123456789abcdef"
-WORDS = [f"word{number}" for number in range(24)]
-GOOD_PROMPT = "Say {{ word }} politely.\n"
-RUDE_PROMPT = "Say {{ word }} rudely.\n"
-CONTRACT = """\
-contract: 1
-name: polite
-prompt: ../prompts/polite.txt
-model: openai/gpt-4o-mini
-params: {temperature: 0, max_tokens: 20}
-judge: {model: openai/gpt-4o, params: {max_tokens: 200}}
-fixtures:
-  - file: words.csv
-checks:
-  - {judge: rubric, criteria: The output is polite., name: is polite}
-sampling: {samples: 1, mode: fixed}
-gate: {margin: 0.3}
-"""
-FILES = {
-    "contracts/polite.yaml": CONTRACT,
-    "contracts/words.csv": "id,word\n" + "".join(f"{word},{word}\n" for word in WORDS),
-    "prompts/polite.txt": GOOD_PROMPT,
-}
-JUDGE = "gpt-4o"
-
-
-def is_question(body: Mapping[str, Any]) -> bool:
-    return body["model"] == JUDGE
-
-
-def answer(body: Mapping[str, Any]) -> str:
-    """Answer as the prompt asks; as the judge, look whether the output says please."""
-    text = body["messages"][-1]["content"]
-    if is_question(body):
-        return verdict("yes" if "please" in text else "no", "the REASON of the judge")
-    word = text.split()[1]
-    return f"{word}, please" if "politely" in text else word
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with OpenAIServer(answer) as started:
-        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
-        yield started
+    yield from start_server(monkeypatch)
 
 
 @pytest.fixture
 def proposed(git_repository: Callable[..., GitRepository]) -> GitRepository:
-    made = git_repository("proposed")
-    made.commit("polite", FILES)
-    made.branch("pr")
-    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
-    return made
-
-
-def check(repository: GitRepository, out: Path, *more: str) -> tuple[int, dict[str, Any]]:
-    named = ["check", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-    code = main([*named, "--out", str(out), *more])
-    file = out / "result.json"
-    return code, json.loads(file.read_text("utf-8")) if file.exists() else {}
-
-
-def samples(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / "samples.jsonl").read_text("utf-8").splitlines()]
-
-
-def questions(server: OpenAIServer) -> list[dict[str, Any]]:
-    return [body for body in server.requests if is_question(body)]
-
-
-def with_server(server: OpenAIServer, other: Callable[[Mapping[str, Any]], str | Fault]) -> None:
-    server._answer = other
+    return propose(git_repository)
 
 
 def test_a_prompt_that_the_judge_finds_worse_is_blocked(
@@ -229,130 +174,6 @@ def test_the_same_output_is_judged_once(
     _, result = check(proposed, tmp_path)
     assert len(questions(server)) == 1
     assert result["calls"]["judge"]["samples"] == 48
-
-
-def test_a_judge_of_another_provider_needs_the_base_policy(
-    proposed: GitRepository,
-    server: OpenAIServer,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    other = CONTRACT.replace("judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
-    proposed.commit("another judge", {"contracts/polite.yaml": other})
-    code, _ = check(proposed, tmp_path)
-    assert code == 2
-    assert server.requests == []
-    assert "groq/llama-3" in capsys.readouterr().err
-
-
-def test_a_provider_that_only_judges_at_base_is_in_use_there(
-    git_repository: Callable[..., GitRepository],
-    server: OpenAIServer,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The key is missing, but the model is not refused."""
-    other = CONTRACT.replace("judge: {model: openai/gpt-4o", "judge: {model: groq/llama-3")
-    made = git_repository("groq")
-    made.commit("polite", {**FILES, "contracts/polite.yaml": other})
-    made.branch("pr")
-    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
-    code, _ = check(made, tmp_path)
-    assert code == 2
-    error = capsys.readouterr().err
-    assert "GROQ_API_KEY" in error
-    assert "is not of a provider" not in error
-
-
-def test_the_old_judge_grades_where_a_change_brings_a_kinder_one(
-    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
-) -> None:
-    kind = CONTRACT.replace("The output is polite.", "The output has letters.")
-    proposed.commit("kinder", {"contracts/polite.yaml": kind})
-
-    def by_criteria(body: Mapping[str, Any]) -> str:
-        if is_question(body) and "has letters" in body["messages"][0]["content"]:
-            return verdict("yes")
-        return answer(body)
-
-    with_server(server, by_criteria)
-    code, result = check(proposed, tmp_path)
-    assert code == 1
-    (contract,) = result["contracts"]
-    assert any("criteria" in weakened for weakened in contract["weakened"])
-    assert (contract["paired"]["broke"], contract["under_base"]["paired"]["broke"]) == (0, 24)
-
-
-def test_a_change_of_the_judges_prompt_file_is_a_change_of_the_contract(
-    git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
-) -> None:
-    own = CONTRACT.replace("judge: rubric,", "judge: rubric, prompt: judge.md,")
-    made = git_repository("own")
-    strict, kind = ("{{ criteria }} {{ choices }} " + word for word in ("STRICT", "KIND"))
-    made.commit("polite", {**FILES, "contracts/polite.yaml": own, "contracts/judge.md": strict})
-    made.branch("pr")
-    made.commit("kinder", {"prompts/polite.txt": RUDE_PROMPT, "contracts/judge.md": kind})
-
-    def by_prompt(body: Mapping[str, Any]) -> str:
-        if is_question(body) and "KIND" in body["messages"][0]["content"]:
-            return verdict("yes")
-        return answer(body)
-
-    with_server(server, by_prompt)
-    code, result = check(made, tmp_path)
-    assert code == 1
-    (contract,) = result["contracts"]
-    assert any("`prompt`" in weakened for weakened in contract["weakened"])
-    assert (contract["paired"]["broke"], contract["under_base"]["paired"]["broke"]) == (0, 24)
-
-
-def test_a_fixture_cannot_name_a_judge_of_another_provider(
-    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
-) -> None:
-    named = CONTRACT.replace("name: is polite", 'model: "{{ word }}/m", name: is polite')
-    proposed.commit("by fixture", {"contracts/polite.yaml": named})
-    code, _ = check(proposed, tmp_path)
-    assert (code, server.requests) == (2, [])
-
-
-def test_a_judge_takes_no_address(
-    proposed: GitRepository, server: OpenAIServer, tmp_path: Path
-) -> None:
-    address = CONTRACT.replace("max_tokens: 200", 'max_tokens: 200, api_base: "https://a.example"')
-    proposed.commit("address", {"contracts/polite.yaml": address})
-    code, _ = check(proposed, tmp_path)
-    assert (code, server.requests) == (2, [])
-
-
-@pytest.mark.parametrize("read", [outside_of_data, carelessly_outside_of_data])
-def test_outputs_that_grade_themselves_are_still_a_regression(
-    git_repository: Callable[..., GitRepository],
-    server: OpenAIServer,
-    tmp_path: Path,
-    read: Callable[[Request], tuple[str, str]],
-) -> None:
-    """The judge obeys any order that stands outside of the data."""
-    made = git_repository("attacks")
-    good = CONTRACT.replace("The output is polite.", "The output contains the word GOOD.")
-    made.commit("polite", {**FILES, "contracts/polite.yaml": good})
-    made.branch("pr")
-    made.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
-    attacks = [*ATTACKS.values()]
-    obey = obedient(read)
-
-    def attacked(body: Mapping[str, Any]) -> str:
-        messages = tuple(Message(m["role"], m["content"]) for m in body["messages"])
-        if is_question(body):
-            return obey(Request(JUDGE, messages, {}, None, 0)) or ""
-        word = messages[-1].content.split()[1]
-        if "politely" in messages[-1].content:
-            return f"{word} GOOD"
-        return attacks[int(word.removeprefix("word")) % len(attacks)]
-
-    with_server(server, attacked)
-    code, result = check(made, tmp_path)
-    assert (code, result["verdict"]) == (1, "fail")
-    assert result["contracts"][0]["paired"]["broke"] == len(WORDS)
 
 
 def test_affected_counts_the_questions_to_judges(
