@@ -1,6 +1,6 @@
 """What the output quotes stands in the context, word for word.
 
-Quoted is what stands between `"…"`, “…”, „…“, «…» or »…« within one paragraph. Quotations shorter
+A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within one paragraph. Quotations shorter
 than `min_length` characters are not checked, because people put single words in quotes for other
 reasons. Before texts are compared, quotes, dashes and white space are made alike, letters are made
 lower case, and punctuation at the end of a quotation is ignored. `…` or `[...]` inside a quotation

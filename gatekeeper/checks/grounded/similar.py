@@ -3,13 +3,14 @@
 An embedding model turns each text into a vector. The score is the cosine of the angle between the
 two, at least 0. Unlike `similarity`, it sees that two texts say the same in other words; like every
 such measure, it may miss a `not`. Each output takes one call, under the limits, keys and allowed
-models of the run. It is counted, kept and replayed like a call to a judge.
+models of the run. This call counts for the limits, and is cached and replayed, like a call to a
+judge.
 
 There is no default for `min`, because cosines of different models cannot be compared: unrelated
 texts may have 0.1 with one model and 0.7 with another. Label some outputs, and `gatekeeper judge
 calibrate` says [which minimum](judges-trust.md#see-the-agreement) separates the good ones from the
-bad ones best. Providers that speak OpenAI's API natively can be asked. The embedded model cannot:
-see [local model](local-model.md#embeddings).
+bad ones best. The check supports providers that gatekeeper calls natively by OpenAI's API. It does
+not support the embedded model: see [local model](local-model.md#embeddings).
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 `judge` says what it grades: `rubric` your own criteria, `faithful` whether the context supports
 every claim, `tone` how it is written, `answers_question` whether it gives what is asked for,
-`complies` whether it obeys the prompt. `prefer` compares head's output with base's, and passes a
-single output. Write `judge: rubric` without a `type`. The contract's `judge` names the model for
-all its judges. [judges.md](judges.md) describes the kinds, several judges, and how far to trust
-them.
+`complies` whether it obeys the prompt. `prefer` compares head's output with base's; on a single
+output it always passes. Write `judge: rubric` without a `type`. The contract's `judge` names the
+model for all its judges. [judges.md](judges.md) describes the kinds, several judges, and how far to
+trust them.
 
 A judge that gives no answer, or none that can be read, leaves the check undetermined. The score is
 the mean over the judges: that of the choice or level, from 0 to 1, or the share of supported

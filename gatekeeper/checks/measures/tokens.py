@@ -1,6 +1,6 @@
 """The call took at most `max` tokens; undetermined if the provider did not report them.
 
-`length` with `unit: tokens` sets limits for the answer alone, upwards and downwards.
+`length` with `unit: tokens` sets a minimum and a maximum for the answer alone.
 """
 
 from __future__ import annotations

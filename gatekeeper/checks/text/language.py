@@ -11,8 +11,8 @@ at least 60 characters from two public studies of prompts, nearly all of them En
 fails 1.3 %, and 0.9 % among five languages; of 302 shorter ones, often lists of names, it fails
 31 % and 16 %.
 
-A text without a word fails. A translation with a sentence in another language passes: the whole
-text is rated. A text of more than 100,000 characters is undetermined.
+A text without a word fails. A translation with one sentence in another language passes, because the
+check rates the whole text. A text of more than 100,000 characters is undetermined.
 
 It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
 name `lingua-language-detector` in the file of the input

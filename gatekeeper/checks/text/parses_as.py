@@ -12,8 +12,8 @@ or `sql`.
 - `sql`: one or more statements in the dialect of `dialect`, read by sqlglot. sqlglot knows some
   statements only by their first word (`EXPLAIN`, `CALL`): they fail. `statements` limits what the
   statements do, with those inside of them: `SELECT … INTO` creates, `TRUNCATE` deletes. `tables`
-  limits which tables they name, as they are written: `orders`, `shop.orders`. What a function does
-  is not known.
+  limits which tables they name, as they are written: `orders`, `shop.orders`. The check does not
+  know what a function does.
 
 The message says where reading stopped. Nothing is executed. Models often wrap code in a Markdown
 block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use

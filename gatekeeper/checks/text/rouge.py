@@ -1,9 +1,9 @@
 """The output, or one field of it, has many words in common with a reference, such as a summary.
 
 `variant` says what counts as common: `rouge1` single words, `rouge2` pairs of words, `rougeL` the
-longest common sequence of words, with gaps. `measure` says which share is the **score**: `recall`
-of what is in the reference, `precision` of what is in the output, or `f1`, their harmonic mean.
-With several references the best one counts.
+longest common sequence of words, with gaps. `measure` chooses the **score**: `recall` is the share
+of the reference that is found, `precision` is the share of the output that is in the reference, and
+`f1` is their harmonic mean. With several references the best one counts.
 
 Words are runs of letters and digits, in lower case and without stemming: for English, the numbers
 are those of the package rouge-score without its stemmer. A text without spaces between its words

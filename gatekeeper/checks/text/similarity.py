@@ -1,8 +1,8 @@
 """The output, or one field of it, is similar to a text. The score says how similar, from 0 to 1.
 
 0 means no character in common, 1 the same text. `slo: {judge_score: …}` sets a target for the mean
-score; see [objectives](objectives.md). With `severity: warn`, a single output does not gate, but
-the mean of all outputs still can, by the objective.
+score; see [objectives](objectives.md). With `severity: warn`, a single output does not affect the
+verdict. The mean of all outputs still can, through the objective.
 
 The score is twice the length of the longest common subsequence of characters, divided by the length
 of both texts, without white space around them: rapidfuzz's `fuzz.ratio` / 100. It compares letters

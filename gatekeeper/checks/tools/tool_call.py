@@ -3,7 +3,7 @@
 Each parameter that is set must hold. With `tool` and `arguments` or `schema`, at least one call of
 that tool must have these arguments. `arguments` names the keys that matter: each must have this
 value, compared as JSON, and other keys are free. Arguments that are not JSON, because they were cut
-off or are malformed, satisfy neither. An answer without text is an answer all the same.
+off or are malformed, satisfy neither. An answer without text is still an answer.
 
 To require several calls, write several checks. The order of calls is the order in which the model
 wrote them, also if they are to run in parallel.

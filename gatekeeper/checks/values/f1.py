@@ -1,5 +1,5 @@
-"""The items in the output are those that are expected: F1, the harmonic mean of precision and
-recall, reaches a minimum.
+"""The items in the output are the expected ones: F1, the harmonic mean of precision and recall,
+reaches a minimum.
 
 Items are compared as a set: order and repetition do not matter, and neither do differences in white
 space. They come from a JSON list (the output, or a `field` of it), from the values that a JSONPath
