@@ -31,6 +31,8 @@ _SAFE_DEPTH = 1_000
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
+_KEYS = frozenset({_TAG + "str", _TAG + "int", _TAG + "float"})
+"""Keys are kept as they are written, so that 1 in `{1: useless, 2: helps}` is the text "1"."""
 
 
 class _Loader(_Base):  # type: ignore[misc]
@@ -279,7 +281,7 @@ class _Walk:
     def _key(self, node: yaml.Node, parent: KeyPath) -> str | None:
         place = self._place(node)
         self._count(place)
-        if isinstance(node, yaml.ScalarNode) and node.tag == _TAG + "str":
+        if isinstance(node, yaml.ScalarNode) and node.tag in _KEYS:
             return str(node.value)
         if isinstance(node, yaml.ScalarNode):
             fix = f'put it in quotes: "{node.value}"'

@@ -87,13 +87,19 @@ def test_merge_keys_and_aliases() -> None:
     assert data["d"] == {"x": 1, "y": 2}
 
 
+def test_numbers_as_keys_are_the_text_that_is_written():
+    found = parse_yaml("scale: {1: useless, 2: helps, 1.50: more}\n", "f")
+    assert found.data == {"scale": {"1": "useless", "2": "helps", "1.50": "more"}}
+
+
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
         ("a: 1\nb: [1\nc: 2", 3, "not YAML"),
         ("a: 1\na: 2\n", 2, "written twice, first on line 1"),
         ("a: 1\n---\nb: 2\n", 2, "second YAML document"),
-        ("1: x\n", 1, "the key 1 is not text"),
+        ("true: x\n", 1, "the key true is not text"),
+        ("1: x\n'1': y\n", 2, "written twice, first on line 1"),
         ("? [a]\n: x\n", 1, "a key is not text"),
         ("a: !!python/object:os.system x\n", 1, "tag"),
         ("a: !!set {x}\n", 1, "tag"),
