@@ -62,6 +62,8 @@ def read_groups(
             target=replace(target, params={**target.params, **params}),
             pass_score=written.get("pass_score"),
             part_of=contract.name,
+            # The application sends one request, whatever is checked in the answer.
+            checks_of_mode=contract.checks,
         )
         found.append((group, written))
     return found

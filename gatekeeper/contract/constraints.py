@@ -68,7 +68,8 @@ def output_requirements(contract: Contract) -> tuple[str, ...]:
 
 def _applying(contract: Contract) -> Iterator[CheckSpec]:
     """Yield the checks that hold for every fixture as they are written."""
-    for spec in contract.checks:
+    written = contract.checks if contract.checks_of_mode is None else contract.checks_of_mode
+    for spec in written:
         plain = (
             not spec.negated and spec.when is None and not spec.turn and spec.severity == "error"
         )

@@ -194,6 +194,7 @@ class Contract:
     it is. `model_at` is the place that names the model. `pass_score` is the weighted mean of the
     gating checks' scores at which a sample passes; None if every one of them must pass. `groups`
     are checks that are sampled in another way, each as a contract, which is `part_of` this one.
+    What a mode adds to the requests comes from `checks_of_mode`; None if these are `checks`.
     """
 
     name: str
@@ -215,6 +216,7 @@ class Contract:
     pass_score: float | None = None
     groups: tuple[Contract, ...] = ()
     part_of: str | None = None
+    checks_of_mode: tuple[CheckSpec, ...] | None = field(default=None, repr=False)
 
     def checks_for(self, fixture: Fixture) -> tuple[CheckSpec, ...]:
         """Return the checks that apply to a fixture: the contract's and its own, without those that

@@ -91,6 +91,18 @@ def test_no_request_is_sent_twice(
     assert len(server.requests) == 36
 
 
+def test_a_group_sends_what_the_mode_of_its_contract_adds(
+    repository: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    contract = CONTRACT.replace("checks: [", "mode: assist\nchecks: [{type: length, max: 30}, ")
+    # No words can be made of the group's own check.
+    tone = TONE.replace("type: contains, value: please, ignore_case: true", "type: pii")
+    run(repository, tmp_path, contract + tone)
+    sent = [body["messages"][-1]["content"] for body in server.requests]
+    assert len(sent) == 48
+    assert all("30 characters" in text for text in sent)
+
+
 def test_a_regression_of_one_group_is_named(check_of: CheckOf) -> None:
     head = {"contracts/prompt.md": "Write to {{ name }}.\n"}
     checked = check_of(files(), head)

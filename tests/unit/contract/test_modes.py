@@ -63,6 +63,14 @@ def test_auto_is_the_strictest_that_is_possible(
     assert set(found.params) == ({added} - {"text", "nothing"})
 
 
+def test_a_group_sends_what_its_contract_sends() -> None:
+    whole = having(JSON, mode="enforce")
+    group = replace(having(OWN, mode="enforce"), checks_of_mode=whole.checks)
+    assert negotiate(group, SCHEMAS) == negotiate(whole, SCHEMAS)
+    bare = replace(having(JSON), checks_of_mode=())
+    assert negotiate(bare, SCHEMAS).added == "nothing"
+
+
 @pytest.mark.parametrize(
     ("mode", "checks", "can"),
     [
