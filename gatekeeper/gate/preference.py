@@ -15,7 +15,7 @@ from gatekeeper.checks.pair_check import PairCheck, PairFinding, Preferred
 from gatekeeper.contract.trial import CheckResult, Outcome, Request, Sample, Trial
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.gate.preference_result import PreferenceResult
+from gatekeeper.gate.preference_result import PreferenceResult, name_against_base
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.intervals import rate_interval
 
@@ -211,7 +211,7 @@ class EvaluationPreferences:
         answers = self.answered[key].judge_answers
         more = [
             CheckResult(
-                f"{test.name} (against base)",
+                name_against_base(test.name),
                 None if found.preferred is None else found.preferred != "base",
                 found.message,
                 "warn",

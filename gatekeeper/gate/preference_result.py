@@ -8,6 +8,11 @@ from typing import Literal
 from gatekeeper.stats.estimate import Estimate
 
 
+def name_against_base(check: str) -> str:
+    """Return the name of a comparison in pairs in the outcome of head's sample."""
+    return f"{check} (against base)"
+
+
 @dataclass(frozen=True, slots=True)
 class PreferenceResult:
     """Pairs of outputs to the same input, compared by judges in both orders.
@@ -35,6 +40,11 @@ class PreferenceResult:
     open: bool
     could_be_worse: bool
     stopped: Literal["regressed", "not_worse", "exhausted"] | None
+
+    @property
+    def name_against_base(self) -> str:
+        """The name under which head's outcomes carry what the judges say of each pair."""
+        return name_against_base(self.check)
 
     @property
     def tied(self) -> int:

@@ -117,7 +117,9 @@ def _cell(cell: Cell) -> str:
 
 def _soft_failures(contract: ContractResult) -> list[str]:
     """Return checks that fail at head and did not decide, with base's: those of severity warn, and
-    those of samples that passed by their score."""
+    those of samples that passed by their score. Comparisons in pairs are left out, because they
+    have a reason of their own."""
+    pairs = {preference.name_against_base for preference in contract.preferences}
     failing: dict[tuple[str, bool], dict[Arm, set[str]]] = {}
     for fixture in contract.fixtures:
         for warning in fixture.warnings:
@@ -129,7 +131,7 @@ def _soft_failures(contract: ContractResult) -> list[str]:
         f"fails on {_before_and_now(contract, arms)}"
         + (", in samples that pass by their score" if tolerated else "; warnings never gate")
         for (check, tolerated), arms in failing.items()
-        if arms["head"]
+        if arms["head"] and check not in pairs
     ]
 
 

@@ -14,6 +14,7 @@ from support import results as examples
 from support.ticket_run import PROMPT, run_result
 
 from gatekeeper import __version__
+from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.result import Calls, FixtureFailure, GateResult, Reason
 from gatekeeper.reports.markdown.comment import COMMENT_LIMIT, render_comment
 from gatekeeper.reports.markdown.summary import SUMMARY_LIMIT, render_summary
@@ -21,6 +22,12 @@ from gatekeeper.reports.markdown.summary import SUMMARY_LIMIT, render_summary
 
 def _read(result: GateResult) -> str:
     return render_comment(result).replace("\u00a0", " ")
+
+
+def _preference(check: str) -> PreferenceResult:
+    return PreferenceResult(
+        check, ("a/m",), 9, 9, 0, 0, None, None, 0.002, 0.05, -1.0, True, True, True, "regressed"
+    )
 
 
 def _row(comment: str, name: str) -> list[str]:
@@ -256,6 +263,16 @@ def test_duplicates_and_warnings_are_worth_knowing() -> None:
     ]
     comment = _read(examples.result(replace(contract, fixtures=tuple(fixtures))))
     assert "the warning `is polite` fails on 1 → 2 fixtures; warnings never gate" in comment
+    paired = replace(
+        contract,
+        fixtures=tuple(fixtures),
+        preferences=(_preference("polite"),),
+    )
+    pair = replace(warned, check="polite (against base)")
+    both = replace(contract.fixtures[5], warnings=(warned, pair))
+    comment_of_pairs = _read(examples.result(replace(paired, fixtures=(both,))))
+    assert "the warning `is polite`" in comment_of_pairs
+    assert "(against base)" not in comment_of_pairs
     assert "7 fixtures repeat the input of another and counts with it" not in comment
     assert "7 fixtures repeat the input of another: `rb-007` = `nn-004`" in comment
     assert "and 2 more" in comment
