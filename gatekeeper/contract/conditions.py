@@ -79,7 +79,12 @@ class _Conditions:
 
     def _evaluate(self, spec: CheckSpec, when: str, fixture: Fixture) -> bool:
         at = spec.position or Position(self._path)
-        value = render_value(f"{{{{ {when} }}}}", fixture, at, self._budget)
+        try:
+            value = render_value(f"{{{{ {when} }}}}", fixture, at, self._budget)
+        except ContractError as error:
+            fix = f"{_EXAMPLE}, or `language is defined and language == 'de'`"
+            found = [replace(p, fix=fix, field=f"`when` of `{spec.name}`") for p in error.problems]
+            raise ContractError(found) from None
         if isinstance(value, bool):
             return value
         what = f"`when` of check `{spec.name}` is neither true nor false for fixture `{fixture.id}`"

@@ -54,12 +54,17 @@ def schema_problems(
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name: the nearest known one, or all of them."""
     names = sorted(set(known))
+    close = _closest(name, names)
+    if close:
+        return f"did you mean `{close}`?"
+    return "known are " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
+
+
+def _closest(name: str, names: list[str]) -> str | None:
     # Two letters swapped is the likeliest slip, and difflib ranks `mode` above `model` for `modle`.
     swapped = [other for other in names if sorted(other) == sorted(name.lower())]
     close = swapped or difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return "known are " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
+    return close[0] if close else None
 
 
 @lru_cache(maxsize=256)
@@ -104,7 +109,9 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
         return what, f"write {described or 'a number in range'}"
     if error.validator == "enum":
         names = [str(value) for value in wanted]
-        return f"{shown} is not one of {', '.join(names)}", nearest(str(error.instance), names)
+        close = _closest(str(error.instance), sorted(names))
+        fix = f"did you mean `{close}`?" if close else "write one of them"
+        return f"{shown} is not one of {', '.join(names)}", fix
     if error.validator == "const":
         return f"{shown} is not {_shown(wanted)}", f"write {_shown(wanted)}"
     if error.validator in ("minItems", "minLength", "minProperties"):

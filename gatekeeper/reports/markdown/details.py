@@ -64,7 +64,9 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
     proof = f", {proven:,} beyond chance" if proven else ""
     summary = f"❌ {_fixtures(broken)} broke{of}{proof}"
     _add_group(page, summary, broken, "head", depth.broken, depth, _changed(contract))
-    _add_lost(page, f"🚫 {_fixtures(lost)} had samples without an answer{of}", lost, depth.others)
+    _add_lost(
+        page, f"🚫 {_fixtures(lost)} had samples that could not be measured{of}", lost, depth.others
+    )
     _add_group(page, f"✅ {_fixtures(fixed)} fixed{of}", fixed, "base", depth.others, depth)
     before = "on base as well" if known else "on head"
     verb = "fails" if len(failing) == 1 else "fail"

@@ -82,6 +82,8 @@ class TestWhen:
             ("lang", "neither true nor false"),
             ("missing == 1", "missing"),
             ("lang ==", "in `{{ lang == }}`"),
+            ("lang = 'de'", "`when` of `n`"),
+            ("missing == 1", "or `language is defined and"),
             ("{{ lang }}", "without `{{`"),
             ("", "not an expression"),
             ({"kind": "x"}, "not `{category: NAME}`"),
