@@ -173,7 +173,7 @@ def _require_compiles(pattern: str, ignore_case: bool) -> None:
 def _does_not_compile(pattern: str, message: str) -> ParameterError:
     return ParameterError(
         f"the pattern `{shorten(pattern)}` does not compile: {message}",
-        "correct it; a character with a meaning of its own is taken literally after a `\\`",
+        "correct it; write a `\\` before a special character that should match itself",
     )
 
 

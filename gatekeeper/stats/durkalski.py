@@ -35,7 +35,7 @@ def durkalski(
     """
     if not len(broke) == len(fixed) == len(pairs):
         raise ValueError(
-            "pairs: must have one entry a cluster as broke and fixed have, "
+            "pairs: must have as many entries as broke and fixed, "
             f"{len(broke)} and {len(fixed)}, got {len(pairs)}"
         )
     shares = []

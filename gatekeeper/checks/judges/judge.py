@@ -162,8 +162,8 @@ CHECK = Check(
         required=("judge",),
         judge={
             "enum": [*PRESETS],
-            "description": "What to grade: rubric, faithful, tone, answers_question or complies; "
-            "or prefer, to compare both arms.",
+            "description": "What to grade: rubric, faithful, tone, answers_question or complies. "
+            "With prefer, the judge compares both arms.",
         },
         criteria={
             "type": "string",

@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="name of the person who labels (default: the user's name)",
     )
     parser.add_argument(
-        "--check", metavar="NAME", help="the check that the labels belong to, if there are several"
+        "--check", metavar="NAME", help="the check to label, if the contract has several judges"
     )
     parser.add_argument(
         "--page",
