@@ -54,7 +54,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     kinds = params.get("kinds", [kind for kind in KINDS if kind != "national_id" or countries])
     if "national_id" in kinds and not countries:
         raise ParameterError(
-            "`national_id` needs the countries whose identifiers to look for",
+            "`national_id` needs at least one country to look for",
             "add `countries`, such as `countries: [US, GB]`",
         )
     is_allowed = _allowed(params.get("allow", ()))
