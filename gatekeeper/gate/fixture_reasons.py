@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from gatekeeper import numbers
@@ -30,8 +31,15 @@ def nothing_passes_reasons(fixtures: Sequence[FixtureResult]) -> list[Reason]:
     found = f"No fixture passes on head: {failed:,} of {failed:,} measured ones fail"
     lost = sum(fixture.head_passed is None and bool(fixture.errors) for fixture in fixtures)
     if lost:
-        return [Reason("nothing_passes", f"{found}; {lost:,} could not be measured.", "error")]
+        text = f"{found}; {lost:,} could not be measured{commonest_error(fixtures)}."
+        return [Reason("nothing_passes", text, "error")]
     return [Reason("nothing_passes", f"{found}.", "fail")]
+
+
+def commonest_error(fixtures: Sequence[FixtureResult]) -> str:
+    """Return why most samples could not be measured, after a colon; empty if all were."""
+    errors = Counter(error for fixture in fixtures for error in fixture.errors)
+    return f": {errors.most_common(1)[0][0]}" if errors else ""
 
 
 def tolerance_reasons(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.error_budgets import is_exempt
 from gatekeeper.gate.fixture_reasons import (
+    commonest_error,
     must_pass_reasons,
     nothing_passes_reasons,
     significantly_broken,
@@ -24,7 +24,6 @@ from gatekeeper.gate.preference_reasons import preference_reasons, without_vacuo
 from gatekeeper.gate.repairs import repair_reasons
 from gatekeeper.gate.resource_limits import limit_reasons
 from gatekeeper.gate.result import (
-    FixtureResult,
     PairedResult,
     Reason,
     ReasonCode,
@@ -304,7 +303,7 @@ def evidence_reasons(
     cut_short = paired is not None and paired.stopped == "regressed" and not summary.complete
     if cut_short and not evidence.head.samples:
         return []  # another evaluation of the contract was certain before this one started
-    cause = _unasked(summary.evaluation) or _commonest_error(evidence.fixtures)
+    cause = _unasked(summary.evaluation) or commonest_error(evidence.fixtures)
     if not evidence.head.samples:
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
     gate = evidence.contract.gate
@@ -371,11 +370,6 @@ def _unasked(evaluation: Evaluation) -> str:
         f"({_names(lost)}). Give the fixtures its new variables first, in a pull request that "
         "leaves the prompt as it is"
     )
-
-
-def _commonest_error(fixtures: Sequence[FixtureResult]) -> str:
-    errors = Counter(error for fixture in fixtures for error in fixture.errors)
-    return f": {errors.most_common(1)[0][0]}" if errors else ""
 
 
 def _names(fixtures: Sequence[str]) -> str:

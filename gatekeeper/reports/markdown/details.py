@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from gatekeeper.reports.ranking import by_loss, by_severity, is_proven
 
 _CELL = 100
 _SECTIONS = 4
+_MOST_IDS = 5
 _FIXTURE_COLUMNS = (
     "| Fixture | Base | Head | Failing check | Base said | Head said |\n"
     "| --- | :---: | :---: | --- | --- | --- |\n"
@@ -121,16 +123,30 @@ def _changed(contract: ContractResult) -> str:
 
 
 def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most: int) -> None:
+    """Add the fixtures with samples that could not be measured, those with the same errors in one
+    line."""
     if not fixtures:
         return
     opening, closing = fold(summary)
+    alike: dict[tuple[str, ...], list[FixtureResult]] = defaultdict(list)
+    for fixture in fixtures:
+        alike[fixture.errors].append(fixture)
+    lines = [
+        f"- {_ids(same)}: {code(errors[0], 300)}{_more(errors)}" for errors, same in alike.items()
+    ]
     page.add_rows(
         opening,
-        [f"- {code(f.id, 80)}: {code(f.errors[0], 300)}{_more(f.errors)}" for f in fixtures[:most]],
-        total=len(fixtures),
+        lines[:most],
+        total=len(lines),
         closing=closing,
         more=lambda left: f"- …and {left:,} more in `result.json`",
     )
+
+
+def _ids(fixtures: Sequence[FixtureResult]) -> str:
+    named = ", ".join(code(fixture.id, 80) for fixture in fixtures[:_MOST_IDS])
+    left = len(fixtures) - _MOST_IDS
+    return f"{named} and {left:,} more" if left > 0 else named
 
 
 def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:

@@ -112,6 +112,12 @@ def test_a_suite_in_which_nothing_passes(passed: list[bool | None], verdicts: li
     assert {reason.code for reason in reasons} <= {"nothing_passes"}
 
 
+def test_why_most_samples_were_lost_is_said_although_some_fail() -> None:
+    lost = [fixture(n, None, "f.py was not run") for n in (1, 2)]
+    (reason,) = nothing_passes_reasons([fixture(0, False), *lost, fixture(3, None, "a timeout")])
+    assert "3 could not be measured: f.py was not run." in reason.text
+
+
 def test_what_was_not_drawn_is_not_lost() -> None:
     (reason,) = nothing_passes_reasons([fixture(0, False), fixture(1, None)])
     assert reason.verdict == "fail"

@@ -358,6 +358,17 @@ def test_a_comment_begins_with_its_marker() -> None:
     assert render_comment(examples.PASS, marker_id="b").startswith("<!-- gatekeeper:b -->\n")
 
 
+def test_fixtures_that_were_lost_for_one_reason_share_a_line() -> None:
+    contract = examples.passing_contract()
+    lost = [replace(f, errors=("no f.py",)) for f in contract.fixtures[:7]]
+    other = replace(contract.fixtures[7], errors=("a timeout",))
+    fixtures = (*lost, other, *contract.fixtures[8:])
+    comment = _read(examples.result(replace(contract, fixtures=fixtures)))
+    assert comment.count("`no f.py`") == 1
+    assert "and 2 more: `no f.py`" in comment
+    assert f"- `{other.id}`: `a timeout`" in comment
+
+
 def test_no_calls_but_contracts() -> None:
     assert "0 calls made" in _read(replace(examples.PASS, calls=Calls()))
 
