@@ -65,6 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
+        file = arguments.out / BATCHES
+        if arguments.resume and tracked_by(repository)(file):
+            raise UsageError(f"--resume: {file} is under version control; remove it from there")
         unfinished = unfinished_of(arguments, repository)
         order_seed = unfinished.order_seed if unfinished else arguments.order_seed
         work = plan_run(revision, policy, arguments.contract, order_seed=order_seed)
@@ -75,9 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
         history = history_of(arguments, repository)
         answers = arguments.out / FILE if work.trials and not arguments.replay else None
         require_writable(arguments.out, work.called_models, arguments.replay)
-        file = arguments.out / BATCHES
-        if answers and arguments.resume and tracked_by(repository)(file):
-            raise UsageError(f"--resume: {file} is under version control; remove it from there")
         batches = _batches(arguments, work, file) if answers else None
         with _cluster(arguments, policy) as cluster:
             result = measure(
