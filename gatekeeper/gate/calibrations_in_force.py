@@ -49,9 +49,9 @@ def uncalibrated_reasons(job: Job) -> list[Reason]:
     names = list(dict.fromkeys(name for e in job.evaluations for name in _uncalibrated(e)))
     if not names:
         return []
-    listed = ", ".join(names)
+    listed = ", ".join(f"`{name}`" for name in names)
     text = (
-        f"Nobody has measured how often the judge of {listed} is wrong, so its verdicts are "
+        f"Nobody has measured how often the judges are wrong in {listed}, so their verdicts are "
         "reported without a correction. Label outputs and run `gatekeeper judge calibrate`."
     )
     return [Reason("uncalibrated", text, "pass")]

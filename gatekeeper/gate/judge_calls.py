@@ -42,11 +42,16 @@ def family_notices(job: Job) -> tuple[str, ...]:
         if family is not None and family in graded:
             own[family][judge] = None
     return tuple(
-        f"{' and '.join(judges)} {'grades' if len(judges) == 1 else 'grade'} {graded[family]} in "
+        f"{_listed(judges)} {'grades' if len(judges) == 1 else 'grade'} {graded[family]} in "
         f"{job.contract.name}, a model of the same family, {family}. Judges favour the answers of "
         "their own family: use a judge of another one, or several."
         for family, judges in own.items()
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def forecast_judges(jobs: Iterable[Job]) -> JudgeForecast:

@@ -39,6 +39,13 @@ ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠�
 _REASON_LIMIT = 600
 
 
+def reason_icon(reason: Reason) -> str:
+    """Return the icon of a reason: of a note that lets a contract pass, such as a weakening that is
+    allowed, the one of a note."""
+    noted = reason.verdict == "pass" and REASONS[reason.code].noted
+    return "ℹ️" if noted else ICONS[reason.verdict]
+
+
 def title(result: GateResult) -> str:
     """Return the verdict in a few words, without markup."""
     if result.verdict == "error":

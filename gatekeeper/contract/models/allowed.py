@@ -55,10 +55,14 @@ def allowed_models(policy: Policy, revisions: Iterable[Revision]) -> AllowedMode
 
 
 def model_problems(models: Iterable[NamedModel], allowed: AllowedModels) -> tuple[Problem, ...]:
-    """Return a problem for each model with an invalid name or without permission, at the place that
-    names it. `local/` and `recorded/` need no key and no permission."""
-    hosted = dict.fromkeys((place, model) for place, model in models if is_hosted(model))
-    found = (_problem(place, model, allowed) for place, model in hosted)
+    """Return a problem for each model of a file with an invalid name or without permission, at the
+    first place that names it: many checks may have one judge. `local/` and `recorded/` need no key
+    and no permission."""
+    first: dict[tuple[str, str], Position] = {}
+    for place, model in models:
+        if is_hosted(model):
+            first.setdefault((place.path, model), place)
+    found = (_problem(place, model, allowed) for (_, model), place in first.items())
     return tuple(problem for problem in found if problem)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import ContractResult, GateResult, Reason
+from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.columns import Cell, columns
 from gatekeeper.reports.escape import code, code_cell, prose_with_code
-from gatekeeper.reports.headline import ICONS, said_in_lead
+from gatekeeper.reports.headline import ICONS, reason_icon, said_in_lead
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.ranking import by_severity, worst_reasons
@@ -46,7 +46,7 @@ def add_reasons(page: Page, result: GateResult) -> None:
     ranked = by_severity(result.contracts)
     quoted = said_in_lead(result)
     reasons = [
-        (_icon(reason), reason.code, contract, reason.text)
+        (reason_icon(reason), reason.code, contract, reason.text)
         for contract in ranked
         for reason in worst_reasons(contract)
         if reason is not quoted and not REASONS[reason.code].is_all_clear
@@ -153,13 +153,6 @@ def _twins(contract: ContractResult) -> list[str]:
         f"- {code(contract.name, 60)}: {numbers.count(len(twins), 'fixture')} {verb} the input of "
         f"another: {shown}{more}"
     ]
-
-
-def _icon(reason: Reason) -> str:
-    """Return the icon of a contract. A weakening shows a warning even if the policy or a person
-    allows it."""
-    tolerated = reason.verdict == "pass" and REASONS[reason.code].noted
-    return "ℹ️" if tolerated else ICONS[reason.verdict]
 
 
 def _add_list(page: Page, heading: str, rows: list[str]) -> None:

@@ -18,7 +18,7 @@ from gatekeeper.reports.call_counts import describe_calls, describe_cost, estima
 from gatekeeper.reports.columns import Column, columns, shown_objectives, status_text
 from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted
 from gatekeeper.reports.escape import clip, log_text, plain, visible
-from gatekeeper.reports.headline import ICONS, title
+from gatekeeper.reports.headline import ICONS, reason_icon, title
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.ranking import by_loss, by_severity
 from gatekeeper.reports.ranking import worst_reasons as reasons_of
@@ -113,7 +113,7 @@ def _cell(column: Column, row: int, contract: ContractResult) -> Text:
 def _print_contract(console: Console, contract: ContractResult) -> None:
     for reason in reasons_of(contract):
         style = _STYLES[reason.verdict]
-        line = Text(f"{ICONS[reason.verdict]} ").append(_text(contract.name, "bold"))
+        line = Text(f"{reason_icon(reason)} ").append(_text(contract.name, "bold"))
         console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
     if contract.paired:
         console.print(Text("  ").append(_text(_decided(contract, contract.paired), "dim")))

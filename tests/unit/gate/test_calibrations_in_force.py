@@ -89,7 +89,7 @@ def test_a_new_judge_brings_its_calibration_and_the_old_one_grades_with_its_own(
 def test_an_uncalibrated_judge_is_noted_and_decides_nothing():
     (reason,) = uncalibrated_reasons(use_calibrations(job(TONE, {}, None)))
     assert (reason.code, reason.verdict) == ("uncalibrated", "pass")
-    assert "tone" in reason.text
+    assert "`tone`" in reason.text
     assert uncalibrated_reasons(use_calibrations(job(TONE, graded(TONE), None))) == []
 
 

@@ -76,7 +76,7 @@ def test_the_policy_says_it_alone() -> None:
     ],
 )
 def test_problems(model: str, allowed: AllowedModels, refused: bool) -> None:
-    asked = [(Position("contracts/a.yaml", 4), model)] * 2
+    asked = [(Position("contracts/a.yaml", line), model) for line in (4, 9)]
     problems = model_problems(asked, allowed)
     assert [(p.path, p.line) for p in problems] == [("contracts/a.yaml", 4)] * refused
     if refused and "://" not in model:

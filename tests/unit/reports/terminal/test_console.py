@@ -278,3 +278,11 @@ def test_of_many_loosenings_the_first_are_named() -> None:
     text = _printed(examples.result(replace(examples.failing_contract(), weakened=many)))
     assert text.count("weakened: ") == 10
     assert "weakened in 20 more ways" in text
+
+
+def test_a_note_has_no_tick() -> None:
+    note = Reason("uncalibrated", "Nobody has measured it.", "pass")
+    contract = examples.passing_contract()
+    text = _printed(examples.result(replace(contract, reasons=(*contract.reasons, note))))
+    (line,) = (line for line in text.splitlines() if "uncalibrated: " in line)
+    assert line.startswith("ℹ️")
