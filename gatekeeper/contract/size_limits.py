@@ -29,6 +29,8 @@ MOST_APPLIED = 500_000
 """Fixtures of a contract x checks, with the fixtures' own."""
 MOST_TRIALS = 1_000_000
 """Fixtures x samples x arms of a run, over all its contracts."""
+MOST_QUESTIONS = 200_000
+"""Questions to judges of a run: fixtures x samples x arms x judges x `repeat`."""
 
 
 def require_few_contracts(paths: Sequence[str], patterns: Sequence[str], policy_path: str) -> None:
@@ -101,3 +103,19 @@ def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
     )
     fix = "use fewer fixtures or samples"
     raise ContractError([Problem(contract.path, what, fix, field="sampling.samples")])
+
+
+class QuestionTally:
+    """Counts the questions to judges of a run while they are forecast."""
+
+    def __init__(self) -> None:
+        self._questions = 0
+
+    def add(self, contract: Contract, questions: int) -> None:
+        """Raise ContractError if there are more than allowed, because a pull request writes the
+        numbers that multiply."""
+        self._questions += questions
+        if self._questions > MOST_QUESTIONS:
+            what = f"the checks of this run ask judges more than {MOST_QUESTIONS:,} questions"
+            fix = "use fewer fixtures, samples or judges, or a lower `repeat`"
+            raise ContractError([Problem(contract.path, what, fix, field="checks")])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gatekeeper.contract.judge_questions import question_id
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
-from gatekeeper.contract.size_limits import MOST_JUDGED
+from gatekeeper.contract.size_limits import MOST_JUDGED, QuestionTally
 from gatekeeper.contract.trial import ContractFrom, Request, Trial
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.sampling.calls import group_calls
@@ -57,23 +57,27 @@ def _listed(names: Iterable[str]) -> str:
 def forecast_judges(jobs: Iterable[Job]) -> JudgeForecast:
     """Return the questions of all samples of the jobs. Trials that share a call share questions.
 
+    Raises ContractError for more questions than `MOST_QUESTIONS`; shared ones count each time.
+
     Questions that are asked again, because the judge's answer was malformed, are not counted, like
     calls that are repeated; nor is it counted that equal outputs are judged once.
     """
     about: list[Request] = []
     most: list[Request] = []
+    tally = QuestionTally()
     for job in jobs:
         by = {e.contract_from: e for e in job.evaluations if e.evaluator.has_judges}
         if by:
-            about += _questions(job.trials, by, longest=False)
-            most += _questions(job.trials, by, longest=True)
+            most += _questions(job, by, tally, longest=True)
+            about += _questions(job, by, QuestionTally(), longest=False)
     return JudgeForecast(tuple(about), tuple(most))
 
 
 def _questions(
-    trials: tuple[Trial, ...], by: Mapping[ContractFrom, Evaluation], *, longest: bool
+    job: Job, by: Mapping[ContractFrom, Evaluation], tally: QuestionTally, *, longest: bool
 ) -> Iterator[Request]:
     known: dict[tuple[str, ...], tuple[Request, ...]] = {}
+    trials = job.trials
     calls, _ = group_calls(trials)
     for call in calls:
         asked: dict[object, Request] = {}
@@ -87,6 +91,7 @@ def _questions(
                 length = _longest(trial) if longest else USUAL_CHARACTERS
                 known[place] = evaluation.evaluator.forecast(trial, length)
             found = known[place]
+            tally.add(job.contract, len(found))
             shared = len(call.trials) > 1
             asked |= {question_id(q) if shared else n: q for n, q in enumerate(found)}
         yield from asked.values()

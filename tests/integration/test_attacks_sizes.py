@@ -47,6 +47,19 @@ def test_what_multiplies_is_refused_before_any_call(
     assert answered.requests == ()
 
 
+def test_judges_that_multiply_are_refused_before_any_call(
+    run_gate: RunGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "MOST_QUESTIONS", 2 * FIXTURES * 81 - 1)
+    named = ", ".join(f"openai/judge-{number}" for number in range(9))
+    judges = f"  - {{judge: rubric, criteria: Good., models: [{named}], repeat: 9}}\n"
+    many = {CONTRACT_PATH: CONTRACT.replace(CHECK, CHECK + judges)}
+    answered = run_gate(FILES, {PROMPT: BROKEN, **many}, answer=answer)
+    assert (answered.exit_code, answered.result) == (2, None)
+    assert "questions" in answered.text
+    assert answered.requests == ()
+
+
 def test_contracts_without_number_are_refused(
     run_gate: RunGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
