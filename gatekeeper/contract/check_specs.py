@@ -230,9 +230,14 @@ def _name_of(
 
 
 def default_name(kind: str, item: Mapping[str, Any], shape: CheckShape) -> str:
-    """Return the type and its main parameter: the first required one, else the first as written."""
-    names = [*shape.schema.get("required", ()), *(key for key in item if key not in COMMON_KEYS)]
-    value = next((item[name] for name in names if name in item), None)
+    """Return the type and its main parameter: the first required one, else the first as written.
+    Of one that is switched on, such as `table: true`, it is the parameter's name."""
+    required = shape.schema.get("required", ())
+    names = [*required, *(key for key in item if key not in COMMON_KEYS)]
+    main = next((name for name in names if name in item), None)
+    value = None if main is None else item[main]
+    if value is True and main not in required:
+        value = main
     if isinstance(value, list):
         value = ", ".join(str(part) for part in value)
     if value is None or isinstance(value, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract
@@ -28,6 +29,7 @@ from gatekeeper.contract.near_duplicates import near_duplicate_warning
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
+from gatekeeper.contract.without_effect import without_effect_warnings
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.judge_calls import judge_models
 from gatekeeper.gate.plan import Job, plan_job
@@ -94,7 +96,8 @@ def validate_contracts(
         found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
         unpriced = unpriced_warnings(evaluation, price) if price else ()
         weak = compute_power(evaluation).warning
-        warnings = [*filter(None, (weak, related)), *map(str, found), *unpriced]
+        idle = without_effect_warnings(contract)
+        warnings = [*filter(None, (weak, related)), *map(str, found), *idle, *unpriced]
         notes = (*objective_notes(evaluation), *limit_notes(evaluation))
         lines.append(
             "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])
@@ -145,8 +148,8 @@ def _line(contract: Contract, job: Job) -> str:
         units = len(contract.fixtures) - len(evaluation.counts_with)
         again = f" in {units} cluster{'s' * (units != 1)}{again}"
     return (
-        f"{contract.path}: {contract.name}: {len(contract.fixtures)} fixtures{again}, "
-        f"{checks} check{'s' * (checks != 1)}, {contract.target.model}{_groups(contract)}"
+        f"{contract.path}: {contract.name}: {numbers.count(len(contract.fixtures), 'fixture')}"
+        f"{again}, {numbers.count(checks, 'check')}, {contract.target.model}{_groups(contract)}"
     )
 
 

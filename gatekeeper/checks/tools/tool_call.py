@@ -5,6 +5,7 @@ that tool must have these arguments. `arguments` names the keys that matter: eac
 value, compared as JSON, and other keys are free. Arguments that are not JSON, because they were cut
 off or are malformed, satisfy neither. An answer without text is still an answer.
 
+The model can only call the functions that [`params.tools`](models.md#tool-calls) offers to it.
 To require several calls, write several checks. The order of calls is the order in which the model
 wrote them, also if they are to run in parallel.
 """

@@ -115,7 +115,9 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
     if error.validator == "const":
         return f"{shown} is not {_shown(wanted)}", f"write {_shown(wanted)}"
     if error.validator in ("minItems", "minLength", "minProperties"):
-        return "is empty", f"write {described or 'at least one'}"
+        parts = "characters" if error.validator == "minLength" else "entries"
+        what = f"has fewer than {wanted} {parts}" if error.instance else "is empty"
+        return what, f"write {described or 'at least one'}"
     if error.validator == "pattern":
         return f"{shown} does not look right", f"write {described or f'text like {wanted}'}"
     return error.message, f"write {described or 'what the contract reference describes'}"

@@ -52,6 +52,31 @@ def test_each_sound_contract_is_a_line() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("mode: observe\nrepair: {steps: [strip_whitespace]}\n", "`repair` has no effect"),
+        ("repair: {steps: [strip_whitespace]}\n", None),
+        ("checks: [{type: tool_call, tool: search}]\n", "is offered no tools"),
+        ("checks: [{type: tool_call, tool: search, not: true}]\n", None),
+        ("checks: [{type: tool_call, none: true}]\n", None),
+        (
+            "checks: [{type: tool_call, order: [a, b]}]\n"
+            "params: {tools: [{type: function, function: {name: a}}]}\n",
+            None,
+        ),
+    ],
+)
+def test_what_has_no_effect_is_a_warning(more: str, said: str | None) -> None:
+    text = written("first")
+    if "checks:" in more:
+        text = "".join(line for line in text.splitlines(True) if not line.startswith("checks:"))
+    (line,), problems = validated(a=text + more)
+    assert not problems
+    assert ("warning: " in line) == (said is not None)
+    assert (said or "") in line
+
+
 def test_a_broken_contract_hides_no_other() -> None:
     lines, problems = validated(
         a=written("first", more="nonsense: 1\n"),
