@@ -146,7 +146,7 @@ def records_of(result: MeasuredRun, trigger: Trigger) -> tuple[Record, ...]:
     a limit does not represent the whole. Raises ValueError for any other result.
     """
     if result.kind != "run":
-        raise ValueError(f"result: only a run is recorded, got a {result.kind}")
+        raise ValueError(f"result: must be of kind `run`, got `{result.kind}`")
     evaluated: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in result.outcomes:
         trial = outcome.sample.trial

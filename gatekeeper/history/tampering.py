@@ -29,8 +29,8 @@ def refuse_own_history(location: str, change: Change) -> None:
         found = [revision.entries.get(name) for revision in revisions]
         if any(entry is not None and entry.kind != "file" for entry in found):
             raise UsageError(
-                f"history {location}: {name} is a link or a submodule, and a change could edit "
-                "what it leads to; name the file itself"
+                f"history {location}: {name} is a link or a submodule, so a pull request could "
+                "change the file behind it; write the path of the file itself"
             )
         if found[-1] not in found[:-1]:
             raise UsageError(

@@ -74,7 +74,7 @@ def test_a_provider_that_only_judges_at_base_is_in_use_there(
     assert code == 2
     error = capsys.readouterr().err
     assert "GROQ_API_KEY" in error
-    assert "is not of a provider" not in error
+    assert "the base branch uses no model of the provider" not in error
 
 
 def test_the_old_judge_grades_where_a_change_brings_a_kinder_one(

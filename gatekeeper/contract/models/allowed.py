@@ -78,7 +78,7 @@ def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | N
         what = f"`{model}` is not among the models that the base branch allows"
         fix = f"add `{name.provider}/*` or `{name}` to `models` in {POLICY_PATH}"
     else:
-        what = f"`{model}` is not of a provider that the base branch uses"
+        what = f"the base branch uses no model of the provider of `{model}`"
         listed = ", ".join(dict.fromkeys((*allowed.patterns, f"{name.provider}/*")))
         fix = f"add `models: [{listed}]` to {POLICY_PATH}"
     fix += " on the base branch: a pull request cannot allow its own models"
