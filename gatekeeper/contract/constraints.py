@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
 from gatekeeper.contract.definition import CheckSpec, Contract
+from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError, Problem
 
 _TEMPLATE = re.compile(r"\{[{%]")
@@ -121,8 +120,8 @@ def _require(schema: dict[str, Any], path: Sequence[str], wanted: Mapping[str, A
 
 def _schema_of(spec: CheckSpec, contract: Contract) -> Any:
     written = spec.params["schema"]
-    # The loader has read a schema file along with the contract. JSON is YAML too.
-    schema = yaml.safe_load(spec.files[written]) if isinstance(written, str) else written
+    # As the loader and the check read the file: plain YAML would make a date of 2020-01-01.
+    schema = parse(spec.files[written], written).data if isinstance(written, str) else written
     foreign = sorted({ref for ref in _references(schema) if not ref.startswith("#")})
     if not foreign:
         return schema

@@ -115,6 +115,15 @@ SCHEMA = {
 }
 
 
+def test_a_schema_file_is_sent_as_it_is_checked() -> None:
+    text = "properties:\n  a: {enum: [yes, no]}\n  day: {const: 2020-01-01}\n"
+    written = {"type": "json_schema", "schema": "order.yaml"}
+    subject = having(written, files={"order.yaml": text})
+    properties = {"a": {"enum": ["yes", "no"]}, "day": {"const": "2020-01-01"}}
+    assert output_schema(subject) == {"properties": properties}
+    assert "2020-01-01" in output_requirements(subject)[0]
+
+
 @pytest.mark.parametrize(
     ("checks", "schema"),
     [
