@@ -194,7 +194,8 @@ def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:
 
 def _difference(contract: ContractResult) -> Cell:
     """Return head minus base; unknown without the two rates, which a run that was cut short may
-    lack although it compared some samples."""
+    lack although it compared some samples. What judges prefer has a line of its own: it does not
+    change the rates."""
     paired, arms = contract.paired, (contract.base, contract.head)
     if paired is None or paired.difference is None:
         return Cell(_UNKNOWN)
@@ -202,8 +203,12 @@ def _difference(contract: ContractResult) -> Cell:
         return Cell(_UNKNOWN)
     early = ended_early(paired)
     interval = "early estimate" if early else numbers.points_interval(paired.interval)
-    lines = (difference(paired), *([interval] if interval else []))
-    return Cell(lines, is_significant(paired), paired.difference, bracketed=not early)
+    lines = [difference(paired), *([interval] if interval else [])]
+    lines += [
+        f"judges: {found.base_preferred:,} for base, {found.head_preferred:,} for head"
+        for found in contract.preferences
+    ]
+    return Cell(tuple(lines), is_significant(paired), paired.difference, bracketed=not early)
 
 
 def _chance(paired: PairedResult | None) -> Cell:

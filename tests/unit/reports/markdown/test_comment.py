@@ -271,6 +271,7 @@ def test_duplicates_and_warnings_are_worth_knowing() -> None:
     pair = replace(warned, check="polite (against base)")
     both = replace(contract.fixtures[5], warnings=(warned, pair))
     comment_of_pairs = _read(examples.result(replace(paired, fixtures=(both,))))
+    assert "<br>judges: 9 for base, 0 for head" in comment_of_pairs
     assert "the warning `is polite`" in comment_of_pairs
     assert "(against base)" not in comment_of_pairs
     assert "7 fixtures repeat the input of another and counts with it" not in comment
