@@ -99,7 +99,8 @@ def with_requirements(messages: tuple[Message, ...], block: str) -> tuple[Messag
 
 def grammar_of(choices: tuple[str, ...]) -> str:
     """Return the grammar, in llama.cpp's GBNF, of a text that is one of the choices."""
-    return f"root ::= {' | '.join(json.dumps(choice) for choice in choices)}"
+    # As they are: the grammar takes each half of an escaped emoji for a character of its own.
+    return f"root ::= {' | '.join(json.dumps(c, ensure_ascii=False) for c in choices)}"
 
 
 def _impossible(contract: Contract, why: str, fix: str) -> ContractError:

@@ -255,3 +255,4 @@ def test_the_block_goes_to_the_last_system_message() -> None:
 
 def test_a_grammar_quotes_its_texts() -> None:
     assert grammar_of(('say "x"', "a\nb")) == 'root ::= "say \\"x\\"" | "a\\nb"'
+    assert grammar_of(("é", "👍")) == 'root ::= "é" | "👍"'
