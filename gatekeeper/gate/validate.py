@@ -91,18 +91,22 @@ def validate_contracts(
         if faults.refused:
             problems += faults.refused
             continue
-        evaluation = job.evaluations[0]
-        related = near_duplicate_warning(contract.fixtures, evaluation.counts_with)
         found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
-        unpriced = unpriced_warnings(evaluation, price) if price else ()
-        weak = compute_power(evaluation).warning
-        idle = without_effect_warnings(contract)
-        warnings = [*filter(None, (weak, related)), *map(str, found), *idle, *unpriced]
-        notes = (*objective_notes(evaluation), *limit_notes(evaluation))
-        lines.append(
-            "\n  note: ".join(["\n  warning: ".join([_line(contract, job), *warnings]), *notes])
-        )
+        lines.append(_line_with_notes(job, found, price))
     return [*lines, *(f"notice: {notice}" for notice in notices)], problems
+
+
+def _line_with_notes(job: Job, found: Sequence[object], price: Price | None) -> str:
+    """Return the line of a valid contract, with what is doubtful and what to know about it."""
+    evaluation = job.evaluations[0]
+    related = near_duplicate_warning(job.contract.fixtures, evaluation.counts_with)
+    unpriced = unpriced_warnings(evaluation, price) if price else ()
+    weak = compute_power(evaluation).warning
+    idle = without_effect_warnings(job.contract)
+    warnings = [*filter(None, (weak, related)), *map(str, found), *idle, *unpriced]
+    notes = (*objective_notes(evaluation), *limit_notes(evaluation))
+    line = "\n  warning: ".join([_line(job.contract, job), *warnings])
+    return "\n  note: ".join([line, *notes])
 
 
 def _near_misses(revision: Revision, policy: Policy) -> tuple[str, ...]:

@@ -168,7 +168,7 @@ def test_a_part_of_the_cost_limit_that_no_call_fits_is_refused(
     suite.commit("little", {".github/gatekeeper.yml": "limits: {cost_usd: 0.02}\n"})
     assert machines.plan(shards=1) == 0
     assert machines.plan(shards=100) == 2
-    assert f"each of {CALLS} shards" in capsys.readouterr().err
+    assert f"among {CALLS} shards" in capsys.readouterr().err
 
 
 def test_a_plan_is_refused_when_the_money_of_the_month_is_spent(

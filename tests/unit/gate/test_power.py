@@ -136,7 +136,7 @@ def test_objectives_that_the_suite_cannot_prove_are_told_before_the_run(samples,
     same = dict.fromkeys(names[40:], names[0])
     evaluation = evaluation_of(made, same_input=same)
     (note,) = objective_notes(evaluation)
-    assert f"success rate needs {needed} distinct inputs" in note
+    assert f" {needed} distinct inputs" in note
     assert "has 40;" in note
 
 
@@ -147,7 +147,7 @@ def test_a_limit_that_the_suite_cannot_find_exceeded_is_told_before_the_run(few:
     made = contract(*names, gate=GatePolicy(limits=limits))
     found = limit_notes(evaluation_of(made))
     assert len(found) == few
-    assert all(f"and the contract has {len(names)};" in note for note in found)
+    assert all(f"the contract has {len(names)}," in note for note in found)
 
 
 def test_a_contract_without_objectives_has_nothing_to_prove():
