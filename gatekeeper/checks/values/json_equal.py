@@ -80,7 +80,12 @@ def _simplified(value: Any, ignored: Set[str], unordered: bool) -> Any:
 
 def canonical_json(value: Any) -> str:
     """Return JSON that is the same for values that are equal: 1 and 1.0, keys in any order."""
-    return json.dumps(_with_plain_numbers(value), sort_keys=True)
+    if type(value) is int:
+        return repr(value)  # lists of numbers can be long
+    return _SORTED.encode(_with_plain_numbers(value))
+
+
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 def _with_plain_numbers(value: Any) -> Any:
