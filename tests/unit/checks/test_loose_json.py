@@ -119,7 +119,8 @@ def test_a_document_that_lacks_a_piece_never_gets_one(
 
 
 def unescaped(text: str) -> str:
-    return re.sub(r"(?:\\u[0-9a-f]{4})+", lambda found: json.loads(f'"{found[0]}"'), text)
+    escapes = r"(?:\\u[0-9a-f]{4})+|\\[bfnrt\"\\/]"
+    return re.sub(escapes, lambda found: json.loads(f'"{found[0]}"'), text)
 
 
 def scalars(value: object) -> list[str]:
