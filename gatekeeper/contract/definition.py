@@ -34,6 +34,16 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class NotRun:
+    """Something that a foreign file asks for and gatekeeper does not do, such as an assertion in
+    JavaScript. `kind` is its name there, `why` a sentence for a person."""
+
+    kind: str
+    position: Position
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One rendered chat message, ready to be sent."""
 
@@ -195,6 +205,7 @@ class Contract:
     gating checks' scores at which a sample passes; None if every one of them must pass. `groups`
     are checks that are sampled in another way, each as a contract, which is `part_of` this one.
     What a mode adds to the requests comes from `checks_of_mode`; None if these are `checks`.
+    `not_run` is what the foreign file of a translated contract asks for and nothing here does.
     """
 
     name: str
@@ -217,6 +228,7 @@ class Contract:
     groups: tuple[Contract, ...] = ()
     part_of: str | None = None
     checks_of_mode: tuple[CheckSpec, ...] | None = field(default=None, repr=False)
+    not_run: tuple[NotRun, ...] = field(default=(), compare=False)
 
     def checks_for(self, fixture: Fixture) -> tuple[CheckSpec, ...]:
         """Return the checks that apply to a fixture: the contract's and its own, without those that

@@ -1,0 +1,187 @@
+"""Types of the seam between foreign files and native contracts.
+
+A format is a module with two functions:
+
+    def recognises(path: str, data: object) -> bool: ...
+    def read(files: SuiteFiles, document: Document) -> ForeignSuite: ...
+
+`recognises` looks at the parsed data and is called for every file that the policy's patterns match
+and that is no native contract; it must be quick. `read` translates the document to native
+contracts, and raises ContractError with positions in the foreign file. It reads other files
+through `files` alone, which is also a Revision, so that a change of any of them affects the
+contracts. Name the module in `recognise.py`.
+
+To write a translated document, build the data of a native contract in which values are wrapped in
+`At(value, position)`, and give it to `build_document`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gatekeeper.contract.change import Entry, Revision
+from gatekeeper.contract.definition import NotRun, Position
+from gatekeeper.contract.globs import matching
+from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
+from gatekeeper.errors import ContractError, Problem
+
+__all__ = ["At", "ForeignContract", "ForeignSuite", "NotRun", "SuiteFiles", "TranslatedDocument"]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignContract:
+    """A contract that a foreign file holds. `document` has the data of a native contract with
+    positions in foreign files; its path is that of the file, or `FILE#name` if the file holds
+    several. `not_run` lists what the file asks for and gatekeeper does not do."""
+
+    document: Document
+    not_run: tuple[NotRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignSuite:
+    """Everything that one foreign file holds; at least one contract."""
+
+    contracts: tuple[ForeignContract, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A value of a translated document, and the place in a foreign file that it comes from."""
+
+    value: Any
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedDocument(Document):
+    """A native contract that no file holds as such. `origins` maps values to their places in the
+    foreign files; a value without one has that of the nearest value around it."""
+
+    origins: Mapping[KeyPath, Position] = field(default_factory=dict)
+
+    def position(self, key: KeyPath = ()) -> Position:
+        """Return the place in a foreign file that the value comes from."""
+        while key and key not in self.origins:
+            key = key[:-1]
+        return self.origins.get(key, Position(file_of_contract(self.path), 1, 1))
+
+    def problem(
+        self,
+        key: KeyPath,
+        what: str,
+        fix: str,
+        *,
+        at_key: bool = False,  # noqa: ARG002
+    ) -> Problem:
+        """Return a problem at the place in the foreign file that the value comes from: keys have
+        no place of their own."""
+        at = self.position(key)
+        return Problem(at.path, what, fix, at.line, at.column, field_name(key) or None)
+
+
+def file_of_contract(path: str) -> str:
+    """Return the file of a contract's path: the part of `FILE#name` before the last `#`.
+
+    The path of a contract that is a file of its own stays as it is, unless it has a `#`: then ask
+    the revision for it first.
+    """
+    return path.rpartition("#")[0] or path
+
+
+def contract_path(file: str, name: str, *, single: bool) -> str:
+    """Return the path of a contract in a foreign file; `single` says that the file has no other."""
+    return file if single else f"{file}#{name}"
+
+
+def build_document(path: str, tree: Mapping[str, Any], at: Position) -> TranslatedDocument:
+    """Build the document of a translated contract.
+
+    `tree` is the data of a native contract, in which any value may be wrapped in `At`. `at` is the
+    place of the whole.
+    """
+    origins: dict[KeyPath, Position] = {(): at}
+
+    def unwrap(value: Any, key: KeyPath) -> Any:
+        if isinstance(value, At):
+            origins[key] = value.position
+            return unwrap(value.value, key)
+        if isinstance(value, Mapping):
+            return {name: unwrap(item, (*key, name)) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [unwrap(item, (*key, index)) for index, item in enumerate(value)]
+        return value
+
+    return TranslatedDocument(path, unwrap(tree, ()), origins=origins)
+
+
+def copy_value(document: Document, key: KeyPath = ()) -> At:
+    """Return the value at the key, with the places of everything in it, for `build_document`.
+
+    Raises KeyError or IndexError if the document has no such value.
+    """
+    value: Any = document.data
+    for part in key:
+        value = value[part]
+
+    def wrap(value: Any, key: KeyPath) -> At:
+        inner: Any = value
+        if isinstance(value, dict):
+            inner = {name: wrap(item, (*key, name)) for name, item in value.items()}
+        elif isinstance(value, list):
+            inner = [wrap(item, (*key, index)) for index, item in enumerate(value)]
+        return At(inner, document.position(key))
+
+    return wrap(value, key)
+
+
+@dataclass
+class SuiteFiles:
+    """A revision, as the translation of one foreign file sees it. It is a Revision, and remembers
+    which files were read and which patterns were looked up: the contracts depend on all of them."""
+
+    revision: Revision
+    paths: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+
+    @property
+    def sha(self) -> str:
+        """The name of the revision."""
+        return self.revision.sha
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """Every path of the revision. A translation that searches in it uses `find` instead."""
+        return self.revision.entries
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file, and remember that the contracts depend on it."""
+        self.paths.add(path)
+        return self.revision.read(path)
+
+    def text(self, document: Document, key: KeyPath, reference: str) -> tuple[str, str]:
+        """Return the path and the text of a file that a document names at the key.
+
+        Raises ContractError, at that place, if it cannot be read.
+        """
+        try:
+            path = locate(reference, document.path)
+            self.paths.add(path)  # also if it is missing: adding it affects the contracts
+            return path, read_text(self, path)
+        except UnreadableError as error:
+            at = document.position(key)
+            problem = Problem(at.path, error.what, error.fix, at.line, at.column, field_name(key))
+            raise ContractError([problem]) from None
+
+    def find(self, pattern: str) -> list[str]:
+        """Return the files that match a pattern from the repository root, such as
+        `evals/tests/*.yaml`, in order. A file that comes to match it affects the contracts."""
+        self.patterns.add(pattern)
+        return sorted(
+            path
+            for path in matching(self.revision.entries, pattern)
+            if self.revision.entries[path].kind == "file"
+        )

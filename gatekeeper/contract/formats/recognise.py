@@ -1,0 +1,135 @@
+"""Recognises foreign files by their content, and reads each of them once.
+
+The table of formats is here. A file with the key `contract` is a native contract and never looked
+at.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Protocol
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.formats.foreign_suite import ForeignContract, ForeignSuite, SuiteFiles
+from gatekeeper.contract.globs import matching
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.errors import ContractError
+
+_MOST_KEPT = 64
+_MOST_CONTRACTS = 500
+"""The most contracts of one foreign file: a grid of prompts and models can have any number."""
+
+
+class Format(Protocol):
+    """A module that reads one kind of foreign file: see foreign_suite.py."""
+
+    @staticmethod
+    def recognises(path: str, data: object) -> bool:
+        """Return whether the data is of this format."""
+        ...
+
+    @staticmethod
+    def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+        """Translate the document. Raises ContractError."""
+        ...
+
+
+def known_formats() -> tuple[Format, ...]:
+    """Return the formats in the order in which they are tried."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSuite:
+    """A foreign file as read: its contracts, and the files and patterns that they depend on, its
+    own file not among them."""
+
+    contracts: tuple[ForeignContract, ...]
+    paths: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
+
+
+def find_format(path: str, data: object) -> Format | None:
+    """Return the format of a foreign file; None for a native contract and anything else."""
+    if not isinstance(data, dict | list) or "contract" in data:
+        return None
+    return next((known for known in known_formats() if known.recognises(path, data)), None)
+
+
+def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
+    """Return the contracts of a foreign file; None if it is none. Raises ContractError.
+
+    The last files are kept: the sketch of a contract, its loading, and base and head all read the
+    same one.
+    """
+    found = find_format(document.path, document.data)
+    if found is None:
+        return None
+    for kept in reversed(_kept.get(id(document), [])):
+        if kept.document is document and kept.stands(revision):
+            return kept.suite
+    files = SuiteFiles(revision)
+    try:
+        contracts = found.read(files, document).contracts
+    except RecursionError:
+        problem = document.problem((), "nested too deeply to be read", "flatten the file")
+        raise ContractError([problem]) from None
+    _require_sound(document, contracts)
+    suite = ReadSuite(
+        contracts, frozenset(files.paths - {document.path}), frozenset(files.patterns)
+    )
+    _keep(document, revision, suite)
+    return suite
+
+
+def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -> None:
+    if not contracts:
+        what, fix = "nothing to test in this file", "add a prompt and at least one test"
+        raise ContractError([document.problem((), what, fix)])
+    if len(contracts) > _MOST_CONTRACTS:
+        what = f"{len(contracts):,} contracts in one file, more than {_MOST_CONTRACTS}"
+        raise ContractError([document.problem((), what, "split the file")])
+    paths = [contract.document.path for contract in contracts]
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        what = f"two contracts of this file are called `{twice.rpartition('#')[2]}`"
+        raise ContractError([document.problem((), what, "give each a name of its own")])
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A suite, with what it was made of."""
+
+    document: Document
+    suite: ReadSuite
+    ids: tuple[tuple[str, str | None], ...]
+    matched: tuple[tuple[str, frozenset[str]], ...]
+
+    def stands(self, revision: Revision) -> bool:
+        """Return whether another reading, of this revision, would find the same files."""
+        return all(_id(revision, path) == known for path, known in self.ids) and all(
+            frozenset(matching(revision.entries, pattern)) == known
+            for pattern, known in self.matched
+        )
+
+
+_kept: OrderedDict[int, list[_Kept]] = OrderedDict()
+
+
+def _keep(document: Document, revision: Revision, suite: ReadSuite) -> None:
+    ids = tuple((path, _id(revision, path)) for path in sorted(suite.paths))
+    matched = tuple(
+        (pattern, frozenset(matching(revision.entries, pattern)))
+        for pattern in sorted(suite.patterns)
+    )
+    known = _kept.setdefault(id(document), [])
+    known.append(_Kept(document, suite, ids, matched))
+    del known[:-2]  # base and head
+    while len(_kept) > _MOST_KEPT:
+        _kept.popitem(last=False)
+
+
+def _id(revision: Revision, path: str) -> str | None:
+    entry = revision.entries.get(path)
+    return entry.id if entry else None
