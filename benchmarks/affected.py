@@ -60,7 +60,7 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
-from gatekeeper.run.process import end_process, postpone_garbage_collection
+from gatekeeper.runs.process import end_process, postpone_garbage_collection
 postpone_garbage_collection()  # as every command does
 with Repository.open(Path()) as repository:
     change = repository.change("main", sys.argv[1])

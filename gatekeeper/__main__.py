@@ -7,7 +7,7 @@ import sys
 
 def run() -> None:
     """Run the command line, and end this process with its exit code."""
-    from gatekeeper.run.process import end_process, postpone_garbage_collection
+    from gatekeeper.runs.process import end_process, postpone_garbage_collection
 
     postpone_garbage_collection()
     end_process(main())

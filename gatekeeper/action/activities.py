@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.result import GateResult, Waiver
     from gatekeeper.gate.work import Work
     from gatekeeper.history.store import HistoryStore
-    from gatekeeper.run.keep_in_history import MergedWaivers
+    from gatekeeper.runs.keep_in_history import MergedWaivers
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
@@ -69,7 +69,7 @@ def check(
     """Compare head with base, for all affected contracts or those with the given names, with the
     waivers that count."""
     # Heavy: reached only once the event is known to be usable.
-    from gatekeeper.run.session import RunOptions, measure
+    from gatekeeper.runs.session import RunOptions, measure
 
     change, work = plan(settings, activity, checkout, names)
     if work.trials:
@@ -102,7 +102,7 @@ def suite_of_head(
 ) -> GateResult:
     """Run the full suite on a pull request's head, under the policy of its base."""
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.run.session import RunOptions, measure
+    from gatekeeper.runs.session import RunOptions, measure
 
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
@@ -199,8 +199,8 @@ def _push(
     settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     from gatekeeper.gate.work import plan_push, plan_run
-    from gatekeeper.run.keep_in_history import Keep
-    from gatekeeper.run.session import RunOptions, measure
+    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.session import RunOptions, measure
 
     revision = checkout.revision(activity.after)
     policy = load_policy(revision)
@@ -226,8 +226,8 @@ def _full(
     names = activity.contracts or settings.contracts
 
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.run.keep_in_history import Keep
-    from gatekeeper.run.session import RunOptions, measure
+    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.session import RunOptions, measure
 
     # A commit that somebody names may be a stranger's: its code does not run.
     trusted = (checkout.revision(activity.sha), revision)

@@ -46,7 +46,7 @@ from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_o
 from gatekeeper.reports.escape import code
 from gatekeeper.reports.markers import run_marker
 from gatekeeper.reports.write import forget_reports, require_formats
-from gatekeeper.run.process import end_process, postpone_garbage_collection
+from gatekeeper.runs.process import end_process, postpone_garbage_collection
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
-    from gatekeeper.run.unfinished import UnfinishedRun
+    from gatekeeper.runs.unfinished import UnfinishedRun
 
 DEFAULT_OUT = Path(".gatekeeper/out")
 
@@ -135,7 +135,7 @@ def unfinished_of(arguments: argparse.Namespace, repository: Repository) -> Unfi
     """Return the unfinished run to resume; None without `--resume`. Raises UsageError."""
     if not arguments.resume:
         return None
-    from gatekeeper.run.unfinished import FILE, read_unfinished
+    from gatekeeper.runs.unfinished import FILE, read_unfinished
 
     return read_unfinished(arguments.out / FILE, tracked_by(repository))
 

@@ -43,7 +43,7 @@ def report(
     from gatekeeper.reports.headline import title
     from gatekeeper.reports.terminal.console import print_result
     from gatekeeper.reports.write import write_reports
-    from gatekeeper.run.unfinished import forget_unfinished
+    from gatekeeper.runs.unfinished import forget_unfinished
 
     files: dict[str, Path] = {}
     unwritten: list[WriteError] = []

@@ -14,8 +14,8 @@ from support.pull_request import CONTRACT, answer, files
 
 from gatekeeper.cli.main import main
 from gatekeeper.errors import UsageError
-from gatekeeper.run.shards.answer_file import ShardAnswers, read_shard
-from gatekeeper.run.shards.plan_file import read_plan
+from gatekeeper.runs.shards.answer_file import ShardAnswers, read_shard
+from gatekeeper.runs.shards.plan_file import read_plan
 
 FIXTURES = 4
 HUGE = 10**400

@@ -19,7 +19,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy, policy_in_force
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.result import GateResult
 from gatekeeper.gate.work import plan_check
-from gatekeeper.run.session import RunOptions, measure
+from gatekeeper.runs.session import RunOptions, measure
 
 CONTRACT = """\
 contract: 1

@@ -17,7 +17,7 @@ from support.pull_request import CONTRACT, answer, files
 
 from gatekeeper.cli.main import main
 from gatekeeper.errors import UsageError
-from gatekeeper.run.unfinished import BATCHES, FILE, AnswerLog, forget_unfinished
+from gatekeeper.runs.unfinished import BATCHES, FILE, AnswerLog, forget_unfinished
 
 FIXTURES = 4
 HEADER = {"version": 1}

@@ -22,7 +22,7 @@ from support.pull_request import CONTRACT, FILES, answer
 
 from gatekeeper.cli.main import main
 from gatekeeper.providers.batch import client as batch_client
-from gatekeeper.run.unfinished import BATCHES, FILE
+from gatekeeper.runs.unfinished import BATCHES, FILE
 
 CONTRACT_FILE = "contracts/sentiment.yaml"
 POLICY_FILE = ".github/gatekeeper.yml"

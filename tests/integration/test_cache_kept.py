@@ -31,7 +31,7 @@ from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.gate.work import plan_check
 from gatekeeper.providers import cache_file
 from gatekeeper.providers.keys import model_access
-from gatekeeper.run import session
+from gatekeeper.runs import session
 from gatekeeper.sampling.cache import Entry, read, signing_key
 
 

@@ -13,7 +13,7 @@ from gatekeeper.contract.policy import POLICY_PATH, policy_in_force
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.spending_limits import require_within_limits
 from gatekeeper.gate.work import Work, plan_check
-from gatekeeper.run.session import RunOptions, measure
+from gatekeeper.runs.session import RunOptions, measure
 
 CONTRACT = """\
 contract: 1

@@ -19,7 +19,7 @@ from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.work import plan_check
-from gatekeeper.run.session import measure
+from gatekeeper.runs.session import measure
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"
 CONTRACT_PATH = "contracts/sentiment.yaml"

@@ -14,7 +14,7 @@ from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.gate.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.reports.formats.result_json import result_document
-from gatekeeper.run.session import measure
+from gatekeeper.runs.session import measure
 
 CONTRACT = """\
 contract: 1

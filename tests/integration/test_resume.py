@@ -19,7 +19,7 @@ from support.openai_server import Fault, OpenAIServer, hang
 from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answer
 
 from gatekeeper.cli.main import main
-from gatekeeper.run.unfinished import BATCHES, EARLIER, FILE, AnswerLog, read_unfinished
+from gatekeeper.runs.unfinished import BATCHES, EARLIER, FILE, AnswerLog, read_unfinished
 
 KEY = "sk-0123456789abcdef"
 
@@ -78,7 +78,7 @@ def leave_unfinished(answers: int, repository: GitRepository, out: Path) -> None
     """Leave what a run leaves that is killed after so many answers."""
     with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", server.url)
-        patch.setattr("gatekeeper.run.unfinished.forget_unfinished", lambda _: None)
+        patch.setattr("gatekeeper.runs.unfinished.forget_unfinished", lambda _: None)
         main(arguments(repository, out))
     kept = (out / FILE).read_bytes().splitlines(keepends=True)[: answers + 1]
     (out / FILE).write_bytes(b"".join(kept))
@@ -306,7 +306,7 @@ def test_a_link_in_its_place_is_neither_read_nor_written(
 def test_a_full_disk_costs_the_answers_and_not_the_run(
     proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gatekeeper.run.unfinished.os.write", lambda _file, data: len(data) // 2)
+    monkeypatch.setattr("gatekeeper.runs.unfinished.os.write", lambda _file, data: len(data) // 2)
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 1

@@ -345,7 +345,7 @@ def test_a_full_disk_ends_the_shard(
     machines: Machines, served: Callable[[OpenAIServer], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert machines.plan() == 0
-    monkeypatch.setattr("gatekeeper.run.unfinished.os.write", lambda _file, data: len(data) // 2)
+    monkeypatch.setattr("gatekeeper.runs.unfinished.os.write", lambda _file, data: len(data) // 2)
     with OpenAIServer(answer) as server:
         served(server)
         assert machines.sample(1) == 3

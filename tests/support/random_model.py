@@ -15,7 +15,7 @@ from gatekeeper.contract.trial import Completion, Outcome, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.result import GateResult
 from gatekeeper.gate.work import Work, plan_check
-from gatekeeper.run import session
+from gatekeeper.runs import session
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
 CONTRACT = """\

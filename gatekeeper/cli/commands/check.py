@@ -28,8 +28,8 @@ def check(arguments: argparse.Namespace) -> int:
     """Decide whether a change may merge: compare it with the branch to merge into."""
     from gatekeeper.gate.work import plan_check
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.run.session import RunOptions, measure
-    from gatekeeper.run.unfinished import FILE, refuse_unfinished_batches
+    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.unfinished import FILE, refuse_unfinished_batches
 
     require_formats(arguments.format)
     if not arguments.resume:

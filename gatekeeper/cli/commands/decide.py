@@ -36,10 +36,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def decide(arguments: argparse.Namespace) -> int:
     """Join the answers of all shards, and decide as `gatekeeper run` would. Calls no model."""
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.run.keep_in_history import Keep
-    from gatekeeper.run.session import RunOptions, measure
-    from gatekeeper.run.shards.join import join_answers
-    from gatekeeper.run.shards.plan_file import plan_again, read_plan
+    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.shards.join import join_answers
+    from gatekeeper.runs.shards.plan_file import plan_again, read_plan
 
     require_formats(arguments.format)
     forget_reports(arguments.out)

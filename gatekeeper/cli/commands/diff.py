@@ -76,7 +76,7 @@ def _contracts_of(sides: Sequence[Side | None]) -> list[str]:
 def _revisions(arguments: argparse.Namespace) -> GateResult:
     """Measure both revisions now, side by side, without the policy's limits on what may merge."""
     from gatekeeper.gate.work import plan_check
-    from gatekeeper.run.session import RunOptions, measure
+    from gatekeeper.runs.session import RunOptions, measure
 
     with Repository.open(arguments.repo) as repository:
         change = repository.between(arguments.earlier, arguments.later)
@@ -94,7 +94,7 @@ def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> 
     """Measure a revision's contracts with those names now."""
     from gatekeeper.gate.diff import Side
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.run.session import RunOptions, measure
+    from gatekeeper.runs.session import RunOptions, measure
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(ref)

@@ -35,9 +35,9 @@ def plan(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import write_files
-    from gatekeeper.run.models import require_sound_models
-    from gatekeeper.run.month_limit import require_month_limit
-    from gatekeeper.run.shards.bill import plan_shards
+    from gatekeeper.runs.models import require_sound_models
+    from gatekeeper.runs.month_limit import require_month_limit
+    from gatekeeper.runs.shards.bill import plan_shards
 
     out = arguments.out
     if not out.name or out.is_dir():
@@ -61,7 +61,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def _shards(text: str) -> int:
-    from gatekeeper.run.shards.plan_file import MOST_SHARDS
+    from gatekeeper.runs.shards.plan_file import MOST_SHARDS
 
     if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MOST_SHARDS:
         raise argparse.ArgumentTypeError(f"give a whole number from 1 to {MOST_SHARDS}")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from gatekeeper.contract.policy import Policy
     from gatekeeper.gate.work import Work
-    from gatekeeper.run.batch_run import BatchRun
-    from gatekeeper.run.ray_cluster import RayCluster
+    from gatekeeper.runs.batch_run import BatchRun
+    from gatekeeper.runs.ray_cluster import RayCluster
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the full suite on one revision. With --history, adds the run to the history."""
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.run.keep_in_history import Keep
-    from gatekeeper.run.session import RunOptions, measure
-    from gatekeeper.run.unfinished import BATCHES, FILE
+    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.unfinished import BATCHES, FILE
 
     if arguments.batch and arguments.replay:
         raise UsageError("--batch calls models and --replay does not; use only one of them")
@@ -107,7 +107,7 @@ def _cluster(arguments: argparse.Namespace, policy: Policy) -> Iterator[RayClust
             "--ray and --replay cannot be combined, because --replay calls no model; "
             "use only one of them"
         )
-    from gatekeeper.run.ray_cluster import connect
+    from gatekeeper.runs.ray_cluster import connect
 
     with connect(arguments.ray, policy.through_litellm) as cluster:
         print_error(f"sampling on {count(cluster.size, 'node')} of the Ray cluster")
@@ -120,12 +120,12 @@ def _batches(arguments: argparse.Namespace, work: Work, file: Path) -> BatchRun 
     Raises UsageError, also for a run that would ask again what the batches of an unfinished run
     answer.
     """
-    from gatekeeper.run.unfinished import refuse_unfinished_batches
+    from gatekeeper.runs.unfinished import refuse_unfinished_batches
 
     if not (arguments.batch and arguments.resume):
         refuse_unfinished_batches(file.parent)
     if not arguments.batch:
         return None
-    from gatekeeper.run.batch_run import open_batches
+    from gatekeeper.runs.batch_run import open_batches
 
     return open_batches(work, file)

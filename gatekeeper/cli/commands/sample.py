@@ -31,8 +31,8 @@ def sample(arguments: argparse.Namespace) -> int:
     """Ask the models for one shard's share of a plan, and keep the answers for `decide`."""
     from gatekeeper import numbers
     from gatekeeper.reports.write import require_writable
-    from gatekeeper.run.shards.plan_file import plan_again, read_plan
-    from gatekeeper.run.shards.sample import answers_to_resume, sample_shard
+    from gatekeeper.runs.shards.plan_file import plan_again, read_plan
+    from gatekeeper.runs.shards.sample import answers_to_resume, sample_shard
 
     shard, of = arguments.shard
     with Repository.open(arguments.repo) as repository:

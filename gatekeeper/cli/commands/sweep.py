@@ -51,7 +51,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     is 0 if a setting can be recommended, and 3 if too little could be measured.
     """
     from gatekeeper.gate.sweep.grid import settings_of
-    from gatekeeper.run.sweep import sweep as measure
+    from gatekeeper.runs.sweep import sweep as measure
 
     axes = _axes(arguments)
     if arguments.samples is not None and arguments.samples < 1:

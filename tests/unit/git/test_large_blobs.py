@@ -11,7 +11,7 @@ from gatekeeper.contract.change import FileTooLargeError, prefetch
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.errors import ContractError, MeasurementError
 from gatekeeper.git import Repository, objects, worktree
-from gatekeeper.run.models import _reader
+from gatekeeper.runs.models import _reader
 
 SMALL, LARGE = "a" * 10, "b" * 101
 

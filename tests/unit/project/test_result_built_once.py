@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parents[3] / "gatekeeper"
 DOWNSTREAM = [
     path
-    for room in ("action", "cli", "history", "reports", "run")
+    for room in ("action", "cli", "history", "reports", "runs")
     for path in sorted((PACKAGE / room).rglob("*.py"))
 ]
 

@@ -55,7 +55,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.calibration.measure import plan_calibration
     from gatekeeper.reports.judges.agreement import agreement_document, print_agreement
     from gatekeeper.reports.redact import environment_redactor
-    from gatekeeper.run.calibrate import calibrate as grade
+    from gatekeeper.runs.calibrate import calibrate as grade
 
     labels = read_labels(arguments.labels)
     with Repository.open(arguments.repo) as repository:

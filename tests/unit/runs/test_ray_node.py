@@ -12,7 +12,7 @@ from support.openai_server import OpenAIServer, rate_limited, unauthorized
 from gatekeeper import __version__
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.run.ray_node import NodeFailure, NodeModels
+from gatekeeper.runs.ray_node import NodeFailure, NodeModels
 
 KEY = "sk-0123456789abcdef"
 REQUEST = Request("openai/gpt-4o-mini", (Message("user", "hello"),), {}, None, 0)

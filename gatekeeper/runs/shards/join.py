@@ -22,17 +22,17 @@ from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.spending_limits import most_cost
 from gatekeeper.providers.cost_estimate import worst_cost
-from gatekeeper.run.model_source import ModelSource
-from gatekeeper.run.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
-from gatekeeper.run.unfinished import request_key
+from gatekeeper.runs.model_source import ModelSource
+from gatekeeper.runs.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
+from gatekeeper.runs.unfinished import request_key
 from gatekeeper.sampling.client import AnswerMissing
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
     from gatekeeper.contract.trial import Completion, Request
     from gatekeeper.gate.work import Work
-    from gatekeeper.run.shards.plan_file import IsTracked, ShardedWork
-    from gatekeeper.run.unfinished import AnswerLog
+    from gatekeeper.runs.shards.plan_file import IsTracked, ShardedWork
+    from gatekeeper.runs.unfinished import AnswerLog
 
 _PATIENT = RetryPolicy(attempts=1, throttled_attempts=1, give_up_after=1_000_000_000)
 """Calls that failed on their shard are not repeated, and any number of them ends no run: the shard

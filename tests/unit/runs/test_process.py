@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.run.process import yield_often
+from gatekeeper.runs.process import yield_often
 
-END = "from gatekeeper.run.process import end_process\n"
+END = "from gatekeeper.runs.process import end_process\n"
 
 
 def run(script: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:

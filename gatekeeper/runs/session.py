@@ -24,7 +24,7 @@ from gatekeeper.gate.result import GateResult, Waiver
 from gatekeeper.gate.streaming import require_streams
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
-from gatekeeper.run.models import (
+from gatekeeper.runs.models import (
     free_price,
     open_models,
     prices_within_limits,
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.run.keep_in_history import Keep
-    from gatekeeper.run.model_source import ModelSource
-    from gatekeeper.run.unfinished import AnswerLog, UnfinishedRun
+    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.model_source import ModelSource
+    from gatekeeper.runs.unfinished import AnswerLog, UnfinishedRun
     from gatekeeper.sampling.limits import Price
 
 _FORKS = (
@@ -101,8 +101,8 @@ def measure(
     if not options.replay:
         notices = (*notices, *require_sound_models(work, revisions))
     from gatekeeper.history.record import past_runs
-    from gatekeeper.run.keep_in_history import keep_run
-    from gatekeeper.run.sample_cache import SampleCache
+    from gatekeeper.runs.keep_in_history import keep_run
+    from gatekeeper.runs.sample_cache import SampleCache
 
     past, said = _read_past(work, options)
     remembered = SampleCache.open(None if options.replay else options.cache, work)
@@ -132,7 +132,7 @@ def _read_past(work: Work, options: RunOptions) -> tuple[Past, tuple[str, ...]]:
     """Return the history and what it says of the month's spending. Raises UsageError if the limit
     of the month is reached and counts."""
     from gatekeeper.history.store import Past
-    from gatekeeper.run.month_limit import require_month_limit
+    from gatekeeper.runs.month_limit import require_month_limit
 
     past = options.history.read() if options.history else Past()
     if options.replay or not options.full_suite:
@@ -170,8 +170,8 @@ def _measure_now(
     """Ask the models, with progress and signals."""
     import asyncio
 
-    from gatekeeper.run.model_source import RunHooks
-    from gatekeeper.run.signals import with_signals
+    from gatekeeper.runs.model_source import RunHooks
+    from gatekeeper.runs.signals import with_signals
 
     hooks: RunHooks = options.source or RunHooks()
 
@@ -215,7 +215,7 @@ def _measure_now(
 def _prepare_the_end() -> None:
     """Load what statistics and reports need, in a thread that hardly delays calls."""
     from gatekeeper.reports.preparation import prepare_reports
-    from gatekeeper.run.process import yield_often
+    from gatekeeper.runs.process import yield_often
 
     with yield_often():
         import scipy.special  # noqa: F401
@@ -228,7 +228,7 @@ def _prepare_the_end() -> None:
 def _answer_log(
     path: Path, work: Work, unfinished: UnfinishedRun | None, redact: Redactor
 ) -> AnswerLog:
-    from gatekeeper.run.unfinished import AnswerLog, header_of
+    from gatekeeper.runs.unfinished import AnswerLog, header_of
 
     log = AnswerLog(path, lambda completion: redact.value(completion) == completion)
     if unfinished:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from gatekeeper.reports.terminal.progress import TerminalProgress
-from gatekeeper.run.process import start_garbage_collection
+from gatekeeper.runs.process import start_garbage_collection
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.client import ModelClient

@@ -11,8 +11,8 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
-from gatekeeper.run.models import require_no_conversations, require_no_judges
-from gatekeeper.run.shards.plan_file import ShardedWork, make_plan
+from gatekeeper.runs.models import require_no_conversations, require_no_judges
+from gatekeeper.runs.shards.plan_file import ShardedWork, make_plan
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.shares import limits_of_shard
 

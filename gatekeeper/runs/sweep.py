@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.run.models import free_price, open_models, require_recording
+from gatekeeper.runs.models import free_price, open_models, require_recording
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,7 +48,7 @@ def sweep(
             contract, settings, client, policy.limits, progress=progress, stop=stop, price=price
         )
 
-    from gatekeeper.run.signals import with_signals
+    from gatekeeper.runs.signals import with_signals
 
     result = summarise_sweep(contract, settings, asyncio.run(with_signals(client, within)))
     return environment_redactor().value(result)

@@ -15,7 +15,7 @@ from gatekeeper.contract.policy import load_policy
 from gatekeeper.contract.references import recording_path
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.work import Work, plan_run
-from gatekeeper.run.unfinished import header_of, read_own_file
+from gatekeeper.runs.unfinished import header_of, read_own_file
 from gatekeeper.sampling.shares import assign_shards
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from gatekeeper.cli.main import main
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError
-from gatekeeper.run import ray_cluster
-from gatekeeper.run.ray_cluster import RayCluster, connect
-from gatekeeper.run.ray_node import NodeFailure
+from gatekeeper.runs import ray_cluster
+from gatekeeper.runs.ray_cluster import RayCluster, connect
+from gatekeeper.runs.ray_node import NodeFailure
 
 
 class RayError(Exception):

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.errors import UsageError
-from gatekeeper.run.unfinished import AnswerLog, header_of, read_answer, read_own_file
+from gatekeeper.runs.unfinished import AnswerLog, header_of, read_answer, read_own_file
 from gatekeeper.sampling.completion_record import read_text
 
 if TYPE_CHECKING:
     from gatekeeper.contract.trial import Completion, Sample, Trial
     from gatekeeper.reports.redact import Redactor
-    from gatekeeper.run.shards.plan_file import IsTracked, ShardedPlan, ShardedWork
+    from gatekeeper.runs.shards.plan_file import IsTracked, ShardedPlan, ShardedWork
     from gatekeeper.sampling.runner import Run
 
 _MOST = 1e9
@@ -101,7 +101,7 @@ class ShardLog:
 
     def add(self, trial: Trial, completion: Completion) -> None:
         """Keep an answer, unless it repeats a secret."""
-        from gatekeeper.run.unfinished import request_key
+        from gatekeeper.runs.unfinished import request_key
 
         before = self._log.count
         self._log.add(trial, completion)
@@ -110,7 +110,7 @@ class ShardLog:
 
     def end(self, run: Run, failed: Sequence[Sample]) -> None:
         """Keep which calls failed, and what the session did."""
-        from gatekeeper.run.unfinished import request_key
+        from gatekeeper.runs.unfinished import request_key
 
         for sample in failed:
             said = self._redact.text(sample.error or "")

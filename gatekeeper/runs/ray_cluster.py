@@ -25,8 +25,8 @@ from gatekeeper import __version__
 from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError
-from gatekeeper.run.model_source import ModelSource
-from gatekeeper.run.ray_node import NodeFailure, NodeModels
+from gatekeeper.runs.model_source import ModelSource
+from gatekeeper.runs.ray_node import NodeFailure, NodeModels
 
 LOCAL = "local"
 _ADDRESS = re.compile(r"auto|local|(?:ray://)?(?P<host>[^\s:/@]+|\[[0-9a-fA-F:]+\]):(?P<port>\d+)")

@@ -13,14 +13,14 @@ from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.pipeline import RunContext
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
-from gatekeeper.run.model_source import ModelSource
-from gatekeeper.run.models import require_no_conversations, require_no_judges
+from gatekeeper.runs.model_source import ModelSource
+from gatekeeper.runs.models import require_no_conversations, require_no_judges
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
     from gatekeeper.providers.batch.client import BatchClient
-    from gatekeeper.run.unfinished import AnswerLog
+    from gatekeeper.runs.unfinished import AnswerLog
     from gatekeeper.sampling.limits import Price
 
 MOST_CALLS = 100_000
@@ -99,7 +99,7 @@ def open_batches(work: Work, file: Path) -> BatchRun:
     batches."""
     from gatekeeper.providers.batch.client import BatchClient
     from gatekeeper.providers.batch.journal import read_journal
-    from gatekeeper.run.unfinished import request_key
+    from gatekeeper.runs.unfinished import request_key
 
     for job in work.jobs:
         _require_no_times(job.contract)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.streaming import require_streams
-from gatekeeper.run.models import open_models, prices_within_limits, require_sound_models
-from gatekeeper.run.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
-from gatekeeper.run.signals import with_signals
-from gatekeeper.run.unfinished import request_key
+from gatekeeper.runs.models import open_models, prices_within_limits, require_sound_models
+from gatekeeper.runs.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
+from gatekeeper.runs.signals import with_signals
+from gatekeeper.runs.unfinished import request_key
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.shares import limits_of_shard
@@ -23,7 +23,7 @@ from gatekeeper.sampling.stored_text import stored_outcome
 if TYPE_CHECKING:
     from gatekeeper.contract.change import Revision
     from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.run.shards.plan_file import IsTracked, ShardedWork
+    from gatekeeper.runs.shards.plan_file import IsTracked, ShardedWork
     from gatekeeper.sampling.runner import Run
 
 

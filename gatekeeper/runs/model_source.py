@@ -12,7 +12,7 @@ from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:
-    from gatekeeper.run.unfinished import AnswerLog
+    from gatekeeper.runs.unfinished import AnswerLog
     from gatekeeper.sampling.limits import Price
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.errors import ContractError
-from gatekeeper.run.models import free_price, open_models, require_recording
+from gatekeeper.runs.models import free_price, open_models, require_recording
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,7 +27,7 @@ def calibrate(
 
     from gatekeeper.gate.calibration.measure import grade_labels
     from gatekeeper.providers.cost_estimate import worst_cost
-    from gatekeeper.run.signals import with_signals
+    from gatekeeper.runs.signals import with_signals
 
     require_recording(replay)
     if replay is None:
