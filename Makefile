@@ -58,15 +58,15 @@ bench: setup $(VENV)/.ray-ready
 	$(BIN)/python -m benchmarks.local_model
 	$(BIN)/python benchmarks/ray_nodes.py
 
-# Simulates the decisions and writes the tables of docs/statistics.md.
+# Simulates the decisions and writes the tables of docs/error-rates.md.
 bench-stats: setup $(VENV)/.bench-ready
-	$(BIN)/python -m benchmarks.decisions --write docs/statistics.md
-	$(BIN)/python -m benchmarks.objectives --write docs/statistics.md
-	$(BIN)/python -m benchmarks.single_fixtures --write docs/statistics.md
-	$(BIN)/python -m benchmarks.limits --write docs/statistics.md
-	$(BIN)/python -m benchmarks.drift --write docs/statistics.md
-	$(BIN)/python -m benchmarks.replicas --write docs/statistics.md
-	$(BIN)/python -m benchmarks.clusters --write docs/statistics.md
+	$(BIN)/python -m benchmarks.decisions --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.objectives --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.single_fixtures --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.limits --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.drift --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.replicas --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.clusters --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.judge_correction --write docs/judges-trust.md
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready

@@ -1,6 +1,6 @@
 """Does a run find what its report says it could find, and does `must_pass` fail by chance?
 
-    python -m benchmarks.single_fixtures [--runs 4000] [--seed 1] [--write docs/statistics.md]
+    python -m benchmarks.single_fixtures [--runs 4000] [--seed 1] [--write docs/error-rates.md]
 
 Prints two tables, or writes them between the markers of a page. Ends with exit status 1 if the drop
 that a report calls visible is found in fewer than 80 % of runs, or if fixtures that must pass and

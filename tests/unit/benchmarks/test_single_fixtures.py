@@ -10,7 +10,7 @@ import pytest
 from benchmarks import single_fixtures as bench
 from gatekeeper.stats.power import regression_power
 
-PAGE = Path(__file__).parents[3] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[3] / "docs" / "error-rates.md"
 
 
 def test_the_promises_hold_and_their_tables_stand_on_the_page() -> None:

@@ -1,12 +1,15 @@
-"""The examples of docs/statistics.md compute what the page says."""
+"""The examples of the pages on statistics compute what the pages say."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[3] / "docs" / "statistics.md"
+import pytest
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
-def test_the_worked_examples_are_right():
-    found = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
+@pytest.mark.parametrize(("page", "examples"), [("statistics.md", 40), ("papers.md", 20)])
+def test_the_worked_examples_are_right(page, examples):
+    found = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
     assert found.failed == 0
-    assert found.attempted > 40
+    assert found.attempted > examples
