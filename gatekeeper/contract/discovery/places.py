@@ -1,0 +1,127 @@
+"""Decides by its path whether a file is worth a look, and what it may be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES, without_template_suffix
+
+_PROMPT_FOLDER = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
+_PROMPT_NAME = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
+_TEXT = (".md", ".markdown", ".txt", ".prompt", ".mustache", ".tmpl", *TEMPLATE_SUFFIXES)
+_NO_TEXT = tuple(
+    f".{suffix}"
+    for suffix in [
+        "py",
+        "pyc",
+        "pyi",
+        "ipynb",
+        "ts",
+        "tsx",
+        "mts",
+        "js",
+        "mjs",
+        "jsx",
+        "css",
+        "html",
+        "sh",
+        "sql",
+        "go",
+        "rs",
+        "java",
+        "rb",
+        "yaml",
+        "yml",
+        "json",
+        "jsonl",
+        "ndjson",
+        "csv",
+        "tsv",
+        "toml",
+        "ini",
+        "cfg",
+        "lock",
+        "png",
+        "jpg",
+        "jpeg",
+        "gif",
+        "svg",
+        "pdf",
+        "zip",
+        "gz",
+        "parquet",
+    ]
+)
+_ABOUT_THE_PROJECT = re.compile(
+    r"readme|changelog|changes|license|licence|copying|contributing|code_of_conduct|security"
+    r"|agents|claude|index|notes|todo",
+    re.IGNORECASE,
+)
+_INSTALLED = frozenset(
+    {
+        "node_modules",
+        "bower_components",
+        "vendor",
+        "vendored",
+        "third_party",
+        "site-packages",
+        "venv",
+        "env",
+        "dist",
+        "build",
+        "target",
+        "__pycache__",
+    }
+)
+_TESTS = frozenset({"test", "tests", "__tests__", "testdata", "fixtures", "spec", "specs"})
+_DOCUMENTATION = frozenset({"doc", "docs"})
+
+
+def is_own(path: str) -> bool:
+    """Return whether the file is the repository's own: not installed, generated or hidden."""
+    *folders, _ = path.lower().split("/")
+    hidden = (part for part in folders if part.startswith("."))
+    return not _INSTALLED.intersection(folders) and not any(hidden)
+
+
+def is_test(path: str) -> bool:
+    """Return whether the file belongs to the tests of a program."""
+    *folders, name = path.lower().split("/")
+    return bool(_TESTS.intersection(folders)) or name.startswith("test_") or ".test." in name
+
+
+def is_prompt_text(path: str) -> bool:
+    """Return whether the path is that of a prompt as text: in a folder of prompts, or so named."""
+    place = PurePosixPath(path)
+    stem = PurePosixPath(without_template_suffix(place.name))
+    if not place.name.lower().endswith(_TEXT) or not is_plain_text(path):
+        return False
+    folders = place.parts[:-1]
+    if _DOCUMENTATION.intersection(part.lower() for part in folders):
+        return False
+    return (
+        in_prompt_folder(path)
+        or _PROMPT_NAME.search(stem.stem) is not None
+        or (stem.suffix == ".prompt")
+    )
+
+
+def is_plain_text(path: str) -> bool:
+    """Return whether the whole file may be one prompt, wherever it is: text of any name, but
+    neither code, data nor a page about the project."""
+    name = PurePosixPath(without_template_suffix(path)).name
+    if name.endswith((".prompty", ".prompt.yml", ".prompt.yaml")):
+        return True
+    stem = PurePosixPath(name).stem
+    return not _ABOUT_THE_PROJECT.fullmatch(stem) and not name.endswith(_NO_TEXT)
+
+
+def in_prompt_folder(path: str) -> bool:
+    """Return whether a folder above the file is one of prompts by its name."""
+    return any(_PROMPT_FOLDER.search(part) for part in path.split("/")[:-1])
+
+
+def is_prompt_named(path: str) -> bool:
+    """Return whether the file's name says that it holds prompts: `prompts.yaml`."""
+    return _PROMPT_NAME.search(PurePosixPath(path).stem) is not None

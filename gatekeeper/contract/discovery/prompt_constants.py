@@ -1,0 +1,154 @@
+"""Finds constants in Python and TypeScript files that are plainly prompts. No code is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+FEWEST_CHARACTERS = 20
+"""A shorter text under the name of a prompt is a label, a path or a version."""
+
+_NAMED_AS_PROMPT = re.compile(
+    r"(?:^|_)(?:PROMPTS?|INSTRUCTIONS?)(?:_|$)|(?:^|_)SYSTEM$"
+    r"|(?:^|_)(?:SYSTEM|USER)_(?:MESSAGE|TEMPLATE|TEXT|CONTENT)",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_MAY_HOLD_ONE = re.compile(r"prompt|system|instruction|user_message", re.IGNORECASE)
+_TEMPLATE_CLASS = re.compile(r"(?:Prompt|Message)Template$")
+_TYPESCRIPT = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[A-Za-z_$][\w$]*)[^=\n]{0,80}="
+    r"[ \t\n]*(?P<quote>[`\"'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)",
+    re.MULTILINE,
+)
+_MOST_CHARACTERS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PromptConstant:
+    """A constant of a source file, its first line, and the text that shows its start."""
+
+    name: str
+    line: int
+    text: str
+
+
+def python_prompts(source: str) -> Iterator[PromptConstant]:
+    """Yield the constants of a module that are plainly prompts; none of a file with mistakes."""
+    if len(source) > _MOST_CHARACTERS or not _MAY_HOLD_ONE.search(source):
+        return
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for statement in module.body:
+        name, value = _assigned(statement)
+        if name is None or value is None:
+            continue
+        text = _template_text(value)
+        if text is None and is_named_as_prompt(name):
+            text = _text(value)
+        if text is None:
+            text = _messages_text(value)
+        if text is not None and _is_prose(text):
+            yield PromptConstant(name, statement.lineno, text)
+
+
+def typescript_prompts(source: str) -> Iterator[PromptConstant]:
+    """Yield the constants of a TypeScript or JavaScript file that are plainly prompts."""
+    if len(source) > _MOST_CHARACTERS or not _MAY_HOLD_ONE.search(source):
+        return
+    for found in _TYPESCRIPT.finditer(source):
+        if is_named_as_prompt(found["name"]) and _is_prose(found["text"]):
+            line = source.count("\n", 0, found.start("name")) + 1
+            yield PromptConstant(found["name"], line, found["text"])
+
+
+def is_named_as_prompt(name: str) -> bool:
+    """Return whether the name of a constant says that it is a prompt."""
+    return _NAMED_AS_PROMPT.search(_CAMEL.sub("_", name)) is not None
+
+
+def _assigned(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id, statement.value
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name):
+            return target.id, statement.value
+    return None, None
+
+
+def _text(value: ast.expr) -> str | None:
+    """Return the text of a string constant; a hole of an f-string counts as a blank."""
+    if isinstance(value, ast.Constant):
+        return value.value if isinstance(value.value, str) else None
+    if isinstance(value, ast.JoinedStr):
+        return "".join(_text(part) or " " for part in value.values)
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        left, right = _text(value.left), _text(value.right)
+        return None if left is None or right is None else left + right
+    if isinstance(value, ast.Call):
+        return _wrapped_text(value)
+    return None
+
+
+def _wrapped_text(call: ast.Call) -> str | None:
+    """Return the text inside `dedent("…")`, `"…".strip()` and the like."""
+    if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
+        return _text(call.func.value) if call.func.attr == "strip" else None
+    name = _called(call)[-1]
+    if name in ("dedent", "cleandoc") and len(call.args) == 1:
+        return _text(call.args[0])
+    return None
+
+
+def _template_text(value: ast.expr) -> str | None:
+    """Return the text given to `PromptTemplate.from_template` and its relatives."""
+    if not isinstance(value, ast.Call):
+        return None
+    names = _called(value)
+    if not any(map(_TEMPLATE_CLASS.search, names)):
+        return None
+    named = [word.value for word in value.keywords if word.arg in ("template", "messages")]
+    for given in (*value.args[:1], *named):
+        return _text(given) or _messages_text(given)
+    return None
+
+
+def _messages_text(value: ast.expr) -> str | None:
+    """Return the text of a list of messages, as mappings or as pairs of role and text."""
+    if not isinstance(value, ast.List | ast.Tuple) or not value.elts:
+        return None
+    found = [_message_text(item) for item in value.elts]
+    texts = [text for text in found if text is not None]
+    return "\n".join(texts) if len(texts) == len(found) else None
+
+
+def _message_text(item: ast.expr) -> str | None:
+    if isinstance(item, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in item.keys]
+        if "role" in keys and "content" in keys:
+            return _text(item.values[keys.index("content")])
+    if isinstance(item, ast.Tuple) and len(item.elts) == 2:
+        role, content = item.elts
+        if isinstance(role, ast.Constant) and role.value in ("system", "human", "user", "ai"):
+            return _text(content)
+    return None
+
+
+def _called(call: ast.Call) -> list[str]:
+    """Return the names in `a.b.c(…)`: `a`, `b` and `c`."""
+    names: list[str] = []
+    part = call.func
+    while isinstance(part, ast.Attribute):
+        names.insert(0, part.attr)
+        part = part.value
+    return [part.id, *names] if isinstance(part, ast.Name) else names or [""]
+
+
+def _is_prose(text: str) -> bool:
+    stripped = text.strip()
+    return len(stripped) >= FEWEST_CHARACTERS and len(stripped.split()) > 2

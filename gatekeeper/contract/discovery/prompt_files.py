@@ -1,0 +1,150 @@
+"""Finds the prompts that a file holds: the whole file, or texts inside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gatekeeper.contract.discovery.places import (
+    in_prompt_folder,
+    is_own,
+    is_plain_text,
+    is_prompt_named,
+    is_prompt_text,
+    is_test,
+)
+from gatekeeper.contract.discovery.prompt_constants import (
+    PromptConstant,
+    python_prompts,
+    typescript_prompts,
+)
+from gatekeeper.contract.prompts.role_lines import ROLES
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_once
+from gatekeeper.errors import ContractError
+
+PromptKind = Literal[
+    "prompty", "GitHub prompt", "Markdown", "text", "messages", "key", "Python", "TypeScript"
+]
+
+PYTHON_SUFFIXES = (".py",)
+TYPESCRIPT_SUFFIXES = (".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx")
+CODE_SUFFIXES = (*PYTHON_SUFFIXES, *TYPESCRIPT_SUFFIXES)
+_DATA = (".yaml", ".yml", ".json")
+_GITHUB = (".prompt.yml", ".prompt.yaml")
+_MARKDOWN = (".md", ".markdown")
+_HAS_MESSAGES = re.compile(r"[\"']?role[\"']?[ \t]*:")
+_FEWEST_CHARACTERS = 40
+_DEEPEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSource:
+    """One prompt of a file. `reference` is what a contract in the root folder would write as its
+    `prompt`: a path, `FILE#key`, or `FILE.py:NAME`. `line` is its first line, counted from 1."""
+
+    path: str
+    reference: str
+    kind: PromptKind
+    line: int = 1
+
+
+def may_hold_prompts(path: str) -> bool:
+    """Return whether the file is worth reading for prompts, judged by its path alone."""
+    name = path.lower()
+    if not is_own(path):
+        return name.endswith(_GITHUB) and path.startswith(".github/")
+    if name.endswith((".prompty", *_GITHUB)):
+        return True
+    if is_test(path):
+        return False
+    if name.endswith(CODE_SUFFIXES):
+        return not name.endswith((".d.ts", ".min.js"))
+    if name.endswith(_DATA):
+        return in_prompt_folder(path) or is_prompt_named(path)
+    return is_prompt_text(path)
+
+
+def is_text_or_data(path: str) -> bool:
+    """Return whether the file is data, or text that is one prompt."""
+    return path.lower().endswith(_DATA) or is_plain_text(path)
+
+
+def kind_of_file(path: str) -> PromptKind:
+    """Return the kind of a file that is one prompt, by its name."""
+    name = path.lower()
+    if name.endswith(".prompty"):
+        return "prompty"
+    if name.endswith(_GITHUB):
+        return "GitHub prompt"
+    if name.endswith(_DATA):
+        return "messages"
+    return "Markdown" if name.endswith(_MARKDOWN) else "text"
+
+
+def prompts_in(path: str, text: str) -> Iterator[PromptSource]:
+    """Yield the prompts of a file that `may_hold_prompts` accepts."""
+    name = path.lower()
+    if name.endswith(PYTHON_SUFFIXES):
+        yield from _constants(path, python_prompts(text), "Python")
+    elif name.endswith(TYPESCRIPT_SUFFIXES):
+        yield from _constants(path, typescript_prompts(text), "TypeScript")
+    elif name.endswith(_GITHUB) or not name.endswith(_DATA):
+        if text.strip():
+            yield PromptSource(path, path, kind_of_file(path))
+    else:
+        yield from _in_data(path, text)
+
+
+def _constants(
+    path: str, found: Iterator[PromptConstant], kind: PromptKind
+) -> Iterator[PromptSource]:
+    for constant in found:
+        yield PromptSource(path, f"{path}:{constant.name}", kind, constant.line)
+
+
+def _in_data(path: str, text: str) -> Iterator[PromptSource]:
+    """Yield a file of messages as a whole, and else its texts that are plainly prompts."""
+    try:
+        document = parse_once(text, path)
+    except ContractError:
+        return
+    data = document.data
+    messages = data.get("messages") if isinstance(data, dict) else data
+    if _HAS_MESSAGES.search(text) and _are_messages(messages):
+        yield PromptSource(path, path, "messages")
+    elif isinstance(data, dict) and isinstance(data.get("template"), str) and "_type" in data:
+        yield _at_key(document, ("template",))  # as LangChain saves a prompt
+    elif isinstance(data, dict) and is_prompt_named(path):
+        yield from _texts(document, (), data)
+
+
+def _texts(document: Document, key: KeyPath, data: dict[Any, Any]) -> Iterator[PromptSource]:
+    for name, value in data.items():
+        if not isinstance(name, str):
+            continue
+        if isinstance(value, dict) and len(key) < _DEEPEST:
+            yield from _texts(document, (*key, name), value)
+        elif _is_prose(value) or _are_messages(value):
+            yield _at_key(document, (*key, name))
+
+
+def _is_prose(value: Any) -> bool:
+    return isinstance(value, str) and len(value) >= _FEWEST_CHARACTERS and " " in value.strip()
+
+
+def _at_key(document: Document, key: KeyPath) -> PromptSource:
+    reference = f"{document.path}#{field_name(key)}"
+    return PromptSource(document.path, reference, "key", document.position(key).line or 1)
+
+
+def _are_messages(value: Any) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    return all(
+        isinstance(item, dict)
+        and str(item.get("role", "")).lower() in ROLES
+        and isinstance(item.get("content"), str)
+        for item in value
+    )

@@ -1,0 +1,152 @@
+"""The inventory of a revision: prompts of all kinds, suites, and which contract covers which."""
+
+from __future__ import annotations
+
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.inventory import FolderCoverage, Inventory, take_inventory
+from gatekeeper.contract.policy import Policy
+
+CONTRACT = """\
+contract: 1
+name: words
+prompt: ../prompts/words.md
+model: openai/gpt-4o-mini
+checks: [{type: contains, value: x}]
+fixtures: [{vars: {word: w}}]
+"""
+
+
+def inventory(files: dict[str, str], policy: Policy | None = None) -> Inventory:
+    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
+    return take_inventory(revision, policy or Policy())
+
+
+def found(files: dict[str, str]) -> list[tuple[str, str, int]]:
+    return [(p.reference, p.kind, p.line) for p in inventory(files).prompts]
+
+
+def test_a_contract_covers_its_prompt_and_what_it_includes():
+    taken = inventory(
+        {
+            "contracts/words.yaml": CONTRACT,
+            "prompts/words.md": "{% include 'tone.md' %} Say {{ word }}.",
+            "prompts/tone.md": "Be kind.",
+            "prompts/other.md": "Say nothing at all.",
+        }
+    )
+    assert [(p.reference, p.contracts) for p in taken.prompts] == [
+        ("prompts/other.md", ()),
+        ("prompts/words.md", ("contracts/words.yaml",)),
+    ]
+    assert [p.reference for p in taken.uncovered] == ["prompts/other.md"]
+    assert taken.by_folder() == (FolderCoverage("prompts", 2, 1),)
+    (suite,) = taken.suites
+    assert (suite.path, suite.kind, suite.used, suite.name, suite.prompts) == (
+        "contracts/words.yaml", "contract", True, "words", ("prompts/words.md",),
+    )  # fmt: skip
+
+
+def test_prompts_are_found_by_what_files_hold():
+    prose = "Summarise the article in one short sentence."
+    assert found(
+        {
+            "app/a.prompty": f"---\nname: a\n---\nuser:\n{prose}",
+            "app/b.prompt.yml": "messages:\n- {role: user, content: hello}\n",
+            "app/llm_prompts/c.txt": prose,
+            "app/system_prompt.md": prose,
+            "app/prompts/d.json": '[{"role": "user", "content": "hello there"}]',
+            "app/prompts/settings.json": '{"retries": 3}',
+            "app/prompts/README.md": "What these are.",
+            "prompts/README.md": "What these are.",
+            "prompts/rows.csv": "a,b",
+            "prompts/hello": prose,
+            "prompts/code.py": "X = 1",
+            "config/prompts.yaml": f"version: v1\nnews:\n  short: {prose} {{{{ a }}}}\n",
+            "saved/prompt_one.json": f'{{"_type": "prompt", "template": "{prose} {{a}}"}}',
+            "docs/prompts/how-to.md": "How to write prompts.",
+            "node_modules/x/prompts/x.txt": prose,
+            "tests/prompts/x.txt": prose,
+        }
+    ) == [
+        ("app/a.prompty", "prompty", 1),
+        ("app/b.prompt.yml", "GitHub prompt", 1),
+        ("app/llm_prompts/c.txt", "text", 1),
+        ("app/prompts/d.json", "messages", 1),
+        ("app/system_prompt.md", "Markdown", 1),
+        ("config/prompts.yaml#news.short", "key", 3),
+        ("prompts/hello", "text", 1),
+        ("saved/prompt_one.json#template", "key", 1),
+    ]
+
+
+PYTHON = '''\
+"""An application."""
+from textwrap import dedent
+SYSTEM_PROMPT = "You are a helpful assistant."
+PROMPT_VERSION = "v2"
+PROMPT_FILE = "prompts/a.md"
+summary_prompt: str = f"""Summarise {article} in one sentence."""
+GREETING = "Hello, and welcome to this program."
+chain = ChatPromptTemplate.from_messages([("system", "You answer briefly and"), ("human", "{q}")])
+review = PromptTemplate(template="Is this review positive? {text}", input_variables=["text"])
+MESSAGES = [{"role": "system", "content": "You answer questions briefly."}]
+INSTRUCTIONS = dedent("""
+    Answer in one word only.
+    """).strip()
+SYSTEMS = ["You are one of several systems."]
+'''
+
+TYPESCRIPT = """\
+import { x } from "y";
+export const systemPrompt = `You are a helpful
+assistant of ${name}.`;
+const SUMMARY_PROMPT: string = "Summarise the article in one sentence.";
+const systemName = "this system has a long name";
+const title = `A page about prompts and other things`;
+"""
+
+
+def test_constants_of_code_are_prompts_if_their_name_and_text_say_so():
+    assert found({"src/app.py": PYTHON, "src/app.ts": TYPESCRIPT}) == [
+        ("src/app.py:SYSTEM_PROMPT", "Python", 3),
+        ("src/app.py:summary_prompt", "Python", 6),
+        ("src/app.py:chain", "Python", 8),
+        ("src/app.py:review", "Python", 9),
+        ("src/app.py:MESSAGES", "Python", 10),
+        ("src/app.py:INSTRUCTIONS", "Python", 11),
+        ("src/app.ts:systemPrompt", "TypeScript", 2),
+        ("src/app.ts:SUMMARY_PROMPT", "TypeScript", 4),
+    ]
+
+
+def test_code_that_does_not_parse_holds_no_prompt():
+    broken = PYTHON + "\nif:\n"
+    assert found({"src/app.py": broken, "src/bytes.py": "SYSTEM_PROMPT = b'a b c d e f g h'"}) == []
+
+
+def test_suites_of_other_tools_are_recognised_by_their_content():
+    taken = inventory(
+        {
+            "evals/config.yaml": "description: x\nprompts: [p.txt]\nproviders: [openai:gpt-4o]\n",
+            "evals/config.json": '{\n  "prompts": ["a"],\n  "tests": []\n}',
+            "ai/sum.prompt.yml": "messages:\n- {role: user, content: x}\ntestData:\n- {input: x}\n",
+            "ai/a.prompty": "---\nname: a\nsample:\n  x: 1\n---\nuser:\nHello {{x}}",
+            "pcsl/ep.json": '{\n"pcsl": "0.3.0",\n"targets": [],\n"fixtures": []}',
+            "pcsl/pd.json": '{\n"pcsl": "0.3.0",\n"prompt": "x"}',
+            "suites/h.yaml": "prompt_template: 'Sum {article}'\ntests:\n- invariants: []\n",
+            "evals/samples.jsonl": '{"input": [{"role": "user", "content": "x"}], "ideal": "y"}\n',
+            "elsewhere/words.yml": CONTRACT,
+            "docker-compose.yml": "services:\n  web:\n    prompts: x\n",
+        }
+    )
+    assert [(suite.path, suite.kind) for suite in taken.unused] == [
+        ("ai/a.prompty", "prompty"),
+        ("ai/sum.prompt.yml", "GitHub prompt"),
+        ("elsewhere/words.yml", "contract"),
+        ("evals/config.json", "promptfoo"),
+        ("evals/config.yaml", "promptfoo"),
+        ("evals/samples.jsonl", "OpenAI Evals"),
+        ("pcsl/ep.json", "PCSL"),
+        ("suites/h.yaml", "harness"),
+    ]
+    assert taken.suites == taken.unused
