@@ -1,8 +1,35 @@
-"""Gatekeeper decides whether a prompt change may merge."""
+"""Gatekeeper decides whether a prompt change may merge.
+
+`from gatekeeper import check, run, validate, affected` runs it from Python: see docs/library.md.
+Each of these names is loaded when it is first used, so `import gatekeeper` takes no time. Their
+types stand in `__init__.pyi`.
+"""
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
+
+_LIBRARY = {
+    "check": "gatekeeper.library.check",
+    "run": "gatekeeper.library.run",
+    "affected": "gatekeeper.library.affected",
+    "validate": "gatekeeper.library.validate",
+    "Validation": "gatekeeper.library.validate",
+    "GateResult": "gatekeeper.gate.result",
+    "ContractResult": "gatekeeper.gate.result",
+    "Reason": "gatekeeper.gate.result",
+    "RunEstimate": "gatekeeper.gate.estimate",
+    "ContractEstimate": "gatekeeper.gate.estimate",
+    "Problem": "gatekeeper.errors",
+    "GatekeeperError": "gatekeeper.errors",
+    "AuthorError": "gatekeeper.errors",
+    "ContractError": "gatekeeper.errors",
+    "UsageError": "gatekeeper.errors",
+    "MeasurementError": "gatekeeper.errors",
+    "WriteError": "gatekeeper.errors",
+}
+"""Each public name with its module. `__getattr__` imports it, so that no room of the package, which
+may import this file, depends on the rooms above it."""
 
 
 class Fail:
@@ -20,3 +47,17 @@ class Fail:
 
     def __bool__(self) -> bool:
         return False
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LIBRARY:
+        raise AttributeError(f"module 'gatekeeper' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(_LIBRARY[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LIBRARY})

@@ -18,6 +18,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,13 @@ _REMEDIES: Mapping[int, str] = {
 
 
 class WriteError(MeasurementError):
-    """A file or stream could not be written. The verdict stands; only its record is missing."""
+    """A file or stream could not be written. The verdict stands; only its record is missing.
+
+    `result` is the GateResult if the reports of `check` or `run` of the library could not be
+    written.
+    """
+
+    result: Any = None
 
     def __init__(self, what: object, error: OSError, remedy: str | None = None) -> None:
         remedy = remedy or _REMEDIES.get(error.errno or 0, "name another folder")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH
 from gatekeeper.errors import UsageError
+from gatekeeper.library.arguments import ORDER_SEED, SuiteArguments
 from gatekeeper.reports.formats import Format
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Change
     from gatekeeper.contract.policy import Policy
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
-    from gatekeeper.runs.unfinished import UnfinishedRun
+
+Arguments = TypeVar("Arguments", bound=SuiteArguments)
 
 DEFAULT_OUT = Path(".gatekeeper/out")
 
@@ -124,53 +124,17 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 
 
 def _order_seed(text: str) -> str:
-    if not re.fullmatch(r"[0-9a-f]{32}", text):
+    if not ORDER_SEED.fullmatch(text):
         raise argparse.ArgumentTypeError(
             "an order seed has 32 digits 0-9a-f; copy order_seed from a result.json"
         )
     return text
 
 
-def unfinished_of(arguments: argparse.Namespace, repository: Repository) -> UnfinishedRun | None:
-    """Return the unfinished run to resume; None without `--resume`. Raises UsageError."""
-    if not arguments.resume:
-        return None
-    from gatekeeper.runs.unfinished import FILE, read_unfinished
-
-    return read_unfinished(arguments.out / FILE, tracked_by(repository))
-
-
-def tracked_by(repository: Repository) -> Callable[[Path], bool]:
-    """Return a function that says whether git tracks a file."""
-    from gatekeeper.history.tampering import paths_in_repository
-
-    root = repository.root or Path()
-    return lambda path: repository.tracks(paths_in_repository(str(path), root))
-
-
-def require_history_folder(history: str | None) -> None:
-    """Raise UsageError, before any call is made, if the history's file cannot be written."""
-    if history is None or ":" in history:
-        return
-    file = Path(history)
-    if file.is_dir() or not file.parent.is_dir():
-        raise UsageError(f"--history {history}: name a file in an existing folder")
-
-
-def change_of(repository: Repository, arguments: argparse.Namespace) -> Change:
-    """Return the change that the options of `add_arms` name."""
-    if arguments.worktree:
-        return repository.worktree_change(arguments.base)
-    return repository.change(arguments.base, arguments.head)
-
-
-def history_of(arguments: argparse.Namespace, repository: Repository) -> HistoryStore | None:
-    """Return the history that `--history` names, not yet read. Raises UsageError."""
-    if arguments.history is None:
-        return None
-    from gatekeeper.history.open import open_history
-
-    return open_history(arguments.history, repository)
+def library_arguments(kind: type[Arguments], parsed: argparse.Namespace) -> Arguments:
+    """Return the parsed options as the arguments of a function of the library."""
+    found = {field.name: getattr(parsed, field.name) for field in fields(kind)}
+    return kind(**{**found, "contract": tuple(parsed.contract), "format": tuple(parsed.format)})
 
 
 def past_of(arguments: argparse.Namespace, repository: Repository, policy: Policy) -> HistoryStore:

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from gatekeeper.reports.formats import Format
 
 
-def require_writable(out: Path, models: Iterable[str], replay: Path | None) -> None:
-    """Raise WriteError if a model is to be called and the reports could not be written to `out`.
-
-    Recordings cost nothing: their result is shown even if it cannot be written.
-    """
-    from gatekeeper.contract.references import recording_path
-    from gatekeeper.reports import write
-
-    if replay is None and any(recording_path(model) is None for model in models):
-        write.require_writable(out)
-
-
 def report(
     result: GateResult, out: Path, formats: Sequence[Format] = (), answers: Path | None = None
 ) -> int:

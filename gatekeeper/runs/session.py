@@ -61,7 +61,7 @@ class RunOptions:
     `source` answers instead of this process's models. `waivers` are for the tested commit.
     `trusted` is False for a fork's head: a plan that could spend more than the limits, or whose
     price is unknown, is then refused. A `full_suite` is refused if the policy's limit of the month
-    is reached.
+    is reached. Without a `terminal`, no progress is shown and signals are the caller's.
     """
 
     history: HistoryStore | None = None
@@ -75,6 +75,7 @@ class RunOptions:
     notices: tuple[str, ...] = ()
     trusted: bool = True
     full_suite: bool = False
+    terminal: bool = True
 
 
 def measure(
@@ -167,15 +168,15 @@ def _measure_now(
     log: AnswerLog | None,
     options: RunOptions,
 ) -> Measurement:
-    """Ask the models, with progress and signals."""
+    """Ask the models, with progress and signals if there is a terminal."""
     import asyncio
 
     from gatekeeper.runs.model_source import RunHooks
-    from gatekeeper.runs.signals import with_signals
+    from gatekeeper.runs.signals import run_until_end, with_signals, without_signals
 
     hooks: RunHooks = options.source or RunHooks()
 
-    async def within(progress: TerminalProgress, stop: asyncio.Event) -> Measurement:
+    async def within(progress: TerminalProgress | None, stop: asyncio.Event) -> Measurement:
         price: Price = free_price
         said: tuple[str, ...] = ()
         if not options.replay:
@@ -205,7 +206,10 @@ def _measure_now(
         around = replace(around, on_answer=log.add, on_judge_answer=log.add_judge_answer)
     try:
         around = hooks.prepare(around, work, log)
-        found = asyncio.run(with_signals(client, within))
+        if options.terminal:
+            found = asyncio.run(with_signals(client, within))
+        else:
+            found = run_until_end(without_signals(client, within))
     finally:
         if log:
             log.close()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from gatekeeper.reports.terminal.progress import TerminalProgress
@@ -32,3 +33,24 @@ async def with_signals(
             return await within(progress, stop)
     finally:
         await client.aclose()
+
+
+async def without_signals(
+    client: ModelClient, within: Callable[[None, asyncio.Event], Awaitable[T]]
+) -> T:
+    """Run it without progress or signal handlers, in a program of its caller; close the client."""
+    try:
+        return await within(None, asyncio.Event())
+    finally:
+        await client.aclose()
+
+
+def run_until_end(work: Coroutine[None, None, T]) -> T:
+    """Run a coroutine to its end and return its result, also if a loop runs in this thread already,
+    as in a notebook. That loop waits."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as other_thread:
+        return other_thread.submit(asyncio.run, work).result()

@@ -5,17 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gatekeeper.cli.arguments import (
-    add_history,
-    add_out,
-    add_plan,
-    add_reports,
-    history_of,
-    require_history_folder,
-    tracked_by,
-)
+from gatekeeper.cli.arguments import add_history, add_out, add_plan, add_reports
 from gatekeeper.cli.output import report
 from gatekeeper.git import Repository
+from gatekeeper.library.repository import history_of, require_history_folder, tracked_by
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +43,7 @@ def decide(arguments: argparse.Namespace) -> int:
         revision = repository.revision(plan.revision)
         sharded = plan_again(plan, revision, arguments.plan)
         joined = join_answers(sharded, arguments.answers, tracked)
-        history = history_of(arguments, repository)
+        history = history_of(arguments.history, repository)
         # An incomplete run is decided again once its shards are complete.
         left_out = ("The run is incomplete, so it is not added to the history.",)
         result = measure(

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_contract, add_out, add_replay
-from gatekeeper.cli.output import report, require_writable
+from gatekeeper.cli.output import report
 from gatekeeper.contract.policy import Allow, Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
+from gatekeeper.library.reports import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.gate.diff import Side

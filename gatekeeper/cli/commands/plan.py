@@ -8,11 +8,12 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gatekeeper.cli.arguments import add_contract, add_history, history_of
+from gatekeeper.cli.arguments import add_contract, add_history
 from gatekeeper.cli.output import print_error
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
+from gatekeeper.library.repository import history_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def plan(arguments: argparse.Namespace) -> int:
         revision = repository.revision(arguments.ref)
         names = tuple(arguments.contract)
         work = plan_run(revision, load_policy(revision), names)
-        history = history_of(arguments, repository)
+        history = history_of(arguments.history, repository)
         past = history.read() if history else None
         notices = require_month_limit(work, past, datetime.now(UTC))
         notices = (*notices, *require_sound_models(work, (revision,)))

@@ -6,10 +6,11 @@ import argparse
 import re
 from pathlib import Path
 
-from gatekeeper.cli.arguments import add_plan, tracked_by
+from gatekeeper.cli.arguments import add_plan
 from gatekeeper.cli.output import print_error
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
+from gatekeeper.library.repository import tracked_by
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from gatekeeper.checks.packages import use_packages
@@ -18,10 +17,10 @@ NOTICE = "the work tree has uncommitted changes to prompts or contracts; test th
 
 
 def uncommitted(
-    repository: Repository, arguments: argparse.Namespace, policy: Policy
+    repository: Repository, head: str | None, worktree: bool, policy: Policy
 ) -> tuple[str, ...]:
     """Return the notice if HEAD is tested and the files of the work tree would run contracts."""
-    if arguments.worktree or arguments.head is not None or repository.root is None:
+    if worktree or head is not None or repository.root is None:
         return ()
     change = repository.worktree_change("HEAD")
     if change.base.entries == change.head.entries:
