@@ -12,10 +12,10 @@ from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts import settings as prompt_settings
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.prompts.render import template_problems
-from gatekeeper.contract.prompts.role_lines import ROLES, role_of_line
 from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.role_lines import BY_ROLE_LINES, ROLES, role_of_line
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
-from gatekeeper.contract.templates.client import find_included
+from gatekeeper.contract.templates.client import find_included, find_role_lines
 from gatekeeper.errors import ContractError, Problem
 
 
@@ -25,7 +25,7 @@ def load_prompt(revision: Revision, path: str) -> Prompt:
     Raises UnreadableError if the text cannot be read, and ContractError, with the prompt's line, if
     the text is not a prompt.
     """
-    prompt = parse_prompt(read_text(revision, path), path)
+    prompt = _split_when_rendered(parse_prompt(read_text(revision, path), path))
     prompt = replace(prompt, includes=_includes(revision, prompt))
     problems = template_problems(prompt)
     if problems:
@@ -107,6 +107,24 @@ def _starts_with_role(body: str) -> bool:
     return role_of_line(first) is not None
 
 
+def _split_when_rendered(prompt: Prompt) -> Prompt:
+    """Return the prompt as one template that is split into messages after it is rendered, if its
+    statements cross its role lines or make some of them. Any other prompt as it is."""
+    if not has_roles(prompt.text, prompt.path):
+        return prompt
+    _, body, first, _ = _parted(prompt.text, prompt.path)
+    if not any(mark in body for mark in ("{%", "{#", "role")):
+        return prompt  # most prompts; Jinja2 need not be imported for them
+    whole = replace(_whole(body, first), role=BY_ROLE_LINES)
+    found = [line for line in find_role_lines(whole.content) if not line.touched]
+    lines = enumerate(whole.content.split("\n"), start=1)
+    fixed = {number for number, line in lines if role_of_line(line)}
+    makes_some = any(line.variable or line.line not in fixed for line in found)
+    if makes_some or (found and template_problems(prompt)):
+        return replace(prompt, messages=(whole,))
+    return prompt
+
+
 def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     """Return the problem if a template cannot be read only because of its role lines: one of its
     blocks, which is open on the line, crosses a role line. Empty if that is not the reason."""
@@ -117,11 +135,8 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
         return []
     rest = list(enumerate(prompt.text.split("\n"), start=1))[line:]
     number, role = next((n, text.strip()) for n, text in rest if role_of_line(text))
-    what = f"a block of the template, such as `{{% for %}}`, crosses the role line `{role}`"
-    fix = (
-        "close the block before that line, and write each turn under its own role line; the file "
-        "is split into messages before it is rendered"
-    )
+    what = f"the role line `{role}` is in a `{{% macro %}}` or another block that keeps its text"
+    fix = "write the role line outside of it; it may be in `{% for %}`, `{% if %}` or `{% with %}`"
     return [Problem(prompt.path, what, fix, number)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gatekeeper.contract.definition import Fixture, Message, Position, Prompt
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.templates.client import check_syntax, evaluate_text, render_texts
+from gatekeeper.contract.templates.client import check_syntax, evaluate_text, render_parts
 from gatekeeper.errors import ContractError, Problem
 
 # `{#` is not among them: in a regular expression it is likelier than a template comment.
@@ -34,12 +34,11 @@ def render_all(
 
     This is faster than one by one. `budget` is what all of them may take together.
     """
-    for texts in render_texts(prompt, values, budget):
-        if isinstance(texts, ContractError):
-            yield texts
+    for parts in render_parts(prompt, values, budget):
+        if isinstance(parts, ContractError):
+            yield parts
         else:
-            pairs = zip(prompt.messages, texts, strict=True)
-            yield tuple(Message(template.role, text) for template, text in pairs)
+            yield tuple(Message(role, text) for role, text in parts)
 
 
 def template_problems(prompt: Prompt) -> list[Problem]:

@@ -1,23 +1,25 @@
 """Finds role lines that a template makes while it is rendered, such as `{{ turn.role }}:` in a
 loop.
 
-A prompt file is split into messages before it is rendered, so such a line begins no message: all
-turns would be sent as the text of one message. A role line that a fixture's value contains is data.
+Where such a line begins no message, because it is in an included file, in a macro, or in a file
+without other role lines, all turns would be sent as the text of one message. A role line that a
+fixture's value contains is data.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.kinds import prompt_kind
 from gatekeeper.contract.prompts.load import has_roles
 from gatekeeper.contract.prompts.render import render_all
-from gatekeeper.contract.prompts.role_lines import ROLES, role_of_line
+from gatekeeper.contract.role_lines import BY_ROLE_LINES, ROLES, role_of_line
 from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.templates.client import find_role_lines
 from gatekeeper.errors import ContractError, Problem
 
 _LONGEST = 1_000
@@ -25,8 +27,8 @@ _LONGEST = 1_000
 _MARK = "\x02role line {}\x03"
 _ENDS = (("{%", "%}"), ("{#", "#}"))
 _FIX = (
-    "write each turn under its own role line, because the file is split into messages before it is "
-    "rendered; if the line is quoted text, change it, for example to `- {}`"
+    "write the line into the prompt file itself, outside of macros and blocks, as `user:` or "
+    "`{{{{ turn.role }}}}:`; if it is quoted text, change it, for example to `- {}`"
 )
 
 
@@ -48,7 +50,7 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
     dialogue = has_roles(prompt.text, prompt.path)
     candidates: list[_Candidate] = []
     messages = tuple(
-        replace(m, content=_marked(m.content, prompt.path, m.line, candidates))
+        replace(m, content=_marked(m.content, prompt.path, m.line, candidates, _own_lines(m)))
         for m in prompt.messages
     )
     includes = {path: _marked(text, path, 1, candidates) for path, text in prompt.includes.items()}
@@ -74,10 +76,26 @@ def _what(template: str, made: str) -> str:
     return f"`{template}` renders to the role line `{made}`, which does not start a message"
 
 
-def _marked(source: str, path: str, first_line: int, candidates: list[_Candidate]) -> str:
-    """Return the source with a mark after the colon of each line that may become a role line."""
+def _own_lines(template: MessageTemplate) -> frozenset[int]:
+    """Return the lines of a template, counted from 1, that begin messages after rendering."""
+    if template.role != BY_ROLE_LINES:
+        return frozenset()
+    return frozenset(line.line for line in find_role_lines(template.content))
+
+
+def _marked(
+    source: str,
+    path: str,
+    first_line: int,
+    candidates: list[_Candidate],
+    without: Collection[int] = (),
+) -> str:
+    """Return the source with a mark after the colon of each line that may become a role line,
+    `without` some of them."""
     lines = source.split("\n")
     for index, line in enumerate(lines):
+        if index + 1 in without:
+            continue
         colon = _colon_of(line) if len(line) <= _LONGEST and ":" in line else None
         if colon is not None:
             mark = _MARK.format(len(candidates))

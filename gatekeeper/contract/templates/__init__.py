@@ -11,7 +11,8 @@ not cover the cost of each of Jinja's filters, operators and comparisons. The co
 | `environment.py` | the one Jinja2 environment: sandboxed, strict, counted |
 | `plain.py` | which templates are rendered in this process |
 | `budget.py` | what all renderings for one evaluation may take together |
-| `rendering.py` | a prompt and its values -> texts, or problems with file and line |
+| `role_marks.py` | marks the role lines of a template, and splits its text into messages there |
+| `rendering.py` | a prompt and its values -> messages, or problems with file and line |
 | `worker.py` | the child's service: the same, for requests in JSON |
 | `client.py` | the parent's side: chooses, asks the child, reads its answers |
 """

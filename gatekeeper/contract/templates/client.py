@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.role_lines import BY_ROLE_LINES
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.plain import is_plain
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.templates.role_marks import RoleLine
 
 _SERVICE = "gatekeeper.contract.templates.worker:answer"
 _PACKAGES = ("jinja2", "markupsafe")
@@ -28,13 +32,14 @@ _MOST_SOUND = 10_000
 
 _SIMPLER = "make the template simpler"
 
-Texts = tuple[str, ...]
+Parts = tuple[tuple[str, str], ...]
+"""The role and text of each message."""
 
 
-def render_texts(
+def render_parts(
     prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
-) -> Iterator[Texts | ContractError]:
-    """Yield the texts of the prompt's messages for each set of values, in order, or the error
+) -> Iterator[Parts | ContractError]:
+    """Yield the roles and texts of the messages for each set of values, in order, or the error
     that there is instead."""
     if all(is_plain(message.content) for message in prompt.messages):
         from gatekeeper.contract.templates.rendering import render_prompt
@@ -46,12 +51,12 @@ def render_texts(
                 yield error
         return
     for start in range(0, len(values), _VALUES_AT_ONCE):
-        yield from _ask_texts(prompt, values[start : start + _VALUES_AT_ONCE], budget)
+        yield from _ask_parts(prompt, values[start : start + _VALUES_AT_ONCE], budget)
 
 
-def _ask_texts(
+def _ask_parts(
     prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
-) -> Iterator[Texts | ContractError]:
+) -> Iterator[Parts | ContractError]:
     """Ask the child to render; an overrun is the fault of the first set of values without a
     response."""
     while values:
@@ -72,13 +77,13 @@ def _ask_texts(
             what = f"the values cannot be rendered: {error}"
             if len(values) > 1:
                 for one in values:
-                    yield from _ask_texts(prompt, [one], budget)
+                    yield from _ask_parts(prompt, [one], budget)
             else:
                 yield ContractError([_unplaced(prompt, what, "use smaller values")])
             return
         for response in answers.responses:
             _take(budget, response)
-            yield _texts_or_error(response)
+            yield _parts_or_error(response)
         values = values[len(answers.responses) :]
         if answers.overrun is not None:
             budget.spend(seconds=OVERRUN_SECONDS)
@@ -171,6 +176,22 @@ def find_included(source: str) -> Sequence[tuple[str | None, int]]:
     return [(name, line) for name, line in answers.responses[0]]
 
 
+def find_role_lines(source: str) -> Sequence[RoleLine]:
+    """Return the role lines in the source whose text goes straight into the result; none if the
+    source is no template."""
+    from jinja2 import TemplateSyntaxError
+
+    from gatekeeper.contract.templates.role_marks import RoleLine, role_lines_of
+
+    try:
+        if len(source) <= _PARSED_HERE:
+            return role_lines_of(source)
+        answers = _CHILD.ask({"kind": "role_lines", "source": source})
+    except (TemplateSyntaxError, RecursionError, FrameError):
+        return ()
+    return [RoleLine(**line) for line in answers.responses[0]] if answers.responses else ()
+
+
 def _as_json(prompt: Prompt) -> Mapping[str, Any]:
     return {
         "path": prompt.path,
@@ -183,13 +204,14 @@ def _take(budget: Budget, response: Mapping[str, Any]) -> None:
     budget.work, budget.text_bytes, budget.seconds = response["budget"]
 
 
-def _texts_or_error(response: Mapping[str, Any]) -> Texts | ContractError:
+def _parts_or_error(response: Mapping[str, Any]) -> Parts | ContractError:
     if "problems" in response:
         return ContractError([Problem(**problem) for problem in response["problems"]])
-    return tuple(response["texts"])
+    return tuple((role, text) for role, text in response["messages"])
 
 
 def _unplaced(prompt: Prompt, what: str, fix: str) -> Problem:
     """Return a problem of the whole prompt, whose line is not known."""
     first = prompt.messages[0]
-    return Problem(prompt.path, what, fix, first.line, field=f"{first.role} message")
+    field = None if first.role == BY_ROLE_LINES else f"{first.role} message"
+    return Problem(prompt.path, what, fix, first.line, field=field)

@@ -14,6 +14,7 @@ from jinja2 import TemplateNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 
 from gatekeeper.contract.definition import MessageTemplate, Prompt
+from gatekeeper.contract.role_lines import BY_ROLE_LINES
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.environment import (
     MAX_TEXT,
@@ -23,6 +24,12 @@ from gatekeeper.contract.templates.environment import (
     native,
     rendered,
     template_line,
+)
+from gatekeeper.contract.templates.role_marks import (
+    RoleLineFault,
+    RolePart,
+    compiled_with_marks,
+    split_by_role_lines,
 )
 from gatekeeper.errors import ContractError, Problem
 
@@ -47,11 +54,12 @@ def render_prompt(
     variables: Mapping[str, Any],
     budget: Budget,
     time_limit: TimeLimit = _no_limit,
-) -> tuple[str, ...]:
-    """Return the text of each message. Raises ContractError with the problems of all of them."""
+) -> tuple[RolePart, ...]:
+    """Return the role and text of each message. Raises ContractError with the problems of all of
+    them."""
     environment = environment_of(prompt)
     problems: list[Problem] = []
-    texts: list[str] = []
+    messages: list[RolePart] = []
     length = 0
     for template in prompt.messages:
         started = time.process_time()
@@ -59,19 +67,34 @@ def render_prompt(
         try:
             _require_left(budget)
             with time_limit(min(MAX_SECONDS, budget.seconds)):
-                code = compiled(environment, template.content, prompt.path)
-                text = rendered(environment, code, variables)
-            length += len(text)
+                made = _render_template(environment, template, prompt.path, variables)
+            length += sum(len(text) for _, text in made)
             if length > MAX_TEXT:
                 raise SecurityError(f"the messages grow longer than {MAX_TEXT:,} characters")
-            texts.append(text)
+            messages += made
         except Exception as error:  # templates can raise anything: a TypeError of an operator, …
             problems.append(_problem(error, prompt, template, variables))
             _fine(error, budget)
-        budget.spend(environment.work, tuple(texts[-1:]), time.process_time() - started)
+            made = ()
+        texts = tuple(text for _, text in made)
+        budget.spend(environment.work, texts, time.process_time() - started)
     if problems:
         raise ContractError(problems)
-    return tuple(texts)
+    return tuple(messages)
+
+
+def _render_template(
+    environment: PromptEnvironment,
+    template: MessageTemplate,
+    path: str,
+    variables: Mapping[str, Any],
+) -> tuple[RolePart, ...]:
+    """Return the message of a template, or the messages that its role lines begin."""
+    if template.role == BY_ROLE_LINES:
+        code = compiled_with_marks(environment, template.content, path)
+        return split_by_role_lines(rendered(environment, code, variables), template.content)
+    code = compiled(environment, template.content, path)
+    return ((template.role, rendered(environment, code, variables)),)
 
 
 def check_templates(prompt: Prompt, time_limit: TimeLimit = _no_limit) -> list[Problem]:
@@ -160,13 +183,18 @@ def _problem(
     if path == prompt.path:
         line += template.line - 1
     what, fix = _what_and_fix(error, variables)
-    return Problem(path, what, fix, line, field=f"{template.role} message")
+    if isinstance(error, RoleLineFault) and error.line is not None:
+        line = error.line + template.line - 1
+    field = None if template.role == BY_ROLE_LINES else f"{template.role} message"
+    return Problem(path, what, fix, line, field=field)
 
 
 def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]:
     error = _cause(error)
     message = str(error) or type(error).__name__
     simpler = "make the template simpler"
+    if isinstance(error, RoleLineFault):
+        return message, error.fix
     if isinstance(error, UndefinedError):
         names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         return message.replace("'", "`"), f"add it to the fixture's vars, which are: {names}"

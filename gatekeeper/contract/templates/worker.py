@@ -17,6 +17,7 @@ from gatekeeper.contract.templates.rendering import (
     evaluate,
     render_prompt,
 )
+from gatekeeper.contract.templates.role_marks import role_lines_of
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.child import cpu_limit
 
@@ -32,6 +33,9 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
         yield [
             asdict(problem) for problem in check_templates(_prompt(request["prompt"]), cpu_limit)
         ]
+    elif kind == "role_lines":
+        with cpu_limit(MAX_SECONDS):
+            yield [asdict(line) for line in role_lines_of(request["source"])]
     elif kind == "includes":
         with cpu_limit(MAX_SECONDS):
             yield included_names(request["source"], environment_for(()))
@@ -48,7 +52,7 @@ def _prompt(given: Mapping[str, Any]) -> Prompt:
 
 def _rendered(prompt: Prompt, values: Mapping[str, Any], budget: Budget) -> dict[str, Any]:
     try:
-        return {"texts": render_prompt(prompt, values, budget, cpu_limit)}
+        return {"messages": render_prompt(prompt, values, budget, cpu_limit)}
     except ContractError as error:
         return {"problems": [asdict(problem) for problem in error.problems]}
 

@@ -270,7 +270,8 @@ def test_this_process_and_the_child_render_alike(pieces: list[str]) -> None:
         "budget": [10**6, 10**6, 9.0],
     }  # fmt: skip
     (there,) = client._CHILD.ask(request).responses
-    assert _here(made) == there.get("texts", there.get("problems"))
+    found = there.get("messages", there.get("problems"))
+    assert _here(made) == [tuple(one) if isinstance(one, list) else one for one in found]
 
 
 def _here(made: Prompt) -> list[Any]:
@@ -302,10 +303,12 @@ def test_the_service_in_this_process() -> None:
     (rendered,) = worker.answer(
         {"kind": "render", "prompt": made, "values": [{"a": "x"}], "budget": budget}
     )
-    assert rendered["texts"] == ("x",)
+    assert [text for _, text in rendered["messages"]] == ["x"]
     (failed,) = worker.answer({"kind": "render", "prompt": made, "values": [{}], "budget": budget})
     assert failed["problems"][0]["line"] == 10
     assert list(worker.answer({"kind": "check", "prompt": made})) == [[]]
+    (lines,) = worker.answer({"kind": "role_lines", "source": "a\nuser:\n{{ role }}:"})
+    assert [line["line"] for line in lines] == [2, 3]
     assert list(worker.answer({"kind": "includes", "source": "{% include 'b' %}"})) == [(("b", 1),)]
     ask = {"kind": "evaluate", "variables": {"a": 2}, "budget": budget}
     assert [r["value"] for r in worker.answer({**ask, "text": "{{ a + 1 }}"})] == [3]

@@ -11,7 +11,7 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
-from gatekeeper.contract.prompts.role_lines import role_of_line
+from gatekeeper.contract.role_lines import role_of_line
 from gatekeeper.errors import ContractError
 from gatekeeper.sampling.trials import plan_trials
 
@@ -28,23 +28,24 @@ def lines(prompt: str, path: str = "p.md", x: object = TURNS, **files: str) -> l
 @pytest.mark.parametrize(
     ("prompt", "path", "expected"),
     [
-        (f"system:\nBe nice.\n{LOOP}user:\ngo\n", "p.md", [4]),
-        (f"system:\nBe nice.\n\n{LOOP}user:\ngo\n", "p.prompty", [5]),
-        (f"---\nname: a\n---\n{LOOP}", "p.md", [5]),
-        ("user:\n{% for t in x %}## {{ t.role | upper }} : {% endfor %}\n", "p.md", []),
-        ("user:\n{% for t in x %}\n## {{ t.role | upper }} :{% endfor %}\n", "p.md", [3]),
-        ("user:\n{% if x %}assistant:{% endif %}\n", "p.md", [2]),
+        ("user:\n{% macro m() %}assistant:{% endmacro %}\n{{ m() }}\n", "p.md", [2]),
+        (
+            "user:\n{% set m %}assistant:{% endset %}\n{{ m }}\n{% if x %}\nuser:\n{% endif %}a",
+            "p.md",
+            [2],
+        ),
         (LOOP, "p.md", [2]),
         ("{% for t in x %}\nuser:\n{{ t.text }}\n{% endfor %}\n", "p.md", [2]),
         (f"Go on with this dialogue.\n{LOOP}", "p.md", []),
         (LOOP, "p.txt", []),
-        ("user:\n{{ x[0].role }}:\n\nuser:\n{{ x[1].role }}:\n", "p.md", [2, 5]),
+        ("user:\n{{ x[0]['text'] }}:\n\nuser:\n{{ x[1]['text'] }}:\n", "p.md", [2, 5]),
     ],
 )
 def test_a_role_line_that_the_template_makes_is_named(
     prompt: str, path: str, expected: list[int]
 ) -> None:
-    assert lines(prompt, path) == expected
+    roles = [{**turn, "text": turn["role"]} for turn in TURNS]
+    assert lines(prompt, path, roles) == expected
 
 
 def test_an_included_file_begins_no_message_either() -> None:
@@ -84,9 +85,9 @@ def test_head_is_refused_and_what_is_on_the_base_branch_is_still_compared() -> N
 
 
 def test_a_block_across_a_role_line_is_named_with_that_line() -> None:
-    prompt = "system:\nBe.\n{% for t in x %}\n\nuser:\n{{ t.text }}\n{% endfor %}\nuser:\ngo\n"
+    prompt = "Be.\n{% macro t(x) %}\n\n\nuser:\n{{ x }}\n{% endmacro %}\nThen\n"
     with pytest.raises(ContractError) as error:
-        lines(prompt)
+        lines(prompt, "p.prompty")
     (problem,) = error.value.problems
     assert problem.line == 5
 

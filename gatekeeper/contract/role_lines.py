@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 ROLES = ("system", "developer", "user", "assistant")
+BY_ROLE_LINES = "(by role lines)"
+"""The role of a template that becomes several messages: it is rendered as a whole, and its role
+lines then begin the messages. No prompt can name a message so."""
 
 # The hashes hold the blanks apart: a line of blanks must not be parted in every possible way.
 _ROLE_LINE = re.compile(
