@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Revision
 from gatekeeper.contract.contract_difference import differs
+from gatekeeper.contract.contract_document import file_of
 from gatekeeper.contract.contract_files import (
     find_contracts,
     in_contract_folders,
@@ -149,7 +150,7 @@ class _Comparison:
     def affected(self) -> Affected:
         at_head = References(self.change.head, self.shapes)
         sketches = find_contracts(at_head, self.policy)
-        suspects = [s for s in sketches if not s.sound or s.closure & self.changed]
+        suspects = self._suspects(sketches)
         loaded, problems = _load_all(
             self.change.head, [sketch.path for sketch in suspects], self.shapes
         )
@@ -175,6 +176,12 @@ class _Comparison:
             others=tuple(sorted(others)),
         )
 
+    def _suspects(self, sketches: Sequence[Sketch]) -> list[Sketch]:
+        """Return the contracts that a changed file may affect. Those of one foreign file are
+        suspect together: another of its files may have added or removed one."""
+        found = {s.file for s in sketches if not s.sound or s.depends_on(self.changed)}
+        return [sketch for sketch in sketches if sketch.file in found]
+
     def _near_misses(self) -> tuple[str, ...]:
         """Return notices about files that the change adds, and not about older ones."""
         changed = self.changed & self.after.keys()
@@ -189,11 +196,7 @@ class _Comparison:
         closure. An unchanged file has the same closure on both sides."""
         references = References(self.change.base, self.shapes)
         written = matching_contracts(self.changed & self.before.keys(), self.policy)
-        touched = {
-            sketch.path
-            for sketch in at_head
-            if sketch.path in self.before and (not sketch.sound or sketch.closure & self.changed)
-        }
+        touched = {s.file for s in self._suspects(at_head) if s.file in self.before}
         require_few_contracts([*written | touched], self.policy.contracts, POLICY_PATH)
         sketches = references.sketches(sorted(written | touched))
         return [sketch for sketch in sketches if sketch.is_contract]
@@ -233,11 +236,11 @@ class _Comparison:
         pairs: dict[str, str] = {}
         for path, head in loaded.items():
             same = by_name.get(head.name, [])
-            old = self.old_path.get(path, path)
+            old = self._old(path)
             if same:
                 pairs[path] = old if old in same else same[0]
         for path, head in loaded.items():
-            sketch = waiting.get(self.old_path.get(path, path))
+            sketch = waiting.get(self._old(path))
             if path in pairs or sketch is None or sketch.path in pairs.values():
                 continue
             if self._now(sketch.prompt) == head.target.prompt.path or sketch.name is None:
@@ -245,6 +248,11 @@ class _Comparison:
                 if sketch.name is not None:
                     self.notices.append(f"The contract {sketch.name} is now called {head.name}.")
         return pairs
+
+    def _old(self, path: str) -> str:
+        """Return the path at base of the contract at the path, if its file was renamed."""
+        file = file_of(self.change.head, path)
+        return self.old_path.get(file, file) + path.removeprefix(file)
 
     def _now(self, path: str | None) -> str | None:
         return self.change.renames.get(path, path) if path else None
@@ -284,7 +292,8 @@ class _Comparison:
         if left in self.changed and left not in head.dependencies:
             causes.append(AffectedBy(left, self._kind(left)))
         causes = sorted(causes, key=lambda cause: cause.path)
-        causes = causes or [AffectedBy(head.path, self._kind(head.path))]
+        file = file_of(self.change.head, head.path)
+        causes = causes or [AffectedBy(file, self._kind(file))]
         return AffectedContract(
             head.name,
             head.path,
@@ -314,7 +323,7 @@ class _Comparison:
         except ContractError:
             base = None
         prompt = base.target.prompt.path if base else sketch.prompt
-        kind: PathChange = "modified" if sketch.path in self.after else "deleted"
+        kind: PathChange = "modified" if sketch.file in self.after else "deleted"
         existed = prompt is not None and prompt in self.before
         replacement = self.watched.replacement(prompt) if prompt and existed else None
         return AffectedContract(
@@ -322,7 +331,7 @@ class _Comparison:
             sketch.path,
             base,
             None,
-            (AffectedBy(sketch.path, kind),),
+            (AffectedBy(sketch.file, kind),),
             prompt_still_there=replacement is not None or self._now(prompt) in self.after,
             base_target=base.target if base else None,
             left_as=replacement,
@@ -336,13 +345,17 @@ class _Comparison:
             return [AffectedBy(path, self._kind(path)) for path in paths]
         causes = {}
         seen = set()
+        own, own_at_base = (
+            file_of(revision, contract.path)
+            for revision, contract in ((self.change.head, head), (self.change.base, base))
+        )
         for path, meaning in head.dependencies.items():
             old = path if path in base.dependencies else self.old_path.get(path, path)
-            if path == head.path:
-                old = base.path
+            if path == own:
+                old = own_at_base
             seen.add(old)
             same = base.dependencies.get(old) == meaning
-            if not same and (path in self.changed or path == head.path):
+            if not same and (path in self.changed or path == own):
                 causes[path] = self._kind(path)
         for old in base.dependencies.keys() - seen:
             if old not in self.after:

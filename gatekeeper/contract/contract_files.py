@@ -27,8 +27,9 @@ _LOOKS_LIKE_ONE = tuple(
 def contract_paths(
     revision: Revision, policy: Policy, shapes: Shapes | None = None
 ) -> tuple[str, ...]:
-    """Find the contract files of the revision, by the policy's patterns. A file that a contract
-    refers to (its fixtures, its prompt, with `shapes` also its schemas) is none."""
+    """Find the contracts of the revision, by the policy's patterns: each file, or `FILE#name` for
+    each of several in a foreign file. A file that a contract refers to (its fixtures, its prompt,
+    with `shapes` also its schemas) is none."""
     references = References(revision, shapes or {})
     return tuple(sketch.path for sketch in find_contracts(references, policy))
 
@@ -40,12 +41,12 @@ def find_contracts(references: References, policy: Policy) -> list[Sketch]:
     paths = sorted(matching_contracts(references.revision.entries, policy))
     require_few_contracts(paths, policy.contracts, POLICY_PATH)
     sketches = references.sketches(paths)
-    used = {path for sketch in sketches for path in sketch.closure if path != sketch.path}
+    used = {path for sketch in sketches for path in sketch.closure if path != sketch.file}
     return [
         sketch
         for sketch in sketches
         if (sketch.is_contract and sketch.readable)
-        or (sketch.path not in used and _is_meant(sketch.path, policy))
+        or (not sketch.is_prompt and sketch.file not in used and _is_meant(sketch.file, policy))
     ]
 
 

@@ -21,6 +21,7 @@ from gatekeeper.contract.calibration_record import (
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.definition import CheckSpec
 from gatekeeper.contract.digests import check_meaning, digest
+from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError, Problem
@@ -47,8 +48,11 @@ class JudgeIdentity:
 
 
 def calibration_path(contract_path: str) -> str:
-    """Return the path of the calibration file of a contract."""
-    return str(PurePosixPath(contract_path).with_suffix(_SUFFIX))
+    """Return the path of the calibration file of a contract: `NAME.judge.json` for `NAME.yaml`, and
+    `NAME.part.judge.json` for the contract `part` of a foreign file."""
+    file = file_of_contract(contract_path)
+    part = contract_path.removeprefix(file).replace("#", ".")
+    return str(PurePosixPath(file).with_suffix(part + _SUFFIX))
 
 
 def read_calibration(revision: Revision, contract_path: str) -> Calibrations:

@@ -11,6 +11,7 @@ from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_groups import read_groups
 from gatekeeper.contract.check_specs import CheckReader, place_unreadable, with_own_names
 from gatekeeper.contract.conditions import apply_conditions
+from gatekeeper.contract.contract_document import ContractDocument, read_contract_document
 from gatekeeper.contract.definition import (
     POLICY_NAME,
     CheckShape,
@@ -51,8 +52,8 @@ LONGEST_MODEL = 500
 
 def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape]) -> Contract:
     """Load the contract at the path. Raises ContractError with every problem found."""
-    document = load_document(revision, path)
-    contract = _Loading(revision, document, shapes).contract()
+    read = read_contract_document(revision, path)
+    contract = _Loading(revision, read, shapes).contract()
     known = read_calibration(revision, path)
     groups = tuple(replace(group, calibrations=known) for group in contract.groups)
     return replace(contract, calibrations=known, groups=groups)
@@ -78,10 +79,11 @@ class _Loading:
     """One contract on its way in: gathers problems, and the rows of each fixture file."""
 
     def __init__(
-        self, revision: Revision, document: Document, shapes: Mapping[str, CheckShape]
+        self, revision: Revision, read: ContractDocument, shapes: Mapping[str, CheckShape]
     ) -> None:
         self._revision = revision
-        self._document = document
+        self._read = read
+        self._document = document = read.document
         judge = document.data.get("judge") if isinstance(document.data, dict) else None
         self._checks = CheckReader(revision, shapes, judge if isinstance(judge, dict) else {})
         self._problems: list[Problem] = []
@@ -124,6 +126,7 @@ class _Loading:
             own_params=data.get("params", {}),
             model_at=_model_at(document, data, prompt),
             pass_score=data.get("pass_score"),
+            not_run=self._read.not_run,
         )
         contract = replace(contract, groups=self._groups(contract, data))
         depends = self._dependencies(contract, data)
@@ -200,7 +203,8 @@ class _Loading:
         if not isinstance(reference, str) or not reference:
             return None
         try:
-            return load_prompt(self._revision, locate(reference, self._document.path))
+            made = self._read.prompt
+            return made or load_prompt(self._revision, locate(reference, self._document.path))
         except UnreadableError as error:
             self._problems.append(_unreadable(self._document, ("prompt",), error, reference))
         except ContractError as error:
@@ -320,6 +324,7 @@ class _Loading:
             )
         }
         digests |= {path: digest(text) for path, text in prompt.includes.items()}
+        digests |= {path: self._content_digest(path) for path in self._read.paths}
         digests |= {path: file.digest for path, file in self._fixture_files.items()}
         specs = [spec for part in (contract, *contract.groups) for spec in part.every_check()]
         for spec in specs:
@@ -328,11 +333,13 @@ class _Loading:
         judges = (model for spec in specs for model in judges_of(spec))
         for recording in map(recording_path, (contract.target.model, *judges)):
             if recording:
-                digests[recording] = self._recording_digest(recording)
-        return {**digests, contract.path: digest(own)}
+                digests[recording] = self._content_digest(recording)
+        file = self._read.file
+        with_prompt = [digest(own), digests[file]] if file in digests else own
+        return {**digests, file: digest(with_prompt)}
 
-    def _recording_digest(self, path: str) -> str:
-        """Return the digest of the recording's bytes.
+    def _content_digest(self, path: str) -> str:
+        """Return the digest of the file's bytes.
 
         A missing recording is reported when the model is called.
         """

@@ -8,14 +8,21 @@ hundreds of contracts that a pull request does not change cost very little.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal
 
 from gatekeeper.contract.change import Revision, prefetch
 from gatekeeper.contract.check_specs import SCHEMA_SUFFIXES, check_type, schema_references
+from gatekeeper.contract.contract_document import (
+    ContractDocument,
+    is_prompt,
+    read_contract_documents,
+)
 from gatekeeper.contract.definition import CheckShape
 from gatekeeper.contract.fixtures import own_checks, read_rows
+from gatekeeper.contract.formats.recognise import BrokenSuiteError
+from gatekeeper.contract.globs import matching
 from gatekeeper.contract.judge_settings import judges_named_in
 from gatekeeper.contract.own_code_paths import named_code
 from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
@@ -68,6 +75,16 @@ class Sketch:
     sound: bool
     is_contract: bool = True
     readable: bool = True
+    file: str = ""
+    patterns: Set[str] = frozenset()
+    is_foreign: bool = False
+    is_prompt: bool = False
+
+    def depends_on(self, changed: Set[str]) -> bool:
+        """Return whether one of the changed paths is in the closure or matches a pattern."""
+        if not self.closure.isdisjoint(changed):
+            return True
+        return any(True for pattern in self.patterns for _ in matching(changed, pattern))
 
 
 @dataclass
@@ -76,16 +93,15 @@ class References:
 
     revision: Revision
     shapes: Shapes
-    _sketches: dict[str, Sketch] = field(default_factory=dict)
     _inside: dict[tuple[str, _Kind], frozenset[str] | None] = field(default_factory=dict)
     _recordings: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def sketches(self, paths: Sequence[str]) -> list[Sketch]:
-        """Return a short description of each contract file, after reading the files and those that
-        they name at once."""
-        prefetch(self.revision, paths)
-        prefetch(self.revision, [named for path in paths for named in self._named(path)])
-        return [self.sketch(path) for path in paths]
+    def sketches(self, files: Sequence[str]) -> list[Sketch]:
+        """Return a short description of each contract of the files, after reading the files and
+        those that they name at once."""
+        prefetch(self.revision, files)
+        prefetch(self.revision, [named for file in files for named in self._named(file)])
+        return [sketch for file in files for sketch in self._look(file)]
 
     def _named(self, path: str) -> Iterator[str]:
         """Return the prompt and the fixture files, as far as they are known."""
@@ -99,21 +115,28 @@ class References:
             located = (self._located(name, path)[0] for name in (data.get("prompt"), *files))
             yield from (name for name in located if name is not None)
 
-    def sketch(self, path: str) -> Sketch:
-        if path not in self._sketches:
-            self._sketches[path] = self._look(path)
-        return self._sketches[path]
-
-    def _look(self, path: str) -> Sketch:
+    def _look(self, file: str) -> list[Sketch]:
         try:
-            data = parse_once(read_text(self.revision, path), path).data
+            found = read_contract_documents(self.revision, file)
+        except BrokenSuiteError as error:
+            # What is wrong in a file that it reads may be mended there alone.
+            paths = {file, *(problem.path for problem in error.problems)}
+            return [Sketch(file, None, None, paths, sound=False, file=file, is_foreign=True)]
         except (UnreadableError, ContractError):
-            return Sketch(path, None, None, frozenset({path}), sound=False, readable=False)
+            return [Sketch(file, None, None, {file}, sound=False, readable=False, file=file)]
+        return [self._sketch(contract) for contract in found]
+
+    def _sketch(self, contract: ContractDocument) -> Sketch:
+        document, file = contract.document, contract.file
+        path, data = document.path, document.data
         if not isinstance(data, dict):
-            return Sketch(path, None, None, frozenset({path}), sound=False, is_contract=False)
+            return Sketch(path, None, None, {file}, sound=False, is_contract=False, file=file)
+        if is_prompt(file, data):
+            nothing = Sketch(path, None, None, {file}, sound=True, is_contract=False, file=file)
+            return replace(nothing, is_prompt=True)
         closure: _Closure = set()
         prompt, sound = self._located(data.get("prompt"), path)
-        if prompt is not None:
+        if prompt is not None and contract.prompt is None:
             sound &= self._add(prompt, "prompt", closure)
         files = 0
         for item in _items(data.get("fixtures")):
@@ -127,7 +150,7 @@ class References:
         for checks in (data.get("checks"), *(group.get("checks") for group in lists)):
             sound &= self._add_checks(checks, path, closure)
         name = data.get("name")
-        paths = {path, *(named for named, _ in closure)}
+        paths = {file, *contract.paths, *(named for named, _ in closure)}
         return Sketch(
             path,
             name if isinstance(name, str) else None,
@@ -135,6 +158,9 @@ class References:
             paths | self._recording(data.get("model"), prompt) | _judge_recordings(data),
             sound and isinstance(name, str),
             "contract" in data,
+            file=file,
+            patterns=contract.patterns,
+            is_foreign=contract.is_foreign,
         )
 
     def _recording(self, model: Any, prompt: str | None) -> frozenset[str]:

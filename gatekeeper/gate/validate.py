@@ -10,6 +10,7 @@ from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_document import contract_paths_of
 from gatekeeper.contract.contract_files import (
     contract_paths,
     in_contract_folders,
@@ -57,6 +58,7 @@ def validate_contracts(
     """
     use_packages(policy)
     notices = () if paths else _near_misses(revision, policy)
+    paths = [part for path in paths for part in contract_paths_of(revision, path)]
     paths = paths or contract_paths(revision, policy, SHAPES)
     if not paths:
         raise UsageError(

@@ -17,28 +17,55 @@ To write a translated document, build the data of a native contract in which val
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.contract.change import Entry, Revision
-from gatekeeper.contract.definition import NotRun, Position
+from gatekeeper.contract.definition import NotRun, Position, Prompt
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
 from gatekeeper.errors import ContractError, Problem
 
-__all__ = ["At", "ForeignContract", "ForeignSuite", "NotRun", "SuiteFiles", "TranslatedDocument"]
+__all__ = [
+    "At",
+    "ForeignContract",
+    "ForeignSuite",
+    "NotRun",
+    "SuiteFiles",
+    "TranslatedDocument",
+    "build_document",
+    "contract_name",
+    "contract_path",
+    "copy_value",
+    "file_of_contract",
+]
+
+# The name of a contract has no slash, and the files have one of these suffixes.
+_IN_FILE = re.compile(
+    r"(?P<file>.+\.(?:ya?ml|json|jsonl|prompty)(?:\.j2|\.jinja2?)?)#[A-Za-z0-9][A-Za-z0-9._-]*",
+    re.I,
+)
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignContract:
     """A contract that a foreign file holds. `document` has the data of a native contract with
     positions in foreign files; its path is that of the file, or `FILE#name` if the file holds
-    several. `not_run` lists what the file asks for and gatekeeper does not do."""
+    several. `not_run` lists what the file asks for and gatekeeper does not do.
+
+    `prompt` is for a prompt that no file holds as it is sent, such as one to which a program
+    appends the input. Its `path` is the file that has its text, which the key `prompt` of the
+    document names too; its templates are Jinja.
+    """
 
     document: Document
     not_run: tuple[NotRun, ...] = ()
+    prompt: Prompt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +111,15 @@ class TranslatedDocument(Document):
 
 
 def file_of_contract(path: str) -> str:
-    """Return the file of a contract's path: the part of `FILE#name` before the last `#`.
+    """Return the file of a contract's path: `FILE` of `FILE#name`, and else the path itself."""
+    match = _IN_FILE.fullmatch(path)
+    return match["file"] if match else path
 
-    The path of a contract that is a file of its own stays as it is, unless it has a `#`: then ask
-    the revision for it first.
-    """
-    return path.rpartition("#")[0] or path
+
+def contract_name(text: str, otherwise: str) -> str:
+    """Return a text as the name of a contract, such as `sentiment-v1` for `Sentiment (v1)`."""
+    plain = _NOT_IN_A_NAME.sub("-", text.strip()).strip("-._").lower()[:_LONGEST_NAME].strip("-._")
+    return plain or otherwise
 
 
 def contract_path(file: str, name: str, *, single: bool) -> str:

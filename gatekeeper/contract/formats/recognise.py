@@ -7,37 +7,41 @@ at.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.formats import github_prompt
 from gatekeeper.contract.formats.foreign_suite import ForeignContract, ForeignSuite, SuiteFiles
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import Document
-from gatekeeper.errors import ContractError
+from gatekeeper.errors import ContractError, Problem
 
 _MOST_KEPT = 64
 _MOST_CONTRACTS = 500
 """The most contracts of one foreign file: a grid of prompts and models can have any number."""
 
 
+class BrokenSuiteError(ContractError):
+    """A foreign file that cannot be translated."""
+
+
 class Format(Protocol):
     """A module that reads one kind of foreign file: see foreign_suite.py."""
 
-    @staticmethod
-    def recognises(path: str, data: object) -> bool:
+    def recognises(self, path: str, data: object, /) -> bool:
         """Return whether the data is of this format."""
         ...
 
-    @staticmethod
-    def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+    def read(self, files: SuiteFiles, document: Document, /) -> ForeignSuite:
         """Translate the document. Raises ContractError."""
         ...
 
 
 def known_formats() -> tuple[Format, ...]:
     """Return the formats in the order in which they are tried."""
-    return ()
+    return (github_prompt,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def find_format(path: str, data: object) -> Format | None:
 
 
 def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
-    """Return the contracts of a foreign file; None if it is none. Raises ContractError.
+    """Return the contracts of a foreign file; None if it is none. Raises BrokenSuiteError.
 
     The last files are kept: the sketch of a contract, its loading, and base and head all read the
     same one.
@@ -72,10 +76,12 @@ def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
     files = SuiteFiles(revision)
     try:
         contracts = found.read(files, document).contracts
+        _require_sound(document, contracts)
     except RecursionError:
         problem = document.problem((), "nested too deeply to be read", "flatten the file")
-        raise ContractError([problem]) from None
-    _require_sound(document, contracts)
+        raise BrokenSuiteError([problem]) from None
+    except ContractError as error:
+        raise BrokenSuiteError(error.problems) from None
     suite = ReadSuite(
         contracts, frozenset(files.paths - {document.path}), frozenset(files.patterns)
     )
@@ -90,11 +96,24 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
     if len(contracts) > _MOST_CONTRACTS:
         what = f"{len(contracts):,} contracts in one file, more than {_MOST_CONTRACTS}"
         raise ContractError([document.problem((), what, "split the file")])
+    for contract in contracts:
+        if contract.not_run and not _has_checks(contract.document.data):
+            first = contract.not_run[0]
+            named = ", ".join(dict.fromkeys(f"`{skipped.kind}`" for skipped in contract.not_run))
+            what = f"nothing here can be run: gatekeeper has no check for {named}"
+            fix = "add a check that it has, or leave the file out of `contracts` in the policy"
+            at = first.position
+            raise ContractError([Problem(at.path, what, fix, at.line, at.column)])
     paths = [contract.document.path for contract in contracts]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         what = f"two contracts of this file are called `{twice.rpartition('#')[2]}`"
         raise ContractError([document.problem((), what, "give each a name of its own")])
+
+
+def _has_checks(data: Mapping[str, Any]) -> bool:
+    fixtures = (item for item in data.get("fixtures", ()) if isinstance(item, Mapping))
+    return bool(data.get("checks")) or any(item.get("checks") for item in fixtures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_document import ContractDocument, read_contract_document
 from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.definition import Position
 from gatekeeper.contract.judge_settings import judges_named_in
@@ -19,7 +20,6 @@ from gatekeeper.contract.models.names import ModelName, is_hosted, matches, read
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.syntax.yaml_positions import parse_once
 from gatekeeper.errors import ContractError, Problem
 
 
@@ -103,24 +103,25 @@ def _models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:
 def _models_of(revision: Revision, path: str) -> list[str]:
     """Return the model of a contract and its judges."""
     try:
-        data = parse_once(read_text(revision, path), path).data
+        read = read_contract_document(revision, path)
+        data = read.document.data
         if not isinstance(data, dict) or "contract" not in data:
             return []
         judges = list(judges_named_in(data))
-    except (UnreadableError, ContractError):
+    except ContractError:
         return []
     try:
-        model = _model_of(revision, path)
+        model = _model_of(revision, read)
     except (UnreadableError, ContractError, ValueError):
         model = None
     return [model, *judges] if model else judges
 
 
-def _model_of(revision: Revision, path: str) -> str | None:
-    data = parse_once(read_text(revision, path), path).data
-    if not isinstance(data, dict) or "contract" not in data:
-        return None
+def _model_of(revision: Revision, read: ContractDocument) -> str | None:
+    data = read.document.data
     if data.get("model"):
         return str(data["model"])
-    prompt = locate(str(data.get("prompt")), path)
+    if read.prompt is not None:
+        return read.prompt.model
+    prompt = locate(str(data.get("prompt")), read.document.path)
     return parse_prompt(read_text(revision, prompt), prompt).model

@@ -102,6 +102,14 @@ def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | N
     return None, text, 1
 
 
+def front_matter_document(text: str, path: str) -> Document:
+    """Return the front matter of a prompt file as a document; an empty one without it.
+
+    Raises ContractError.
+    """
+    return _front_matter(text, path, required=True)[0] or Document(path, {})
+
+
 def _starts_with_role(body: str) -> bool:
     first = next((line for line in body.split("\n") if line.strip()), "")
     return role_of_line(first) is not None

@@ -22,7 +22,7 @@ def sketch(files: dict[str, str], prompt: str, fixtures: str = "[{vars: {x: 1}}]
     text = f"contract: 1\nname: a\nprompt: /{prompt}\nmodel: m\nfixtures: {fixtures}\n"
     contents = {**files, "c.yaml": text}
     revision = MemoryRevision({path: text.encode() for path, text in contents.items()})
-    return References(revision, {}).sketch("c.yaml")
+    return References(revision, {}).sketches(["c.yaml"])[0]
 
 
 def messages(content: str) -> str:
@@ -119,7 +119,7 @@ def test_a_file_is_looked_into_for_each_thing_it_is_taken_for() -> None:
 
     text = "contract: 1\nname: a\nprompt: p.txt\nmodel: m\nfixtures: [{file: rows.yaml}]\n"
     contents = {path: text.encode() for path, text in {**files, "c.yaml": text}.items()}
-    found = References(MemoryRevision(contents), SHAPES).sketch("c.yaml")
+    found = References(MemoryRevision(contents), SHAPES).sketches(["c.yaml"])[0]
     assert (found.sound, "s.json" in found.closure) == (True, True)
 
 
@@ -129,7 +129,9 @@ def test_a_recording_is_found_however_its_name_is_written(word: str) -> None:
     files = {"p.md": front, "answers.jsonl": ""}
     text = "contract: 1\nname: a\nprompt: p.md\nfixtures: [{vars: {x: 1}}]\n"
     contents = {path: text.encode() for path, text in {**files, "c.yaml": text}.items()}
-    assert "answers.jsonl" in References(MemoryRevision(contents), {}).sketch("c.yaml").closure
+    assert (
+        "answers.jsonl" in References(MemoryRevision(contents), {}).sketches(["c.yaml"])[0].closure
+    )
 
 
 PIECES = st.sampled_from(
