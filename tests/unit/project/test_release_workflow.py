@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,10 @@ def repository(tmp_path: Path) -> GitRepository:
     return made
 
 
-def run(repository: GitRepository, job: str, position: int, **variables: str) -> str:
-    """One step's shell as the runner starts it; what it wrote for the runner."""
+def start(
+    repository: GitRepository, job: str, position: int, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """One step's shell as the runner starts it."""
     step = [step for step in RELEASE["jobs"][job]["steps"] if "run" in step][position]
     folder = repository.path.parent
     told = folder / "told"
@@ -89,7 +92,7 @@ def run(repository: GitRepository, job: str, position: int, **variables: str) ->
         "GITHUB_STEP_SUMMARY": str(told),
     }
     assert set(step.get("env", {})) <= set(variables)
-    done = subprocess.run(
+    return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
         cwd=repository.path,
         env=environment | variables,
@@ -97,8 +100,13 @@ def run(repository: GitRepository, job: str, position: int, **variables: str) ->
         text=True,
         check=False,
     )
+
+
+def run(repository: GitRepository, job: str, position: int, **variables: str) -> str:
+    """What a step's shell wrote for the runner."""
+    done = start(repository, job, position, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
-    return told.read_text()
+    return (repository.path.parent / "told").read_text()
 
 
 def test_the_release_is_one_commit_with_one_line_changed(repository: GitRepository) -> None:
@@ -132,3 +140,31 @@ def test_the_build_gives_what_the_dockerfile_takes() -> None:
     assert given == taken
     assert build["with"]["sbom"] is True
     assert build["with"]["provenance"] == "mode=max"
+
+
+@pytest.mark.parametrize(("tag", "code"), [("v0.1.0", 0), ("v0.2.0", 1)])
+def test_the_wheel_is_built_only_for_the_tag_of_its_version(tmp_path, tag, code) -> None:
+    made = GitRepository.create(tmp_path / "repository")
+    for name in ("pyproject.toml", "README.md", "LICENSE", "gatekeeper/__init__.py"):
+        (made.path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, made.path / name)
+    made.commit("what is released")
+    (made.path / "tools").symlink_to(Path(sys.executable).parents[1])
+
+    done = start(made, "wheel", 1, GITHUB_REF_NAME=tag)
+
+    assert done.returncode == code, done.stdout + done.stderr
+    built = [path.name for path in made.path.glob("dist/*")]
+    assert built == ([] if code else ["gatekeeper-0.1.0-py3-none-any.whl"])
+
+
+def test_the_release_has_the_wheel_and_the_lock(repository: GitRepository) -> None:
+    for name in ("dist/gatekeeper-1.2.3-py3-none-any.whl", "requirements/runtime.lock"):
+        repository.write(name, "built")
+    repository.path.parent.joinpath("gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@" > told\n')
+
+    assert start(repository, "wheel", 2, GH_TOKEN="ghs_0123456789").returncode == 0
+
+    told = (repository.path / "told").read_text().split("\n")
+    assert told[:3] == ["release", "create", "v1.2.3"]
+    assert told[-3:-1] == ["dist/gatekeeper-1.2.3-py3-none-any.whl", "dist/requirements.txt"]
