@@ -27,7 +27,6 @@ from gatekeeper.checks.check import (
     SampleEvaluator,
     parameters,
 )
-from gatekeeper.checks.judges.data_blocks import data_message
 from gatekeeper.checks.judges.panel import Panel, too_long
 from gatekeeper.checks.judges.prefer import Prefer
 from gatekeeper.checks.judges.presets import (
@@ -39,6 +38,7 @@ from gatekeeper.checks.judges.presets import (
 )
 from gatekeeper.checks.judges.settings import panel_settings
 from gatekeeper.checks.output import FIELD, as_text, on_output
+from gatekeeper.contract.data_blocks import data_message
 from gatekeeper.contract.definition import Message, Prompt
 from gatekeeper.contract.size_limits import MOST_JUDGED
 from gatekeeper.contract.trial import Arm, Request, Sample

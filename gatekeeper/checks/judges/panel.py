@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gatekeeper.checks.check import Finding, undetermined
-from gatekeeper.checks.judges.verdict import AnswerForm, read_object
+from gatekeeper.checks.judges.verdict import AnswerForm
 from gatekeeper.checks.output import quote
 from gatekeeper.contract.definition import Message
+from gatekeeper.contract.json_answer import read_object
 from gatekeeper.contract.judge_questions import answer_to
 from gatekeeper.contract.trial import JudgeAnswer, Request, Sample, Vote
 

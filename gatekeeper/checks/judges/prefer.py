@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gatekeeper.checks.check import PASSED, Files, Finding, ParameterError, Parameters
-from gatekeeper.checks.judges.data_blocks import data_message
 from gatekeeper.checks.judges.panel import Decide, Panel
 from gatekeeper.checks.judges.presets import PRESETS, filled_prompt, preset_prompt, require_own
 from gatekeeper.checks.judges.settings import panel_settings
 from gatekeeper.checks.judges.verdict import Choice, ChoiceForm
 from gatekeeper.checks.output import as_text, on_output
 from gatekeeper.checks.pair_check import PairFinding, Preferred
+from gatekeeper.contract.data_blocks import data_message
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.size_limits import MOST_JUDGED
 from gatekeeper.contract.trial import Request, Sample, Vote

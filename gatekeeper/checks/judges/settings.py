@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.judges.panel import Decide
+from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
 from gatekeeper.contract.models.params import param_fault, value_fault
 
 _MOST_TOKENS = 512
 _MOST_TOKENS_OF_LISTS = 2048
 """For a judge that lists every claim, and does not give one verdict with a short reason."""
-_MOST_TOKENS_THINKING = 8192
 _REFUSED = frozenset({"tools", "tool_choice", "parallel_tool_calls", "n", "stop"})
-_THINKING = re.compile(r"(?:^|/)(?:o\d|gpt-[56](?!-chat))")
-"""Models that think before they answer, and take no temperature."""
-_TAKES_SCHEMA = re.compile(
-    r"(?:openai|azure|openrouter|hosted_vllm|lm_studio|llamafile|gemini|local|recorded)/"
-    r"|(?:gpt-|o\d|chatgpt-)"
-)
-_TAKES_NO_SCHEMA = re.compile(r"(?:^|/)gpt-(?:3\.5|4)(?:$|-(?!o|1|5))")
 
 
 def panel_settings(
@@ -55,20 +47,7 @@ def _params_of(model: str, params: Parameters, schema: Mapping[str, Any]) -> dic
         fault = param_fault(model, str(name)) or value_fault(str(name), value)
         if fault:
             raise ParameterError(f"params.{name}: {fault[0]}", fault[1])
-    thinks = _THINKING.search(model) is not None
-    defaults: dict[str, Any] = {} if thinks else {"temperature": 0}
-    if not {"max_tokens", "max_completion_tokens"} & written.keys():
-        lists = any(part.get("type") == "array" for part in schema["properties"].values())
-        most = _MOST_TOKENS_OF_LISTS if lists else _MOST_TOKENS
-        defaults["max_tokens"] = _MOST_TOKENS_THINKING if thinks else most
-    if params.get("structured", takes_schema(model)):
-        form = {"name": "verdict", "strict": True, "schema": schema}
-        defaults["response_format"] = {"type": "json_schema", "json_schema": form}
-    merged = {**defaults, **written}
-    return {name: value for name, value in merged.items() if value is not None}
-
-
-def takes_schema(model: str) -> bool:
-    """Return whether the provider is known to take a JSON Schema for the answer. A recording may be
-    of any provider, and is taken to be of one that does."""
-    return bool(_TAKES_SCHEMA.match(model)) and not _TAKES_NO_SCHEMA.search(model)
+    lists = any(part.get("type") == "array" for part in schema["properties"].values())
+    most = _MOST_TOKENS_OF_LISTS if lists else _MOST_TOKENS
+    structured = params.get("structured", takes_schema(model))
+    return answer_params(model, written, most, Answer("verdict", schema) if structured else None)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-_LONGEST_ANSWER = 50_000
-_MOST_OBJECTS = 50
 _MOST_REASON = 1_000
-_THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,46 +99,6 @@ class ClaimForm:
         score = supported / len(claims) if claims else 1.0
         reason = "; ".join(f"{claim['claim']} ({claim['evidence']})" for claim in wrong)
         return Verdict(f"{supported} of {len(claims)} claims supported", score, _shown(reason))
-
-
-def read_object(text: str) -> Mapping[str, Any] | None:
-    """Return the JSON object that is the judge's answer: the whole text, or the only object in it.
-
-    None if there are several: one of them may be a quotation of the output, which can contain a
-    verdict of its own. None, too, for an object that writes a key twice.
-    """
-    if len(text) > _LONGEST_ANSWER:
-        return None
-    thoughts = _THOUGHTS.match(text)
-    rest = text[thoughts.end() :] if thoughts else text
-    found: list[Mapping[str, Any]] = []
-    at = rest.find("{")
-    for _ in range(_MOST_OBJECTS):
-        if at < 0:
-            break
-        try:
-            value, end = _DECODER.raw_decode(rest, at)
-            found.append(value)
-        except _TwiceError:
-            return None
-        except (ValueError, RecursionError):
-            end = at + 1
-        at = rest.find("{", end)
-    return found[0] if len(found) == 1 and at < 0 else None
-
-
-class _TwiceError(Exception):
-    """A key is written twice."""
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise _TwiceError
-    return value
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:

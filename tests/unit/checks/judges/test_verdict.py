@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks.judges.verdict import Choice, ChoiceForm, ClaimForm, read_object
+from gatekeeper.checks.judges.verdict import Choice, ChoiceForm, ClaimForm
+from gatekeeper.contract.json_answer import read_object
 
 CHOICES = ChoiceForm([Choice("no", 0.0), Choice("partly", 0.5), Choice("Yes", 1.0)])
 ANSWER = '{"reason": "r", "verdict": "yes"}'

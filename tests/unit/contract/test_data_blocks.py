@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks.judges.data_blocks import clean, data_message, mark_of
+from gatekeeper.contract.data_blocks import clean, data_message, mark_of
 
 _NAMES = st.sampled_from(["output", "context", "question"])
 _HOSTILE = st.one_of(
