@@ -20,7 +20,7 @@ from gatekeeper.contract.discovery.prompt_constants import (
     python_prompts,
     typescript_prompts,
 )
-from gatekeeper.contract.prompts.role_lines import ROLES
+from gatekeeper.contract.role_lines import ROLES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_once
 from gatekeeper.errors import ContractError
 
