@@ -24,8 +24,10 @@ from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.overridden_settings import overridden_settings
+from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
@@ -213,7 +215,7 @@ class _Comparison:
             old = pairs.get(path)
             sketch = waiting.pop(old) if old else None
             base = self._load_base(sketch, head.name) if sketch else None
-            watched = base.target.prompt.path if base else sketch.prompt if sketch else None
+            watched = base.target.prompt.reference if base else sketch.prompt if sketch else None
             left = self._left_prompt(watched, head)
             self.notices += overridden_settings(base, head) if base else ()
             successors = () if left else following.of(watched, head)
@@ -243,7 +245,7 @@ class _Comparison:
             sketch = waiting.get(self._old(path))
             if path in pairs or sketch is None or sketch.path in pairs.values():
                 continue
-            if self._now(sketch.prompt) == head.target.prompt.path or sketch.name is None:
+            if self._now(sketch.prompt) == head.target.prompt.reference or sketch.name is None:
                 pairs[path] = sketch.path
                 if sketch.name is not None:
                     self.notices.append(f"The contract {sketch.name} is now called {head.name}.")
@@ -254,8 +256,12 @@ class _Comparison:
         file = file_of(self.change.head, path)
         return self.old_path.get(file, file) + path.removeprefix(file)
 
-    def _now(self, path: str | None) -> str | None:
-        return self.change.renames.get(path, path) if path else None
+    def _now(self, reference: str | None) -> str | None:
+        """Return the reference with its file's path at head."""
+        if not reference:
+            return None
+        path = prompt_file(reference)
+        return self.change.renames.get(path, path) + reference.removeprefix(path)
 
     def _load_base(self, sketch: Sketch, name: str) -> Contract | None:
         try:
@@ -273,24 +279,36 @@ class _Comparison:
 
         A link to a copy counts, also if git calls the copy the prompt's new name.
         """
-        now = head.target.prompt.path
-        if watched is None or watched not in self.before or watched == now:
+        now = head.target.prompt
+        if watched is None or prompt_file(watched) not in self.before or watched == now.reference:
             return None
-        if self.watched.replacement(watched, known=now):
+        if self.watched.replacement(prompt_file(watched), known=now.path):
             return watched
-        path = self._now(watched)
-        if path is None or path == now or path not in self.after:
+        place = self._now(watched)
+        if place is None or place == now.reference or not self._is_file(prompt_file(place)):
             return None
-        return path if self.after[path].kind == "file" else None
+        return place if has_prompt(self.change.head, place) else None
+
+    def _is_file(self, path: str) -> bool:
+        return path in self.after and self.after[path].kind == "file"
+
+    def _is_there(self, reference: str | None) -> bool:
+        """Return whether the prompt exists at head, by its own path or the one that it has now."""
+        now = self._now(reference)
+        return now is not None and has_prompt(self.change.head, now)
 
     def _is_lost(self, watched: str | None, head: Contract) -> bool:
-        gone = watched in self.before and self._now(watched) not in self.after
-        return gone and not self.watched.is_same_name(watched or "", head.target.prompt.path)
+        if watched is None or self._is_there(watched) or not has_prompt(self.change.base, watched):
+            return False
+        path, prompt = prompt_file(watched), head.target.prompt
+        same_part = watched.removeprefix(path) == prompt.part
+        return not (same_part and self.watched.is_same_name(path, prompt.path))
 
     def _result(self, base: Contract | None, head: Contract, left: str | None) -> AffectedContract:
-        causes = self._causes(base, head)
-        if left in self.changed and left not in head.dependencies:
-            causes.append(AffectedBy(left, self._kind(left)))
+        causes, prompt = self._causes(base, head), head.target.prompt
+        left_file = prompt_file(left) if left else None
+        if left_file in self.changed and left_file not in head.dependencies:
+            causes.append(AffectedBy(left_file, self._kind(left_file)))
         causes = sorted(causes, key=lambda cause: cause.path)
         file = file_of(self.change.head, head.path)
         causes = causes or [AffectedBy(file, self._kind(file))]
@@ -301,18 +319,19 @@ class _Comparison:
             head,
             tuple(causes),
             prompt_still_there=True,
-            base_target=base.target if base else self._target_at_base(head.target),
+            base_target=base.target if base else self._target_at_base(head),
             left_prompt=left,
-            left_as=self.watched.replacement(left, head.target.prompt.path) if left else None,
+            left_as=self.watched.replacement(left_file, prompt.path) if left_file else None,
         )
 
-    def _target_at_base(self, target: Target) -> Target | None:
+    def _target_at_base(self, head: Contract) -> Target | None:
         """Return the same prompt as it was at base, at its path there."""
+        target = head.target
         path = self.old_path.get(target.prompt.path, target.prompt.path)
         if path not in self.before:
             return None
         try:
-            prompt = load_prompt(self.change.base, path)
+            prompt = load_prompt(self.change.base, path + target.prompt.part)
         except (UnreadableError, ContractError):
             return None
         return Target(prompt, target.model, target.params)
@@ -322,17 +341,17 @@ class _Comparison:
             base = load_contract(self.change.base, sketch.path, self.shapes)
         except ContractError:
             base = None
-        prompt = base.target.prompt.path if base else sketch.prompt
+        prompt = base.target.prompt.reference if base else sketch.prompt
         kind: PathChange = "modified" if sketch.file in self.after else "deleted"
-        existed = prompt is not None and prompt in self.before
-        replacement = self.watched.replacement(prompt) if prompt and existed else None
+        file = prompt_file(prompt) if prompt else None
+        replacement = self.watched.replacement(file) if file and file in self.before else None
         return AffectedContract(
             sketch.name or sketch.path,
             sketch.path,
             base,
             None,
             (AffectedBy(sketch.file, kind),),
-            prompt_still_there=replacement is not None or self._now(prompt) in self.after,
+            prompt_still_there=replacement is not None or self._is_there(prompt),
             base_target=base.target if base else None,
             left_as=replacement,
             successors=following.of(prompt),

@@ -15,6 +15,7 @@ Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "assist", "enforce", "auto", "repair"]
 RepairAction = Literal["fail", "warn"]
+TemplateStyle = Literal["jinja", "fstring", "mustache", "nunjucks"]
 
 SHORT_FORMS = ("judge", "python")
 """The keys of a check that set its type themselves: `python: checks.py:polite`, `judge: rubric`."""
@@ -53,20 +54,31 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """One chat message before rendering. `line` is the first line of its content in the file."""
+    """One chat message before rendering: `content` is a Jinja template. `line` is the first line of
+    its content in the file. `lines` is the file's line of each of its lines, if they do not follow
+    one another there."""
 
     role: str
     content: str
     line: int
+    lines: tuple[int, ...] = ()
+
+    def line_at(self, number: int) -> int:
+        """Return the file's line of a line of the content, which counts from 1."""
+        if not self.lines:
+            return self.line + number - 1
+        return self.lines[min(max(number, 1), len(self.lines)) - 1]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file: its message templates, what its front matter sets, and what it includes.
+    """A prompt: its message templates, what its front matter sets, and what it includes.
 
-    `includes` maps each file that the templates include, path from the repository root,
-    to its text. `text` is the whole file as read, for showing differences. `model_line` is the
-    line of the front matter that names the model.
+    `path` is its file. `part` says where in the file it is, as `#key` or `:CONSTANT`; empty for a
+    whole file. `includes` maps each file that the templates include, path from the repository root,
+    to its text. `text` is the prompt as it is written, for showing differences. `model_line` is the
+    line of the front matter that names the model. `style` is how its templates were written, before
+    they were translated to Jinja.
     """
 
     path: str
@@ -76,6 +88,13 @@ class Prompt:
     params: Mapping[str, Any] = field(default_factory=dict)
     includes: Mapping[str, str] = field(default_factory=dict)
     model_line: int | None = field(default=None, compare=False)
+    part: str = ""
+    style: TemplateStyle = "jinja"
+
+    @property
+    def reference(self) -> str:
+        """Return what a contract at the repository root writes as `prompt`."""
+        return self.path + self.part
 
 
 @dataclass(frozen=True, slots=True)

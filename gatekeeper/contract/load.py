@@ -33,6 +33,7 @@ from gatekeeper.contract.judge_settings import judges_of
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
 from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
@@ -203,8 +204,8 @@ class _Loading:
         if not isinstance(reference, str) or not reference:
             return None
         try:
-            made = self._read.prompt
-            return made or load_prompt(self._revision, locate(reference, self._document.path))
+            place = locate_prompt(reference, self._document.path)
+            return self._read.prompt or load_prompt(self._revision, str(place))
         except UnreadableError as error:
             self._problems.append(_unreadable(self._document, ("prompt",), error, reference))
         except ContractError as error:
@@ -377,7 +378,7 @@ def _unreadable(
     file."""
     if error.line is None:
         return place_unreadable(document, key, error)
-    path = locate(reference, document.path)
+    path = locate_prompt(reference, document.path).path
     return Problem(posixpath.normpath(path), error.what, error.fix, error.line)
 
 

@@ -27,6 +27,12 @@ from gatekeeper.contract.judge_settings import judges_named_in
 from gatekeeper.contract.own_code_paths import named_code
 from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
 from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.reference import (
+    PromptReference,
+    locate_prompt,
+    prompt_file,
+    read_reference,
+)
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.size_limits import MOST_APPLIED, MOST_FIXTURE_FILES, MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import parse, parse_once
@@ -111,9 +117,9 @@ class References:
             return
         if isinstance(data, dict):
             items = islice(_items(data.get("fixtures")), MOST_FIXTURE_FILES)
-            files = (item.get("file") for item in items)
-            located = (self._located(name, path)[0] for name in (data.get("prompt"), *files))
-            yield from (name for name in located if name is not None)
+            files = (self._located(item.get("file"), path)[0] for item in items)
+            prompt, _ = _located_prompt(data.get("prompt"), path)
+            yield from filter(None, (prompt.path if prompt else None, *files))
 
     def _look(self, file: str) -> list[Sketch]:
         try:
@@ -135,9 +141,10 @@ class References:
             nothing = Sketch(path, None, None, {file}, sound=True, is_contract=False, file=file)
             return replace(nothing, is_prompt=True)
         closure: _Closure = set()
-        prompt, sound = self._located(data.get("prompt"), path)
-        if prompt is not None and contract.prompt is None:
-            sound &= self._add(prompt, "prompt", closure)
+        place, sound = _located_prompt(data.get("prompt"), path)
+        prompt = str(place) if place else None
+        if place is not None and contract.prompt is None:
+            sound &= self._add_prompt(place, closure)
         files = 0
         for item in _items(data.get("fixtures")):
             files += "file" in item
@@ -174,12 +181,27 @@ class References:
 
     def _prompt_recording(self, prompt: str) -> frozenset[str]:
         try:
+            place = read_reference(prompt)
+            if place.part:
+                return frozenset()  # a part of a file names no model
             text = read_text(self.revision, prompt)
             named = _RECORDED in text or may_hide_words(text)
             model = parse_prompt(text, prompt).model if named else None
         except (UnreadableError, ContractError):
             return frozenset()  # loading the contract tells what is wrong
         return self._recording(model, None)
+
+    def _add_prompt(self, place: PromptReference, closure: _Closure) -> bool:
+        """Add the file of a prompt, and what that prompt includes. A constant in code includes
+        nothing, and other parts of its file are no part of the prompt."""
+        if not place.part:
+            return self._add(place.path, "prompt", closure)
+        closure.add((place.path, "prompt"))
+        reference = str(place)
+        if (reference, "prompt") not in self._inside:
+            found = frozenset() if place.constant else self._read_inside(reference, "prompt")
+            self._inside[reference, "prompt"] = found
+        return self._add_all(self._inside[reference, "prompt"], "include", closure)
 
     def _add_fixtures(self, item: dict[str, Any], path: str, closure: _Closure) -> bool:
         if "file" not in item or "vars" in item:
@@ -228,9 +250,9 @@ class References:
 
     def _read_inside(self, path: str, kind: _Kind) -> frozenset[str] | None:
         try:
-            text = read_text(self.revision, path)
             if kind == "prompt":
-                return _prompt_files(text, path)
+                return _prompt_files(read_text(self.revision, prompt_file(path)), path)
+            text = read_text(self.revision, path)
             if kind == "include":
                 return _include_files(text, path)
             if kind == "fixtures":
@@ -264,11 +286,22 @@ def _items(value: Any) -> Iterator[dict[str, Any]]:
     )
 
 
-def _prompt_files(text: str, path: str) -> frozenset[str] | None:
-    """Return the files that the messages of a prompt file include, as the loader reads them."""
-    if not may_include(text, prompt_kind(path)):
+def _located_prompt(reference: Any, path: str) -> tuple[PromptReference | None, bool]:
+    try:
+        return (
+            (locate_prompt(reference, path), True) if isinstance(reference, str) else (None, False)
+        )
+    except UnreadableError:
+        return None, False
+
+
+def _prompt_files(text: str, reference: str) -> frozenset[str] | None:
+    """Return the files that the messages of a prompt include, as the loader reads them."""
+    place = read_reference(reference)
+    path = place.path
+    if not may_include(text, "structured" if place.part else prompt_kind(path)):
         return frozenset()
-    return _included_files([m.content for m in parse_prompt(text, path).messages], path)
+    return _included_files([m.content for m in parse_prompt(text, reference).messages], path)
 
 
 def _include_files(text: str, path: str) -> frozenset[str] | None:

@@ -15,10 +15,15 @@ from functools import cached_property
 from posixpath import basename
 
 from gatekeeper.contract.change import Change, Entry, FileTooLargeError, Revision, prefetch
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.definition import Contract, Prompt
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.existing import has_prompt
+from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.reference import prompt_file, read_reference
+from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.references import recording_path
+from gatekeeper.errors import ContractError
 
 LIKE = 0.6
 """The similarity, from 0 to 1, from which two texts count as similar."""
@@ -97,10 +102,11 @@ class Successors:
         another, or is a prompt without a contract. If the contract's present prompt does not
         resemble the old one, every prompt that the change adds counts.
         """
-        now = head.target.prompt.path if head else None
-        if watched is None or watched not in self._before or watched in self._after:
+        now = head.target.prompt.reference if head else None
+        if watched is None or not self._is_gone(watched):
             return ()
-        pool = [path for path in self._pool if path != now and not self._moved(path, watched)]
+        used = head.target.prompt.path if head else None
+        pool = [path for path in self._pool if path != used and not self._moved(path, watched)]
         alike = [path for path in pool if self._resembles(path, watched)]
         if head is None:
             return tuple(path for path in alike if not self._goes_on(path, watched))
@@ -112,7 +118,7 @@ class Successors:
         for path in pool:
             if path in self._before or path in head.dependencies or self._goes_on(path, watched):
                 continue
-            named = _stem(path) == _stem(watched) != _stem(now or "")
+            named = _stem(path) == _stem(prompt_file(watched)) != _stem(used or "")
             open_ = path in self._prompts and (not kept or path not in self.covered)
             if open_ or (path in self._prompts and named):
                 found.add(path)
@@ -149,7 +155,12 @@ class Successors:
     def _moved(self, path: str, watched: str) -> bool:
         """Return whether the file is another one of base under a new name, byte by byte."""
         same = self._gone.get(self._after[path].id, set())
-        return path not in self._before and bool(same) and watched not in same
+        return path not in self._before and bool(same) and prompt_file(watched) not in same
+
+    def _is_gone(self, reference: str) -> bool:
+        """Return whether base has the prompt and head, at that path, has not."""
+        change = self.change
+        return has_prompt(change.base, reference) and not has_prompt(change.head, reference)
 
     def _goes_on(self, path: str, watched: str) -> bool:
         """Return whether a contract of base uses the file as the successor of its own prompt, which
@@ -157,8 +168,7 @@ class Successors:
         for place, old in self.turned.items():
             if self.loaded[place].target.prompt.path != path or old is None or old == watched:
                 continue
-            gone = old in self._before and old not in self._after
-            if gone and self._likeness(old, path) >= self._likeness(watched, path):
+            if self._is_gone(old) and self._likeness(old, path) >= self._likeness(watched, path):
                 return True
         return False
 
@@ -170,11 +180,25 @@ class Successors:
             return path in self._prompts and path not in self._before
         if self._likeness(watched, path) < LIKE:
             return False
-        was, old = self._text(watched), self._text(path) if path in self._before else None
+        was, old = self._text(watched), self._text_before(path, watched)
         return old is None or was is None or was.likeness(old) < LIKE
 
+    def _text_before(self, path: str, watched: str) -> Words | None:
+        """Return the words of the file at base, without the prompt if that is a part of it."""
+        if path not in self._before:
+            return None
+        prompt = self._prompt(watched) if prompt_file(watched) == path else None
+        if prompt is None:
+            return self._text(path)
+        count = {m: m.content.count("\n") + 1 for m in prompt.messages}
+        own = {m.line_at(n) for m, lines in count.items() for n in range(1, lines + 1)}
+        lines = read_text(self.change.base, path).split("\n")
+        rest = (line for number, line in enumerate(lines, start=1) if number not in own)
+        return Words.of("\n".join(rest))
+
     def _likeness(self, old: str, new: str) -> float:
-        if self._before[old].id == self._after[new].id:
+        before, after = self._before.get(old), self._after.get(new)
+        if before is not None and after is not None and before.id == after.id:
             return 1.0
         was, now = self._text(old), self._text(new, at_head=True)
         if was is None or now is None:
@@ -182,9 +206,22 @@ class Successors:
         self._compared += sum(map(len, now.words)) + sum(map(len, was.words))
         return was.likeness(now)
 
+    def _prompt(self, reference: str, *, at_head: bool = False) -> Prompt | None:
+        """Return the prompt of a reference to a part of a file; None if it cannot be read."""
+        revision = self.change.head if at_head else self.change.base
+        try:
+            text = read_text(revision, prompt_file(reference))
+            return parse_prompt(text, reference)
+        except (UnreadableError, ContractError):
+            return None
+
     def _text(self, path: str, *, at_head: bool = False) -> Words | None:
-        """Return the words of a file; None if it is too large or no text."""
-        if (at_head, path) not in self._words:
+        """Return the words of a prompt or a file; None if it is too large or no text."""
+        if (at_head, path) not in self._words and read_reference(path).part:
+            prompt = self._prompt(path, at_head=at_head)
+            short = prompt is not None and len(prompt.text) <= MOST_BYTES
+            self._words[at_head, path] = Words.of(prompt.text) if prompt and short else None
+        elif (at_head, path) not in self._words:
             if at_head and not any(at for at, _ in self._words):
                 prefetch(self.change.head, self._pool)
             revision = self.change.head if at_head else self.change.base

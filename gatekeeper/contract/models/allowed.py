@@ -19,7 +19,8 @@ from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.models.names import ModelName, is_hosted, matches, read_model_name
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.load import parse_prompt
-from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.prompts.reference import locate_prompt
+from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.errors import ContractError, Problem
 
 
@@ -123,5 +124,7 @@ def _model_of(revision: Revision, read: ContractDocument) -> str | None:
         return str(data["model"])
     if read.prompt is not None:
         return read.prompt.model
-    prompt = locate(str(data.get("prompt")), read.document.path)
-    return parse_prompt(read_text(revision, prompt), prompt).model
+    prompt = locate_prompt(str(data.get("prompt")), read.document.path)
+    if prompt.part:
+        return None
+    return parse_prompt(read_text(revision, prompt.path), prompt.path).model

@@ -11,21 +11,25 @@ from gatekeeper.contract.change import Revision
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts import settings as prompt_settings
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
+from gatekeeper.contract.prompts.message_list import read_messages
+from gatekeeper.contract.prompts.reference import prompt_file, read_reference
 from gatekeeper.contract.prompts.render import template_problems
+from gatekeeper.contract.prompts.value_at_key import prompt_at_key
 from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.role_lines import BY_ROLE_LINES, ROLES, role_of_line
+from gatekeeper.contract.role_lines import BY_ROLE_LINES, role_of_line
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
 from gatekeeper.contract.templates.client import find_included, find_role_lines
 from gatekeeper.errors import ContractError, Problem
 
 
-def load_prompt(revision: Revision, path: str) -> Prompt:
-    """Load the prompt file at the path.
+def load_prompt(revision: Revision, reference: str) -> Prompt:
+    """Load the prompt at a reference from the repository root: a file, or a part of one.
 
     Raises UnreadableError if the text cannot be read, and ContractError, with the prompt's line, if
-    the text is not a prompt.
+    it is not a prompt.
     """
-    prompt = _split_when_rendered(parse_prompt(read_text(revision, path), path))
+    prompt = parse_prompt(read_text(revision, prompt_file(reference)), reference)
+    prompt = _split_when_rendered(prompt)
     prompt = replace(prompt, includes=_includes(revision, prompt))
     problems = template_problems(prompt)
     if problems:
@@ -33,10 +37,16 @@ def load_prompt(revision: Revision, path: str) -> Prompt:
     return prompt
 
 
-def parse_prompt(text: str, path: str) -> Prompt:
-    """Parse the text of a prompt, without its includes."""
-    kind = prompt_kind(path)
-    if kind == "structured":
+def parse_prompt(text: str, reference: str) -> Prompt:
+    """Parse the prompt at a reference from the text of its file, without its includes.
+
+    Raises UnreadableError and ContractError, as `load_prompt` does.
+    """
+    place = read_reference(reference)
+    path, kind = place.path, prompt_kind(place.path)
+    if place.part:
+        prompt = prompt_at_key(text, place)
+    elif kind == "structured":
         prompt = _structured(text, path)
     elif kind == "sectioned":
         prompt = _sectioned(text, path)
@@ -118,7 +128,7 @@ def _starts_with_role(body: str) -> bool:
 def _split_when_rendered(prompt: Prompt) -> Prompt:
     """Return the prompt as one template that is split into messages after it is rendered, if its
     statements cross its role lines or make some of them. Any other prompt as it is."""
-    if not has_roles(prompt.text, prompt.path):
+    if prompt.part or not has_roles(prompt.text, prompt.path):
         return prompt
     _, body, first, _ = _parted(prompt.text, prompt.path)
     if not any(mark in body for mark in ("{%", "{#", "role")):
@@ -136,7 +146,8 @@ def _split_when_rendered(prompt: Prompt) -> Prompt:
 def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     """Return the problem if a template cannot be read only because of its role lines: one of its
     blocks, which is open on the line, crosses a role line. Empty if that is not the reason."""
-    if len(prompt.messages) < 2 or line is None or not has_roles(prompt.text, prompt.path):
+    is_part = prompt.part or len(prompt.messages) < 2
+    if is_part or line is None or not has_roles(prompt.text, prompt.path):
         return []
     _, body, first, _ = _parted(prompt.text, prompt.path)
     if template_problems(replace(prompt, messages=(_whole(body, first),))):
@@ -191,31 +202,9 @@ def _structured(text: str, path: str) -> Prompt:
     if not isinstance(data, list):
         fix = "write a list of `{role: user, content: …}`, or `messages:` with such a list"
         raise ContractError([document.problem(at, "there is no list of messages", fix)])
-    problems: list[Problem] = []
-    messages = [_message(document, (*at, index), item, problems) for index, item in enumerate(data)]
-    if problems:
-        raise ContractError(problems)
+    messages = read_messages(document, at, text)
     at_model = document.position(("model",)).line
-    return Prompt(path, tuple(messages), text, model, params, model_line=at_model)
-
-
-def _message(
-    document: Document, key: KeyPath, item: Any, problems: list[Problem]
-) -> MessageTemplate:
-    item = item if isinstance(item, dict) else {}
-    role, content = item.get("role"), item.get("content")
-    if not isinstance(role, str) or role.lower() not in ROLES:
-        what = f"the role is not one of {', '.join(ROLES)}"
-        problems.append(document.problem((*key, "role"), what, "write `role: user`"))
-        role = "user"
-    if not isinstance(content, str):
-        what = "the content is not text"
-        fix = "write `content: …`; images and other parts are not supported"
-        problems.append(document.problem((*key, "content"), what, fix))
-        content = ""
-    place = document.position((*key, "content"))
-    line = document.text_lines.get((*key, "content"), place.line or 1)
-    return MessageTemplate(role.lower(), content.removesuffix("\n"), line)
+    return Prompt(path, messages, text, model, params, model_line=at_model)
 
 
 def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
@@ -224,24 +213,25 @@ def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
 
     includes: dict[str, str] = {}
 
-    def visit(source: str, path: str, first_line: int, chain: tuple[str, ...]) -> None:
+    def visit(source: MessageTemplate, path: str, chain: tuple[str, ...]) -> None:
         try:
-            names = find_included(source)
+            names = find_included(source.content)
         except TemplateSyntaxError as error:
             if path == prompt.path:
                 return  # `template_problems` says so, with the message it stands in
             what = f"not a template: {error.message}"
-            line = error.lineno + first_line - 1
+            line = source.line_at(error.lineno)
             raise ContractError([Problem(path, what, "correct the template", line)]) from None
         except RecursionError:
             what, fix = "a template nested too deeply", "make the template simpler"
-            raise ContractError([Problem(path, what, fix, first_line)]) from None
+            raise ContractError([Problem(path, what, fix, source.line)]) from None
         for name, line in names:
-            included = _included(name, path, line + first_line - 1, chain, read)
+            included = _included(name, path, source.line_at(line), chain, read)
             # Once each: files that name the next one twice double the work with every file.
             if included not in visited:
                 visited.add(included)
-                visit(includes[included], included, 1, (*chain, included))
+                whole = MessageTemplate("user", includes[included], 1)
+                visit(whole, included, (*chain, included))
 
     visited: set[str] = set()
 
@@ -250,7 +240,7 @@ def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
             includes[path] = read_text(revision, path)
 
     for message in prompt.messages:
-        visit(message.content, prompt.path, message.line, (prompt.path,))
+        visit(message, prompt.path, (prompt.path,))
     return includes
 
 

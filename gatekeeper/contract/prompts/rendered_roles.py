@@ -45,7 +45,7 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
 
     Only for a prompt file with role lines, or one that would have some after rendering.
     """
-    if prompt_kind(prompt.path) != "sectioned":
+    if prompt.part or prompt_kind(prompt.path) != "sectioned":
         return []
     dialogue = has_roles(prompt.text, prompt.path)
     candidates: list[_Candidate] = []

@@ -26,11 +26,13 @@ def unfilled_names(contract: Contract) -> Iterator[Problem]:
     used = {word for text in (*texts, *prompt.includes.values()) for word in _words_in_tags(text)}
     unused = known - used
     for message in prompt.messages:
-        for number, line in enumerate(message.content.split("\n"), start=message.line):
+        for number, line in enumerate(message.content.split("\n"), start=1):
             for name in dict.fromkeys(_IN_BRACES.findall(line)):
                 if name in unused:
                     what = f"`{{{name}}}` is sent unchanged, although fixtures have `{name}`"
-                    yield Problem(prompt.path, what, f"write `{{{{ {name} }}}}`", number)
+                    yield Problem(
+                        prompt.path, what, f"write `{{{{ {name} }}}}`", message.line_at(number)
+                    )
 
 
 def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:

@@ -58,13 +58,15 @@ for _tag, _pattern, _first in (
 @dataclass(frozen=True, slots=True)
 class Document:
     """Parsed text. `places` holds the start of each value, `keys` the start of each mapping key,
-    `text_lines` the first line of the text of each block scalar. All count from 1."""
+    `text_lines` the first line of the text of each block scalar, and `last_lines` the last line of
+    each scalar whose lines are joined to others. All count from 1."""
 
     path: str
     data: Any
     places: Mapping[KeyPath, Place] = field(default_factory=dict)
     keys: Mapping[KeyPath, Place] = field(default_factory=dict)
     text_lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    last_lines: Mapping[KeyPath, int] = field(default_factory=dict)
 
     def position(self, key: KeyPath = ()) -> Position:
         """Return the position of the value, or of the nearest value around it if it is not in the
@@ -133,7 +135,7 @@ def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
     data = None if node is None else walk.value(node, ())
     if walk.problems:
         raise ContractError(walk.problems)
-    return Document(path, data, walk.places, walk.keys, walk.text_lines)
+    return Document(path, data, walk.places, walk.keys, walk.text_lines, walk.last_lines)
 
 
 def _may_be_large(text: str) -> bool:
@@ -203,6 +205,7 @@ class _Walk:
         self.places: dict[KeyPath, Place] = {}
         self.keys: dict[KeyPath, Place] = {}
         self.text_lines: dict[KeyPath, int] = {}
+        self.last_lines: dict[KeyPath, int] = {}
         self.problems: list[Problem] = []
 
     def refuse_multiplied(self, node: yaml.Node) -> None:
@@ -235,6 +238,8 @@ class _Walk:
         if isinstance(node, yaml.ScalarNode):
             if node.style in ("|", ">"):
                 self.text_lines[key] = place[0] + 1
+            if node.style != "|" and node.end_mark.line > node.start_mark.line:
+                self.last_lines[key] = node.end_mark.line + self._first_line
             return self._scalar(node, key)
         if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
             return [self.value(item, (*key, index)) for index, item in enumerate(node.value)]

@@ -1,0 +1,103 @@
+"""Reads a prompt from a key of a YAML, JSON or TOML file: text, or a list of messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatekeeper.contract.definition import MessageTemplate, Prompt
+from gatekeeper.contract.prompts.message_list import read_messages, read_text_value
+from gatekeeper.contract.prompts.reference import PromptReference, write_key
+from gatekeeper.contract.syntax.schema_errors import nearest
+from gatekeeper.contract.syntax.toml_positions import parse_toml
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
+from gatekeeper.errors import ContractError
+
+_MOST_NAMED = 10
+
+
+def prompt_at_key(text: str, reference: PromptReference) -> Prompt:
+    """Return the prompt at the reference's key of a file's text.
+
+    Raises ContractError, at the nearest key that the file has, if there is no prompt at the key.
+    """
+    document = parse_data(text, reference.path)
+    key = reference.key or ()
+    value = find_value(document, key)
+    if isinstance(value, str):
+        messages = read_text_value(document, key, value, text)
+    elif isinstance(value, list):
+        messages = read_messages(document, key, text)
+    else:
+        what = f"`{write_key(key)}` is {_kind(value)} and no prompt"
+        fix = "name a key whose value is text, or a list of `{role: user, content: …}`"
+        if isinstance(value, dict):
+            fix = f"{fix}, such as {_names(value, key)}" if value else fix
+        raise ContractError([document.problem(key, what, fix, at_key=True)])
+    return Prompt(reference.path, messages, _shown(messages, value), part=reference.part)
+
+
+def parse_data(text: str, path: str) -> Document:
+    """Parse a YAML, JSON or TOML file by its suffix. Raises ContractError."""
+    if path.lower().endswith(".toml"):
+        return parse_toml(text, path)
+    return parse_once(text, path)
+
+
+def has_key(text: str, reference: PromptReference) -> bool:
+    """Return whether the file has a value at the key; also True if the file cannot be read, because
+    a program may then read it in another way."""
+    try:
+        find_value(parse_data(text, reference.path), reference.key or ())
+    except ContractError as error:
+        return not isinstance(error, MissingKeyError)
+    return True
+
+
+class MissingKeyError(ContractError):
+    """A file that can be read, and has no such key."""
+
+
+def find_value(document: Document, key: KeyPath) -> Any:
+    """Return the value at the key. Raises MissingKeyError at the nearest key that exists."""
+    value = document.data
+    for depth, step in enumerate(key):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+            continue
+        if isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+            continue
+        around = key[:depth]
+        name = f"`{write_key(around)}`" if around else "the file"
+        what = f"there is no `{write_key(key[: depth + 1])}`: {name} is {_kind(value)}"
+        fix = _remedy(value, around, step)
+        raise MissingKeyError([document.problem(around, what, fix, at_key=True)])
+    return value
+
+
+def _remedy(value: Any, around: KeyPath, step: str | int) -> str:
+    if isinstance(value, dict) and value:
+        return nearest(str(step), map(str, list(value)[:_MOST_NAMED]))
+    if isinstance(value, list) and value:
+        first, last = write_key((*around, 0)), write_key((*around, len(value) - 1))
+        return f"write `{first}`" if first == last else f"write `{first}` to `{last}`"
+    return "correct the part of `prompt` after `#`"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return "text" if isinstance(value, str) else "empty" if value is None else "a single value"
+
+
+def _names(value: dict[str, Any], key: KeyPath) -> str:
+    return ", ".join(f"`{write_key((*key, name))}`" for name in list(value)[:_MOST_NAMED])
+
+
+def _shown(messages: tuple[MessageTemplate, ...], value: Any) -> str:
+    """Return the prompt's text for people: of messages, each under its role."""
+    if isinstance(value, str) and len(messages) == 1:
+        return value
+    return "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)

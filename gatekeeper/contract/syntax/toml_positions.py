@@ -1,0 +1,168 @@
+"""Parses TOML to plain data with the line of every value. The standard parser keeps no positions,
+so a second pass over the same text finds them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gatekeeper.contract.syntax.yaml_positions import MAX_DEPTH, Document, KeyPath, Place
+from gatekeeper.errors import ContractError, Problem
+
+MOST_CHARACTERS = 1_000_000
+
+_BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_SPACE = re.compile(r"[ \t]*")
+_STRING = re.compile(
+    r"'''(?:(?!''')[\s\S])*'{3,5}"
+    r'|"""(?:[^"\\]|\\[\s\S]|"(?!""))*"{3,5}'
+    r"|'[^'\n]*'"
+    r'|"(?:[^"\\\n]|\\.)*"'
+)
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SCALAR = re.compile(r"[^,\]}#\n]+")
+_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+def parse_toml(text: str, path: str) -> Document:
+    """Parse TOML. Raises ContractError if the text is not TOML, or too large."""
+    if len(text) > MOST_CHARACTERS:
+        what = f"more than {MOST_CHARACTERS:,} characters of TOML"
+        raise ContractError([Problem(path, what, "keep prompts in a file of their own", 1)])
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        at = _AT.search(str(error))
+        what = _AT.sub("", str(error)).strip() or "cannot be read"
+        line, column = (int(at[1]), int(at[2])) if at else (text.count("\n") + 1, 1)
+        problem = Problem(path, f"not TOML: {what}", "correct the TOML", line, column)
+        raise ContractError([problem]) from None
+    scan = _Scan(text)
+    scan.document()
+    return Document(path, data, scan.places, scan.keys, scan.text_lines, scan.last_lines)
+
+
+class _Scan:
+    """Finds the places of the values in a text that is known to be TOML. Where it is at a loss, it
+    stops: a value without a place has that of the table around it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._line, self._seen = 1, 0
+        self._arrays: dict[KeyPath, int] = {}
+        self.places: dict[KeyPath, Place] = {(): (1, 1)}
+        self.keys: dict[KeyPath, Place] = {}
+        self.text_lines: dict[KeyPath, int] = {}
+        self.last_lines: dict[KeyPath, int] = {}
+
+    def document(self) -> None:
+        table: KeyPath = ()
+        index = self._blank(0)
+        while index < len(self._text):
+            if self._text.startswith("[", index):
+                is_array = self._text.startswith("[[", index)
+                place = self._place(index)
+                names, index = self._names(index + 1 + is_array)
+                table = self._table(names, is_array=is_array)
+                self.places.setdefault(table, place)
+                index += 1 + is_array
+            else:
+                index = self._pair(index, table, 0)
+            index = self._blank(index)
+
+    def _table(self, names: KeyPath, *, is_array: bool) -> KeyPath:
+        table: KeyPath = ()
+        for name in names[:-1]:
+            table = self._last((*table, name))
+        table = (*table, *names[-1:])
+        if is_array:
+            self._arrays[table] = self._arrays.get(table, -1) + 1
+        return self._last(table)
+
+    def _last(self, table: KeyPath) -> KeyPath:
+        return (*table, self._arrays[table]) if table in self._arrays else table
+
+    def _pair(self, index: int, table: KeyPath, depth: int) -> int:
+        place = self._place(index)
+        names, index = self._names(index)
+        key = (*table, *names)
+        if not names or not self._text.startswith("=", index):
+            return len(self._text)
+        self.keys.setdefault(key, place)
+        return self._value(self._space(index + 1), key, depth)
+
+    def _names(self, index: int) -> tuple[KeyPath, int]:
+        names: list[str | int] = []
+        while True:
+            index = self._space(index)
+            match = _STRING.match(self._text, index) or _BARE.match(self._text, index)
+            if match is None:
+                return tuple(names), index
+            names.append(_name(match.group()))
+            index = self._space(match.end())
+            if not self._text.startswith(".", index):
+                return tuple(names), index
+            index += 1
+
+    def _value(self, index: int, key: KeyPath, depth: int) -> int:
+        self.places.setdefault(key, self._place(index))
+        start = self._text[index : index + 1]
+        if depth > MAX_DEPTH:
+            return len(self._text)
+        if start == "[":
+            return self._items(index + 1, key, depth)
+        if start == "{":
+            return self._members(index + 1, key, depth)
+        string = _STRING.match(self._text, index)
+        if string is None:
+            scalar = _SCALAR.match(self._text, index)
+            return scalar.end() if scalar else index + 1
+        if string.group().startswith(("'''", '"""')):
+            # A line end right after the quotes is no part of the text.
+            first = string.group()[3:4] == "\n"
+            self.text_lines[key] = self._place(index)[0] + first
+            if "\\\n" in string.group():
+                self.last_lines[key] = self._place(string.end())[0]
+        return string.end()
+
+    def _items(self, index: int, key: KeyPath, depth: int) -> int:
+        count = 0
+        index = self._blank(index)
+        while index < len(self._text) and self._text[index] != "]":
+            index = self._blank(self._value(index, (*key, count), depth + 1))
+            count += 1
+            if self._text.startswith(",", index):
+                index = self._blank(index + 1)
+        return index + 1
+
+    def _members(self, index: int, key: KeyPath, depth: int) -> int:
+        index = self._blank(index)
+        while index < len(self._text) and self._text[index] != "}":
+            index = self._blank(self._pair(index, key, depth + 1))
+            if self._text.startswith(",", index):
+                index = self._blank(index + 1)
+        return index + 1
+
+    def _blank(self, index: int) -> int:
+        match = _BLANK.match(self._text, index)
+        return match.end() if match else index
+
+    def _space(self, index: int) -> int:
+        match = _SPACE.match(self._text, index)
+        return match.end() if match else index
+
+    def _place(self, index: int) -> Place:
+        self._line += self._text.count("\n", self._seen, index)
+        self._seen = index
+        return self._line, index - self._text.rfind("\n", 0, index)
+
+
+def _name(written: str) -> str:
+    return next(_spelled(written)) if written[:1] in "'\"" else written
+
+
+def _spelled(written: str) -> Iterator[str]:
+    data: Mapping[str, Any] = tomllib.loads(f"{written} = 0")
+    yield from data

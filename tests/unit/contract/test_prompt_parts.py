@@ -1,0 +1,110 @@
+"""What a change affects if a contract's prompt is a part of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from support.two_contracts import FILES, SHAPES, contract, revision
+
+from gatekeeper.contract.affected import AffectedContract, find_affected
+from gatekeeper.contract.change import Change
+from gatekeeper.contract.new_contracts import hold_new_contracts
+from gatekeeper.contract.policy import Policy
+
+LONG = "Sort each ticket by its urgency and name the team that has to reply to {{ x }} today"
+OTHER = "Write a short poem about the sea in autumn for a friend who is called {{ x }}"
+BASE = {
+    **FILES,
+    "contracts/a.yaml": contract("a", "/p.yaml#one"),
+    "p.yaml": f"one: {LONG}\ntwo: {OTHER}\n",
+}
+
+
+def between(
+    head: Mapping[str, str | None],
+    base: Mapping[str, str] = BASE,
+    renames: Mapping[str, str] | None = None,
+) -> dict[str, AffectedContract]:
+    files = {path: text for path, text in {**base, **head}.items() if text is not None}
+    change = Change(revision(dict(base)), revision(files), renames or {})
+    found = find_affected(change, Policy(), SHAPES)
+    return {c.name: c for c in hold_new_contracts(found, change, Policy()).contracts}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"one: {LONG}\ntwo: changed\nthree: new\n", set()),
+        (f"# a note\ntwo: {OTHER}\none: '{LONG}'\n", set()),
+        (f"one: {LONG}!\ntwo: {OTHER}\n", {"a"}),
+    ],
+)
+def test_only_the_part_itself_counts(text: str, expected: set[str]) -> None:
+    found = between({"p.yaml": text})
+    assert found.keys() == expected
+    for result in found.values():
+        assert [cause.path for cause in result.affected_by] == ["p.yaml"]
+        assert result.base_target is not None
+        assert result.base_target.prompt.text == LONG
+
+
+def test_a_part_that_is_moved_is_compared_with_what_it_was() -> None:
+    moved = {
+        "contracts/a.yaml": contract("a", "/q.json#here[0]"),
+        "p.yaml": f"two: {OTHER}\n",
+        "q.json": f'{{"here": ["{LONG} again"]}}',
+    }
+    result = between(moved)["a"]
+    assert (result.left_prompt, result.successors, result.is_new) == (None, (), False)
+    assert result.base_target is not None
+    assert result.base_target.prompt.reference == "p.yaml#one"
+    within = {"contracts/a.yaml": contract("a", "/p.yaml#uno"), "p.yaml": f"uno: {LONG} again\n"}
+    assert between(within)["a"].left_prompt is None
+
+
+def test_a_part_that_stays_is_left_behind() -> None:
+    copied = {
+        "contracts/a.yaml": contract("a", "/q.yaml#one"),
+        "p.yaml": "one: worse {{ x }}\n",
+        "q.yaml": f"one: {LONG}\n",
+    }
+    assert between(copied)["a"].left_prompt == "p.yaml#one"
+    assert between({**copied, "p.yaml": "one: {x"})["a"].left_prompt == "p.yaml#one"
+    gone = {**copied, "p.yaml": None, "r.yaml": "one: worse {{ x }}\n"}
+    assert between(gone, renames={"p.yaml": "r.yaml"})["a"].left_prompt == "r.yaml#one"
+    assert between(gone, renames={"p.yaml": "q.yaml"}) == {}  # it only moved
+
+
+def test_a_part_under_another_name_in_its_file_may_replace_it() -> None:
+    """The contract names a copy elsewhere, and the program's own file has the changed text."""
+    hidden = {
+        "contracts/a.yaml": contract("a", "/q.yaml#one"),
+        "p.yaml": f"uno: Please {LONG} soon\ntwo: {OTHER}\n",
+        "q.yaml": f"one: {LONG}\n",
+    }
+    assert between(hidden)["a"].successors == ("p.yaml",)
+    assert between({**hidden, "p.yaml": f"two: {OTHER}\nthree: 3\n"}) == {}  # it only moved
+
+
+def test_a_removed_contract_names_where_its_part_went() -> None:
+    still = between({"contracts/a.yaml": None})["a"]
+    assert still.prompt_still_there
+    gone = between({"contracts/a.yaml": None, "p.yaml": f"uno: {LONG}\n"})["a"]
+    assert not gone.prompt_still_there
+    assert gone.successors == ("p.yaml",)
+
+
+def test_a_part_is_lost_if_its_base_contract_cannot_be_loaded() -> None:
+    base = {**BASE, "contracts/a.yaml": contract("a", "/p.yaml#one", extra="oops: 1\n")}
+    moved = {"contracts/a.yaml": contract("a", "/p.yaml#two"), "p.yaml": f"two: {OTHER}\n"}
+    assert between(moved, base)["a"].lost_prompt == "p.yaml#one"
+    assert between({**moved, "p.yaml": BASE["p.yaml"]}, base)["a"].left_prompt == "p.yaml#one"
+
+
+def test_a_contract_may_stand_in_the_file_of_its_prompt() -> None:
+    text = contract("a", "/contracts/a.yaml#description", extra=f"description: {LONG}\n")
+    base = {**BASE, "contracts/a.yaml": text}
+    found = between({"contracts/a.yaml": text.replace("Sort", "Rank")}, base)
+    assert [cause.path for cause in found["a"].affected_by] == ["contracts/a.yaml"]
+    assert between({"contracts/a.yaml": f"# note\n{text}"}, base) == {}
