@@ -1,0 +1,69 @@
+"""Reads fields of foreign documents that must have a certain form, with a problem at their place if
+they do not."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from gatekeeper.contract.formats.check_texts import literal
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.errors import ContractError
+
+
+def value_at(document: Document, key: KeyPath) -> Any:
+    """Return the value at the key; None if there is none."""
+    value: Any = document.data
+    for part in key:
+        if isinstance(value, dict):
+            value = value.get(str(part))
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def expect_list(document: Document, key: KeyPath) -> list[dict[str, Any]]:
+    """Return the list of mappings at the key. Raises ContractError for anything else."""
+    found = value_at(document, key)
+    if not isinstance(found, list) or not found:
+        what, fix = "not a list with at least one item", "write `- …` items"
+        raise ContractError([document.problem(key, what, fix)])
+    for index, item in enumerate(found):
+        if not isinstance(item, dict):
+            what, fix = "not a mapping", "write `key: value`"
+            raise ContractError([document.problem((*key, index), what, fix)])
+    return found
+
+
+def located_text(document: Document, key: KeyPath) -> str:
+    """Return the text at the key. Raises ContractError for anything else, and if it is empty."""
+    found = value_at(document, key)
+    if not isinstance(found, str) or not found.strip():
+        raise ContractError([document.problem(key, "not a text", "write the text here")])
+    return found
+
+
+def from_format_fields(document: Document, key: KeyPath, text: str) -> str:
+    """Return a template for a text with the fields of Python's `str.format`, such as `{article}`.
+
+    Raises ContractError for fields that are more than a name, which `str.format` looks up in the
+    value, and for conversions.
+    """
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError as error:
+        fix = "write a brace that is text twice: `{{` and `}}`"
+        raise ContractError([document.problem(key, f"not a format string: {error}", fix)]) from None
+    template = ""
+    for plain, name, spec, conversion in parts:
+        template += literal(plain)
+        if name is None:
+            continue
+        if not name.isidentifier() or spec or conversion:
+            what = f"the field `{{{name}}}` is not the plain name of a variable"
+            fix = "write `{name}`; a brace that is text is written twice"
+            raise ContractError([document.problem(key, what, fix)])
+        template += f"{{{{ {name} }}}}"
+    return template

@@ -1,0 +1,169 @@
+"""Translates the checks of a PCSL expectation suite, and the tolerances of an evaluation
+profile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gatekeeper.contract.definition import NotRun
+from gatekeeper.contract.formats.check_texts import literal
+from gatekeeper.contract.formats.fields import expect_list
+from gatekeeper.contract.formats.foreign_suite import At, copy_value
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.errors import ContractError
+
+Written = Mapping[str, Any]
+
+_PREFIX = "pc.check."
+_JUDGE_MODEL = "openai/gpt-4o-mini"
+"""The judge of prompt-contracts, if the check names no other."""
+_OTHER_NAMES = {"enum_value": "enum"}
+_FLAGS = frozenset("ims")
+
+
+def read_checks(
+    definition: Document, suite: Document, not_run: list[NotRun]
+) -> tuple[list[At], dict[str, Any]]:
+    """Return the checks, and the objectives on latency. Raises ContractError.
+
+    From 0.3 on, the checks stand in either file, and `output_schema` may stand for some.
+    """
+    checks: list[At] = []
+    slo: dict[str, Any] = {}
+    taken: set[str] = set()
+    holder = suite if "checks" in suite.data else definition
+    found = expect_list(holder, ("checks",)) if "checks" in holder.data else []
+    for index, item in enumerate(found):
+        key: KeyPath = ("checks", index)
+        kind = item.get("type")
+        if not isinstance(kind, str):
+            what, fix = "a check without a `type`", f"write `type: {_PREFIX}json_valid`"
+            raise ContractError([holder.problem(key, what, fix)])
+        plain = kind.removeprefix(_PREFIX)
+        plain = _OTHER_NAMES.get(plain, plain)
+        if plain == "latency_budget" and "p95_ms" in item:
+            slo["latency_p95_ms"] = copy_value(holder, (*key, "p95_ms"))
+            continue
+        made = _translate(plain, item)
+        if isinstance(made, str):
+            not_run.append(NotRun(kind, holder.position(key), made))
+            continue
+        name = _unused(" ".join(filter(None, (plain, item.get("field")))), taken)
+        severity = {"severity": item["severity"]} if item.get("severity") == "warn" else {}
+        at = holder.position(key)
+        checks.append(At({"name": At(name, at), **made, **severity}, at))
+    schema = suite.data.get("output_schema")
+    if isinstance(schema, dict):
+        at = suite.position(("output_schema",))
+        check = {"type": "json_schema", "schema": copy_value(suite, ("output_schema",))}
+        checks.append(At({"name": At(_unused("output_schema", taken), at), **check}, at))
+    if not checks and not slo and not not_run:
+        raise ContractError([suite.problem((), "there are no checks", "add `checks`")])
+    return checks, slo
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name} ({number})", number + 1
+    taken.add(found)
+    return found
+
+
+def _translate(kind: str, item: Written) -> dict[str, Any] | str:
+    """Return the check; why it is not run, if there is none."""
+    make = _MAKERS.get(kind)
+    if make is None:
+        return "gatekeeper has no check of this type"
+    try:
+        return make(item)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return f"its parameters are not as PCSL describes them ({error})"
+
+
+def _enum(item: Written) -> dict[str, Any]:
+    field = {"field": item["field"]} if item.get("field") else {}
+    values = [literal(value) if isinstance(value, str) else value for value in item["allowed"]]
+    return {
+        "type": "enum",
+        **field,
+        "values": values,
+        "ignore_case": _flag(item, "case_insensitive"),
+    }
+
+
+def _contains(key: str, match: str) -> Callable[[Written], dict[str, Any]]:
+    def make(item: Written) -> dict[str, Any]:
+        values = [literal(str(value)) for value in item[key]]
+        ignore = not item.get("case_sensitive", True)
+        return {"type": "contains", "values": values, "match": match, "ignore_case": ignore}
+
+    return make
+
+
+def _regex(item: Written) -> dict[str, Any]:
+    flags = "".join(sorted(set(str(item.get("flags", "")).lower()) & _FLAGS))
+    pattern = f"(?{flags}){item['pattern']}" if flags else item["pattern"]
+    field = {"field": item["field"]} if item.get("field") else {}
+    return {"type": "regex", "pattern": literal(pattern), **field}
+
+
+def _tokens(item: Written) -> dict[str, Any]:
+    # prompt-contracts counts words here, whatever the check is called.
+    most = item["max_out"] if "max_out" in item else item["max_tokens"]
+    return {"type": "length", "max": int(most), "unit": "words"}
+
+
+def _judge(item: Written) -> dict[str, Any]:
+    model = item.get("model", _JUDGE_MODEL)
+    named = model if "/" in model else f"openai/{model}"
+    return {"judge": "rubric", "criteria": literal(item["criteria"]), "model": named}
+
+
+def _similarity(_: Written) -> str:
+    return (
+        "PCSL compares with an embedding model in the same process; use the check `similar` with a "
+        "model of a provider"
+    )
+
+
+_MAKERS: Mapping[str, Callable[[Written], dict[str, Any] | str]] = {
+    "json_valid": lambda _: {"type": "json_valid"},
+    "json_required": lambda item: {
+        "type": "json_required",
+        "fields": [literal(str(name)) for name in item.get("fields") or item["keys"]],
+    },
+    "enum": _enum,
+    "regex_absent": lambda item: {"type": "not_regex", "pattern": literal(item["pattern"])},
+    "regex_present": _regex,
+    "token_budget": _tokens,
+    "latency_budget": lambda item: {"type": "latency", "max_ms": item["max_ms"]},
+    "contains_all": _contains("required", "all"),
+    "contains_any": _contains("options", "any"),
+    "judge": _judge,
+    "similarity": _similarity,
+}
+
+
+def tolerances(
+    profile: Document, checks: Sequence[tuple[str, Written]], not_run: list[NotRun]
+) -> dict[str, At]:
+    """Return an objective for each check whose type has a `max_fail_rate`."""
+    written = profile.data.get("tolerances")
+    found: dict[str, At] = {}
+    for kind, tolerance in (written if isinstance(written, dict) else {}).items():
+        rate = tolerance.get("max_fail_rate") if isinstance(tolerance, dict) else None
+        key = ("tolerances", kind, "max_fail_rate")
+        if not isinstance(rate, int | float) or not 0 <= rate < 1:
+            what, fix = "`max_fail_rate` is not a number from 0 to below 1", "write 0.05"
+            raise ContractError([profile.problem(key, what, fix)])
+        plain = kind.removeprefix(_PREFIX)
+        plain = _OTHER_NAMES.get(plain, plain)
+        names = [name for name, _ in checks if re.fullmatch(rf"{re.escape(plain)}( .*)?", name)]
+        if not names:
+            why = "no check of this type runs, so its tolerance has no effect"
+            not_run.append(NotRun(f"tolerance of {kind}", profile.position(key), why))
+        found |= {name: At(round(1 - rate, 9), profile.position(key)) for name in names}
+    return found
