@@ -21,6 +21,7 @@ from gatekeeper.contract.contract_files import (
     near_miss_notices,
 )
 from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.policy import POLICY_PATH, Policy
@@ -124,7 +125,9 @@ def _load_all(
 def _shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
     fix = "give each contract its own name"
     return [
-        Problem(path, f"the name `{name}` is taken by {paths[0]}", fix, field="name")
+        Problem(
+            file_of_contract(path), f"the name `{name}` is taken by {paths[0]}", fix, field="name"
+        )
         for name, paths in names.items()
         for path in paths[1:]
     ]

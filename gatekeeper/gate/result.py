@@ -13,6 +13,7 @@ from typing import Literal
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.clusters import ClusterCounts
+from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.modes import Negotiation
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
@@ -52,6 +53,7 @@ ReasonCode = Literal[
     "not_worse",
     "no_regression",
     "uncalibrated",
+    "not_run",
     "waived",
 ]
 Stopped = Literal["regressed", "not_worse", "exhausted"]
@@ -347,6 +349,8 @@ class ContractResult:
     """How the contract's mode applies; None for a contract that did not run."""
     error_checks: tuple[str, ...] | None = None
     """The names of the checks that gate; None for a contract that did not run."""
+    not_run: tuple[NotRun, ...] = ()
+    """What a foreign file asks for and nothing here does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, m
 from gatekeeper.gate.judge_correction import correct_difference, sole_judge
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
+from gatekeeper.gate.not_run import not_run_reasons
 from gatekeeper.gate.pair_counts import paired_result
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.reasons import (
@@ -266,6 +267,7 @@ def _contract_result(
     if job.leaves_requests and not job.weakened:
         reasons = [not_held_up(reason) for reason in reasons]
     reasons += [*untested_reasons(job), *uncalibrated_reasons(job)]
+    reasons += not_run_reasons(job.contract.not_run)
     # A prompt that passes nothing needs no other explanation.
     reasons.sort(key=lambda r: (SEVERITY.index(r.verdict), r.code != "nothing_passes"))
     return ContractResult(
@@ -292,6 +294,7 @@ def _contract_result(
         repairs=own.evidence.repairs,
         mode=negotiated(job.contract),
         error_checks=error_checks(job.contract),
+        not_run=job.contract.not_run,
     )
 
 

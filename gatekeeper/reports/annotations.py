@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gatekeeper import numbers
+from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ContractResult, FixtureResult
 from gatekeeper.reports.escape import clip, visible
@@ -84,10 +85,11 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
 def _file(contract: ContractResult) -> str:
     """Return the file to annotate if it is not the prompt: an include, a fixture, …"""
     changed = [by.path for by in contract.affected_by if by.change != "deleted"]
-    prompt = contract.head.prompt_path if contract.head else contract.path
+    prompt = contract.head.prompt_path if contract.head else file_of_contract(contract.path)
     if not changed or prompt in changed:
         return prompt
-    return contract.path if contract.path in changed else changed[0]
+    file = file_of_contract(contract.path)
+    return file if file in changed else changed[0]
 
 
 def _changed(changes: Sequence[SectionChange]) -> str:

@@ -253,6 +253,14 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
         "warning",
         noted=True,
     ),
+    "not_run": ReasonEntry(
+        "Parts of the suite are not run",
+        "A file of another tool asks for something that gatekeeper does not do, so the result says "
+        "nothing about it.",
+        "Write a check that gatekeeper has instead, or keep running that part with the other tool.",
+        "warning",
+        noted=True,
+    ),
 }
 """What could not be decided or measured."""
 

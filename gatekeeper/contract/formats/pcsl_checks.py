@@ -90,7 +90,7 @@ def _enum(item: Written) -> dict[str, Any]:
         "type": "enum",
         **field,
         "values": values,
-        "ignore_case": _flag(item, "case_insensitive"),
+        "ignore_case": item.get("case_insensitive") is True,
     }
 
 

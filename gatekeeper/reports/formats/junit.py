@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from junit_xml import TestCase, TestSuite, to_xml_report_string
 
 from gatekeeper import numbers
+from gatekeeper.contract.definition import NotRun
+from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult
 from gatekeeper.reports.escape import clip, plain, xml_text
 
@@ -26,7 +28,7 @@ class _Case(TestCase):  # type: ignore[misc]
             xml_text(name),
             xml_text(contract.name),
             # Where publish-unit-test-result puts its annotations.
-            file=xml_text(contract.path),
+            file=xml_text(file_of_contract(contract.path)),
             allow_multiple_subelements=True,
         )
         self.properties = properties
@@ -65,6 +67,7 @@ def _suite(
     cases = [_case(fixture, contract, limit) for fixture in contract.fixtures]
     for case, fixture in zip(cases, contract.fixtures, strict=True):
         case.elapsed_sec = seconds.get((contract.name, fixture.id))
+    cases += [_not_run_case(skipped, contract) for skipped in contract.not_run]
     red = any(case.is_failure() or case.is_error() for case in cases)
     # An objective, a limit or a removal can decide without a failing fixture: the file
     # must not be green where the gate is not.
@@ -74,7 +77,7 @@ def _suite(
         xml_text(contract.name),
         cases,
         timestamp=result.started.isoformat(timespec="seconds"),
-        file=xml_text(contract.path),
+        file=xml_text(file_of_contract(contract.path)),
         properties=_properties(contract, result),
     )
 
@@ -141,6 +144,13 @@ def _add_failures(case: _Case, fixture: FixtureResult, limit: int) -> None:
         )
     if not failures:
         case.add_failure_info(f"passed {fixture.head or 'too few samples'}{already}", None, "check")
+
+
+def _not_run_case(skipped: NotRun, contract: ContractResult) -> _Case:
+    place = f"{skipped.position.path}:{skipped.position.line or 1}"
+    case = _Case(f"{skipped.kind} ({place})", contract)
+    case.add_skipped_info(_line(f"not run: {skipped.why}"))
+    return case
 
 
 def _verdict_case(contract: ContractResult) -> _Case:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from gatekeeper import __version__
+from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.repair_result import RepairResult, RepairTally
 from gatekeeper.gate.result import (
@@ -147,7 +148,13 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "preferences": [preference_document(found) for found in contract.preferences],
         "under_base": _under_base(contract.under_base),
         "waiver": asdict(contract.waiver) if contract.waiver else None,
+        "not_run": [_not_run(skipped) for skipped in contract.not_run],
     }
+
+
+def _not_run(skipped: NotRun) -> dict[str, Any]:
+    at = skipped.position
+    return {"kind": skipped.kind, "path": at.path, "line": at.line, "why": skipped.why}
 
 
 def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
