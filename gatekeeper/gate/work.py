@@ -120,7 +120,7 @@ def plan_check(
         names = [name for name in names if name != POLICY_NAME]
     trusted = (change.policy_revision, change.base)
     shas = change.base.sha, change.head.sha
-    work = _plan("check", *shas, policy, affected, names, trusted, order_seed)
+    work = plan_contracts("check", *shas, policy, affected, names, trusted, order_seed)
     return replace(work, policy_weakened=weakened)
 
 
@@ -146,7 +146,7 @@ def plan_run(
         suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))
     suite = hold_every_contract(suite, policy)
     trusted = trusted or (revision,)
-    return _plan("run", None, revision.sha, policy, suite, names, trusted, order_seed)
+    return plan_contracts("run", None, revision.sha, policy, suite, names, trusted, order_seed)
 
 
 def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:
@@ -168,7 +168,7 @@ def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work
         if contract.head
     )
     narrowed = hold_every_contract(replace(found, contracts=suite, uncovered=()), policy)
-    return _plan("run", None, change.head.sha, policy, narrowed, names, (change.head,))
+    return plan_contracts("run", None, change.head.sha, policy, narrowed, names, (change.head,))
 
 
 def _with_samples(affected: AffectedContract, samples: int) -> AffectedContract:
@@ -178,7 +178,7 @@ def _with_samples(affected: AffectedContract, samples: int) -> AffectedContract:
     return replace(affected, head=replace(affected.head, sampling=sampling))
 
 
-def _plan(
+def plan_contracts(
     kind: Literal["check", "run"],
     base_sha: str | None,
     head_sha: str,
@@ -188,6 +188,9 @@ def _plan(
     trusted: Sequence[Revision],
     order_seed: str | None = None,
 ) -> Work:
+    """Plan the affected contracts with those names, or all if no name is given. `trusted` are the
+    revisions whose models may be called; the code of checks comes from the first. Raises
+    ContractError and UsageError."""
     wanted = tuple(
         with_trusted_code(found, trusted[0], policy) for found in narrowed(affected, names)
     )

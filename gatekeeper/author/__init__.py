@@ -1,0 +1,1 @@
+"""Helps to write contracts: which parts of a prompt a contract protects."""

@@ -1,0 +1,85 @@
+"""Runs a contract against the mutants of its prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.policy import Policy
+from gatekeeper.errors import UsageError
+from gatekeeper.gate.plan import levels
+from gatekeeper.gate.variants import plan_variants
+from gatekeeper.numbers import count
+
+if TYPE_CHECKING:
+    from gatekeeper.author.mutation.result import MutationResult
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.gate.work import Work
+    from gatekeeper.runs.session import RunOptions
+
+
+@dataclass(frozen=True, slots=True)
+class MutationPlan:
+    """What a run will do: the mutants by the name of their comparison, and the work."""
+
+    contract: Contract
+    mutants: dict[str, Mutant]
+    work: Work
+    revision: Revision
+
+
+def plan_mutation(
+    contract: Contract,
+    policy: Policy,
+    revision: Revision,
+    mutations: Sequence[Mutation] = MUTATIONS,
+    order_seed: str | None = None,
+) -> MutationPlan:
+    """Plan to test the contract against each mutant of its prompt. Calls no model.
+
+    Raises:
+        UsageError: The prompt has no part that can be changed.
+        ContractError: A mutant cannot be rendered, or there are too many calls.
+    """
+    mutants = {
+        f"{contract.name} {mutant.id}": mutant
+        for mutant in make_mutants(contract.target.prompt, mutations)
+    }
+    if not mutants:
+        path = contract.target.prompt.path
+        raise UsageError(
+            f"{path}: no sentence, list item or example of this prompt can be changed; text that "
+            "fixtures fill in is left as it is"
+        )
+    prompts = {name: mutant.prompt for name, mutant in mutants.items()}
+    work = plan_variants(contract, prompts, policy, revision, order_seed)
+    return MutationPlan(contract, mutants, work, revision)
+
+
+def too_few_fixtures(plan: MutationPlan) -> str | None:
+    """Return a warning if no mutant can be noticed: the comparisons share one alpha, and even if
+    every fixture breaks, the test does not reject at that level. None if it can."""
+    jobs = [job for job in plan.work.jobs if job.paired]
+    if not jobs:
+        return None
+    level = min(levels(jobs).values())
+    units = max(len(job.evaluations[0].units()) for job in jobs)
+    if 0.5**units <= level:
+        return None
+    return (
+        f"No mutant can be noticed: {count(len(jobs), 'comparison')} share the contract's alpha, "
+        f"and {count(units, 'fixture')} cannot reject at {level:.2g} each. Add fixtures or use "
+        "fewer mutations, such as --mutations drop."
+    )
+
+
+def measure_mutants(plan: MutationPlan, options: RunOptions | None = None) -> MutationResult:
+    """Measure every mutant. Raises UsageError if the model cannot be called."""
+    from gatekeeper.author.mutation.result import summarise_mutants
+    from gatekeeper.runs.session import measure
+
+    result = measure(plan.work, (plan.revision,), options)
+    return summarise_mutants(plan.contract, plan.mutants, result)

@@ -1,0 +1,89 @@
+"""A mutation run as Markdown and as one HTML page: the prompt as a heat map, then every mutant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+from gatekeeper import __version__
+from gatekeeper.author.mutation import words
+from gatekeeper.author.mutation.result import Finding, MutationResult
+from gatekeeper.reports.escape import code_cell, plain, prose, visible
+from gatekeeper.reports.html import markup
+from gatekeeper.reports.html.document import page
+
+_ORDER: Mapping[Finding, int] = {"not_noticed": 0, "no_effect": 1, "unknown": 2, "noticed": 3}
+_CLASSES: Mapping[Finding, str] = {
+    "noticed": "pass",
+    "not_noticed": "fail",
+    "no_effect": "inconclusive",
+    "unknown": "quiet",
+}
+
+
+def render_mutation(result: MutationResult) -> str:
+    """Render Markdown: the score, what to do, every mutant, those that need attention first."""
+    parts = [f"## Mutation test of {prose(result.contract, 80)}", prose(words.headline(result))]
+    parts += [prose(text) for text in words.advice(result)]
+    parts += [mutant_table(result), prose(words.bill(result))]
+    parts += [prose(notice) for notice in result.notices]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_mutation_page(result: MutationResult) -> str:
+    """Render one self-contained file, which loads nothing from the network and runs no script."""
+    title = f"Mutation test of {plain(result.contract)}"
+    verdict = "fail" if result.count("not_noticed") else "pass"
+    lead = "".join(f"<p>{escape(text)}</p>" for text in words.advice(result))
+    notices = "".join(f'<p class="quiet">{escape(plain(text))}</p>' for text in result.notices)
+    sections = [
+        f'<header class="verdict {verdict}"><h1>{escape(title)}</h1>'
+        f'<p class="lead">{escape(plain(words.headline(result)))}</p>{lead}'
+        f'<p class="quiet">{escape(words.bill(result))}</p></header>',
+        f'<section aria-labelledby="prompt"><h2 id="prompt">What happens without each line of '
+        f"{escape(plain(result.prompt_path))}</h2>{_prompt(result)}</section>",
+        '<section aria-labelledby="mutants"><h2 id="mutants">Mutants</h2>'
+        '<div class="words scroll" tabindex="0" role="region" aria-label="Mutants">'
+        f"{markup.blocks(mutant_table(result))}</div>{notices}</section>",
+        f'<p class="quiet">gatekeeper {escape(__version__)}</p>',
+    ]
+    return page(f"{title} · gatekeeper", f"<main>{''.join(sections)}</main>")
+
+
+def mutant_table(result: MutationResult) -> str:
+    """Render every mutant as a row of a Markdown table."""
+    rows = [
+        "| finding | line | change | text | evidence |",
+        "| --- | ---: | --- | --- | --- |",
+    ]
+    for one in sorted(result.mutants, key=lambda one: _ORDER[one.finding]):
+        part = one.mutant.part
+        lines = f"{part.line}" if part.line == part.last_line else f"{part.line}–{part.last_line}"
+        cells = (
+            words.FINDINGS[one.finding],
+            lines,
+            words.change_of(one),
+            code_cell(words.excerpt(one), 80),
+            words.evidence(one),
+        )
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _prompt(result: MutationResult) -> str:
+    findings = words.finding_by_line(result)
+    rows = []
+    for number, line in enumerate(result.prompt_text.splitlines(), start=1):
+        finding = findings.get(number)
+        kind = f' class="{_CLASSES[finding]}"' if finding else ""
+        said = words.FINDINGS[finding] if finding else ""
+        rows.append(
+            f'<tr{kind}><th scope="row">{number}</th><td>{said}</td>'
+            f"<td><code>{escape(visible(line))}</code></td></tr>"
+        )
+    head = '<tr><th scope="col">Line</th><th scope="col">Without it</th><th scope="col">Text</th>'
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Prompt by line">'
+        f'<table class="lines"><thead>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )

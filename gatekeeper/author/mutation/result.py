@@ -1,0 +1,174 @@
+"""What a contract noticed of the mutants of its prompt."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from gatekeeper.author.mutation.mutants import Mutant
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.trial import Arm, Completion, Outcome, Trial
+from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.variants import variant_of
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals import wilson
+
+Finding = Literal["noticed", "not_noticed", "no_effect", "unknown"]
+"""`noticed`: the gate blocks the mutant. `not_noticed`: it does not, although outputs changed.
+`no_effect`: every output is the same as without the mutation. `unknown`: too few were
+measured."""
+
+_NOTICES = frozenset({"regression", "must_pass"})
+_UNMEASURED = frozenset({"error", "limit", "interrupted"})
+
+
+@dataclass(frozen=True, slots=True)
+class MutantResult:
+    """What the contract says of one mutant.
+
+    `pairs` counts the answers of both prompts to the same fixture until the decision, and
+    `changed_outputs` those of them that differ. `broke` and `fixed` count fixtures. `p_value` and
+    `level` are those of the test; None without a comparison. `tokens` are the input tokens that
+    each call takes for the part; None if it was not dropped or the provider counts none.
+    """
+
+    mutant: Mutant
+    finding: Finding
+    pairs: int = 0
+    changed_outputs: int = 0
+    broke: int = 0
+    fixed: int = 0
+    p_value: float | None = None
+    level: float | None = None
+    tokens: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MutationResult:
+    """The whole run. `fixtures` counts distinct inputs, or clusters of them."""
+
+    contract: str
+    prompt_path: str
+    prompt_text: str
+    model: str
+    fixtures: int
+    mutants: tuple[MutantResult, ...]
+    calls: Calls
+    cost_usd: float | None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float | None:
+        """Return the mutation score: the share of mutants with an effect that were noticed; None
+        if none had one."""
+        noticed, counted = self._counts
+        return noticed / counted if counted else None
+
+    @property
+    def score_interval(self) -> ConfidenceInterval | None:
+        """Return Wilson's 95 % interval of the score, with mutants as independent."""
+        noticed, counted = self._counts
+        return wilson(noticed, counted) if counted else None
+
+    def count(self, finding: Finding) -> int:
+        """Return the number of mutants with this finding."""
+        return sum(one.finding == finding for one in self.mutants)
+
+    @property
+    def _counts(self) -> tuple[int, int]:
+        noticed = self.count("noticed")
+        return noticed, noticed + self.count("not_noticed")
+
+
+def summarise_mutants(
+    contract: Contract, mutants: Mapping[str, Mutant], result: GateResult
+) -> MutationResult:
+    """Return what the comparisons of `plan_variants` say of each mutant, by its name there."""
+    found: dict[str, list[ContractResult]] = defaultdict(list)
+    for one in result.contracts:
+        found[variant_of(one.name, mutants)].append(one)
+    pairs = _pairs(result.outcomes, mutants)
+    compared = [one.paired for one in result.contracts if one.paired]
+    return MutationResult(
+        contract=contract.name,
+        prompt_path=contract.target.prompt.path,
+        prompt_text=contract.target.prompt.text,
+        model=contract.target.model,
+        fixtures=max((paired.fixtures for paired in compared), default=0),
+        mutants=tuple(
+            _of_mutant(mutant, found.get(name, ()), pairs.get(name, ()))
+            for name, mutant in mutants.items()
+        ),
+        calls=result.calls,
+        cost_usd=result.cost_usd,
+        notices=tuple(note for note in result.notices if "is not affected" not in note),
+    )
+
+
+def _of_mutant(
+    mutant: Mutant, found: Sequence[ContractResult], pairs: Sequence[tuple[Completion, Completion]]
+) -> MutantResult:
+    if not found:
+        return MutantResult(mutant, "no_effect")
+    changed = sum(_said(base) != _said(head) for base, head in pairs)
+    deciding = min(found, key=lambda one: not _is_noticed(one))
+    paired = deciding.paired
+    finding: Finding = "not_noticed"
+    if any(map(_is_noticed, found)):
+        finding = "noticed"
+    elif any(reason.code in _UNMEASURED for one in found for reason in one.reasons):
+        finding = "unknown"
+    elif pairs and not changed:
+        finding = "no_effect"
+    return MutantResult(
+        mutant,
+        finding,
+        len(pairs),
+        changed,
+        paired.broke if paired else 0,
+        paired.fixed if paired else 0,
+        paired.p_value if paired else None,
+        paired.alpha if paired else None,
+        _tokens(pairs) if mutant.mutation == "drop" else None,
+    )
+
+
+def _is_noticed(found: ContractResult) -> bool:
+    return any(r.code in _NOTICES and r.verdict == "fail" for r in found.reasons)
+
+
+def _pairs(
+    outcomes: Iterable[Outcome], mutants: Mapping[str, Mutant]
+) -> Mapping[str, Sequence[tuple[Completion, Completion]]]:
+    """Return the answers of both prompts to the same fixture and repetition, by mutant."""
+    answers: dict[tuple[str, str, int], dict[Arm, Completion]] = defaultdict(dict)
+    for outcome in outcomes:
+        trial: Trial = outcome.sample.trial
+        if outcome.sample.completion is not None:
+            key = variant_of(trial.contract, mutants), trial.fixture, trial.repetition
+            answers[key][trial.arm] = outcome.sample.completion
+    pairs: dict[str, list[tuple[Completion, Completion]]] = defaultdict(list)
+    for (name, _, _), arms in answers.items():
+        if len(arms) == 2:
+            pairs[name].append((arms["base"], arms["head"]))
+    return pairs
+
+
+def _said(completion: Completion) -> tuple[object, ...]:
+    """Return what the model answered, without what differs from call to call."""
+    calls = tuple((call.name, call.arguments) for call in completion.tool_calls)
+    return completion.text, completion.cut, calls
+
+
+def _tokens(pairs: Sequence[tuple[Completion, Completion]]) -> float | None:
+    """Return the mean of the input tokens that the part takes; None if they are not known."""
+    saved = [
+        base.prompt_tokens - head.prompt_tokens
+        for base, head in pairs
+        if base.prompt_tokens is not None and head.prompt_tokens is not None
+    ]
+    return fmean(saved) if saved else None

@@ -1,0 +1,151 @@
+"""The words and numbers that every report of a mutation run uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatekeeper import __version__, numbers
+from gatekeeper.author.mutation.prompt_parts import Part
+from gatekeeper.author.mutation.result import Finding, MutantResult, MutationResult
+from gatekeeper.reports.escape import clip, plain
+
+FINDINGS: Mapping[Finding, str] = {
+    "noticed": "noticed",
+    "not_noticed": "not noticed",
+    "no_effect": "no effect",
+    "unknown": "not measured",
+}
+_VERBS = {"drop": "dropped", "negate": "negated", "soften": "softened"}
+_LONGEST = 70
+
+
+def headline(result: MutationResult) -> str:
+    """Return the mutation score as one sentence."""
+    noticed, missed = result.count("noticed"), result.count("not_noticed")
+    if result.score is None:
+        return f"No mutant of {result.prompt_path} changed an output."
+    interval = numbers.percent_interval(result.score_interval)
+    return (
+        f"Mutation score {numbers.percent(result.score)} ({interval}): the contract noticed "
+        f"{noticed} of {numbers.count(noticed + missed, 'mutant')} that changed an output."
+    )
+
+
+def advice(result: MutationResult) -> tuple[str, ...]:
+    """Return what to do about the parts that the contract does not protect."""
+    said = []
+    missed, dead = result.count("not_noticed"), _dead(result)
+    if missed:
+        said.append(
+            f"{numbers.count(missed, 'change')} of the prompt went unnoticed. Add fixtures or "
+            "checks that depend on these lines."
+        )
+    if dead:
+        tokens = [one.tokens for one in dead if one.tokens is not None]
+        saved = f" ({numbers.tokens(sum(tokens))} input tokens of each call)" if tokens else ""
+        parts = numbers.count(len(dead), "part")
+        said.append(
+            f"{parts}{saved} can be dropped without a change of any output. Delete the text, or "
+            "add fixtures for which it matters."
+        )
+    return tuple(said)
+
+
+def bill(result: MutationResult) -> str:
+    """Return what the run took."""
+    calls = f"{numbers.count(result.calls.made, 'call')} made"
+    cached = f", {result.calls.cached:,} recorded" if result.calls.cached else ""
+    return f"{calls}{cached}, {numbers.dollars(result.cost_usd)}"
+
+
+def lines_of(part: Part) -> str:
+    """Return the lines of a part, such as `line 3` or `lines 3-5`."""
+    if part.line == part.last_line:
+        return f"line {part.line}"
+    return f"lines {part.line}-{part.last_line}"
+
+
+def change_of(found: MutantResult) -> str:
+    """Return what was changed, such as `list item dropped`."""
+    return f"{found.mutant.part.kind} {_VERBS[found.mutant.mutation]}"
+
+
+def excerpt(found: MutantResult) -> str:
+    """Return the beginning of the part, on one line, or what it was changed to."""
+    return clip(plain(" ".join((found.mutant.now or found.mutant.part.text).split())), _LONGEST)
+
+
+def evidence(found: MutantResult) -> str:
+    """Return the numbers behind the finding."""
+    if found.finding == "no_effect":
+        tokens = f", {numbers.tokens(found.tokens)} tokens" if found.tokens is not None else ""
+        return f"{numbers.count(found.pairs, 'output')} the same{tokens}"
+    if found.finding == "unknown":
+        return numbers.count(found.pairs, "pair")
+    return (
+        f"{numbers.count(found.pairs, 'pair')}: {found.broke} broke, {found.fixed} fixed, "
+        f"{found.changed_outputs} outputs changed"
+    )
+
+
+def finding_by_line(result: MutationResult) -> Mapping[int, Finding]:
+    """Return what happens if the line's text is dropped, by line number; for a line of several
+    parts, the finding that needs attention most. All examples together do not count if one of
+    them has a finding of its own."""
+    urgency: dict[Finding, int] = {"not_noticed": 3, "no_effect": 2, "unknown": 1, "noticed": 0}
+    found: dict[int, Finding] = {}
+    for one in result.mutants:
+        if one.mutant.mutation != "drop" or one.mutant.part.kind == "all examples":
+            continue
+        for line in range(one.mutant.part.line, one.mutant.part.last_line + 1):
+            if line not in found or urgency[one.finding] > urgency[found[line]]:
+                found[line] = one.finding
+    return found
+
+
+def mutation_document(result: MutationResult) -> dict[str, Any]:
+    """Return the whole result for `mutation.json`."""
+    interval = result.score_interval
+    return {
+        "version": 1,
+        "gatekeeper": __version__,
+        "contract": result.contract,
+        "prompt": result.prompt_path,
+        "model": result.model,
+        "fixtures": result.fixtures,
+        "score": result.score,
+        "score_interval": [interval.low, interval.high] if interval else None,
+        "calls": result.calls.made,
+        "recorded_calls": result.calls.cached,
+        "cost_usd": result.cost_usd,
+        "notices": list(result.notices),
+        "mutants": [
+            {
+                "id": one.mutant.id,
+                "mutation": one.mutant.mutation,
+                "part": one.mutant.part.kind,
+                "line": one.mutant.part.line,
+                "last_line": one.mutant.part.last_line,
+                "text": one.mutant.part.text,
+                "now": one.mutant.now,
+                "finding": one.finding,
+                "pairs": one.pairs,
+                "changed_outputs": one.changed_outputs,
+                "broke": one.broke,
+                "fixed": one.fixed,
+                "p_value": one.p_value,
+                "level": one.level,
+                "tokens": one.tokens,
+            }
+            for one in result.mutants
+        ],
+    }
+
+
+def _dead(result: MutationResult) -> list[MutantResult]:
+    return [
+        one
+        for one in result.mutants
+        if one.finding == "no_effect" and one.mutant.mutation == "drop"
+    ]

@@ -1,0 +1,135 @@
+"""`gatekeeper mutate`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from gatekeeper.cli.arguments import add_out, add_replay
+from gatekeeper.cli.output import print_error, readers_may_leave, require_writable
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.author.mutation.mutants import Mutation
+    from gatekeeper.author.mutation.result import MutationResult
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.definition import Contract
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.trial import Trial
+
+DEFAULT_OUT = Path(".gatekeeper/mutation")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("contract", metavar="CONTRACT", help="the name of the contract")
+    parser.add_argument(
+        "--mutations",
+        metavar="NAME,…",
+        help="which changes to make: drop, negate, soften (default: all)",
+    )
+    parser.add_argument("--ref", help="the revision (default: the files in the work tree)")
+    parser.add_argument(
+        "--estimate", action="store_true", help="print the mutants and the calls; call no model"
+    )
+    add_out(parser, DEFAULT_OUT)
+    add_replay(parser)
+
+
+def mutate(arguments: argparse.Namespace) -> int:
+    """Find the parts of a prompt that its contract does not protect.
+
+    Drops, negates or softens one part of the prompt at a time, and tests each result against the
+    prompt as the gate would test a pull request. Decides nothing about a merge: the exit code is 0
+    if at least one mutant could be measured, and 3 otherwise.
+    """
+    from gatekeeper.author.mutation.measure import (
+        measure_mutants,
+        plan_mutation,
+        too_few_fixtures,
+    )
+    from gatekeeper.runs.session import RunOptions
+
+    mutations = _mutations(arguments.mutations)
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
+        policy = load_policy(revision)
+        contract = _contract(revision, policy, arguments.contract)
+        plan = plan_mutation(contract, policy, revision, mutations)
+        few = too_few_fixtures(plan)
+        if arguments.estimate:
+            return _estimate(plan.work.trials, len(plan.mutants), few)
+        if few:
+            print_error(few)
+        require_writable(arguments.out, plan.work.called_models, arguments.replay)
+        result = measure_mutants(plan, RunOptions(replay=arguments.replay))
+    return _report(result, arguments.out)
+
+
+def _mutations(written: str | None) -> tuple[Mutation, ...]:
+    from gatekeeper.author.mutation.mutants import MUTATIONS, Mutation
+
+    if written is None:
+        return MUTATIONS
+    names = [name.strip() for name in written.split(",") if name.strip()]
+    unknown = next((name for name in names if name not in get_args(Mutation)), None)
+    if unknown is not None or not names:
+        raise UsageError(
+            f"--mutations {written}: use one or more of {', '.join(MUTATIONS)}, with commas"
+        )
+    return tuple(mutation for mutation in MUTATIONS if mutation in names)
+
+
+def _contract(revision: Revision, policy: Policy, name: str) -> Contract:
+    from gatekeeper.checks.packages import use_packages
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract
+    from gatekeeper.contract.groups import narrowed
+
+    use_packages(policy)
+    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
+    assert found.head is not None  # noqa: S101  (every contract of a revision is there)
+    return found.head
+
+
+def _estimate(trials: tuple[Trial, ...], mutants: int, few: str | None) -> int:
+    from gatekeeper.numbers import count
+    from gatekeeper.sampling.calls import distinct_requests
+
+    calls = len(distinct_requests(trials))
+    with readers_may_leave():
+        sys.stdout.write(f"{count(mutants, 'mutant')}, at most {count(calls, 'call')}\n")
+    if few:
+        print_error(few)
+    return 0
+
+
+def _report(result: MutationResult, out: Path) -> int:
+    from gatekeeper.author.mutation.page import render_mutation, render_mutation_page
+    from gatekeeper.author.mutation.terminal import show_mutation
+    from gatekeeper.author.mutation.words import mutation_document
+    from gatekeeper.reports.write import write_files
+
+    document = json.dumps(mutation_document(result), indent=2, ensure_ascii=False)
+    contents = {
+        "mutation.html": lambda: render_mutation_page(result),
+        "mutation.md": lambda: render_mutation(result),
+        "mutation.json": lambda: f"{document}\n",
+    }
+    unwritten = None
+    files: Mapping[str, Path] = {}
+    try:
+        files = write_files(contents, out)
+    except WriteError as error:
+        unwritten = error
+    with readers_may_leave():
+        show_mutation(result, files)
+    if unwritten:
+        raise unwritten
+    measured = len(result.mutants) - result.count("unknown")
+    return 0 if measured else 3

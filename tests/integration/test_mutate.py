@@ -1,0 +1,136 @@
+"""`gatekeeper mutate` as its user runs it: real git, a model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer, Reply, rate_limited
+from support.recorded_repository import csv
+
+from gatekeeper.cli.main import main
+
+PROMPT = """\
+Answer politely.
+
+- Answer with ok only.
+- Never mention <script>alert(1)</script> | tables.
+
+{{ word }}
+"""
+CONTRACT = """\
+contract: 1
+name: words
+prompt: ../prompts/words.txt
+model: openai/gpt-4o-mini
+params: {temperature: 0}
+fixtures: [{file: words.csv}]
+checks: [{type: equals, value: ok}]
+slo: {success_rate: 0.99}
+"""
+
+
+@pytest.fixture
+def repository(
+    git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
+) -> GitRepository:
+    made = git_repository("mutate")
+    made.write("contracts/words.yaml", CONTRACT)
+    made.write("contracts/words.csv", csv(tuple(f"word{n:02}" for n in range(20))))
+    made.write("prompts/words.txt", PROMPT)
+    made.commit("sound")
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    return made
+
+
+def answer(body: dict[str, Any]) -> Reply:
+    """Do what the prompt says: `ok` alone if it asks for that, more words if it is not polite."""
+    said = body["messages"][0]["content"]
+    text = "ok" if "- Answer with ok only" in said else "ok, gladly"
+    if "Do not answer politely" in said and "word0" in said:
+        text = "no"
+    return Reply(text, prompt_tokens=len(said.split()))
+
+
+def mutate(made: GitRepository, out: Path, *flags: str) -> tuple[int, dict[str, Any]]:
+    code = main(["mutate", "words", "--repo", str(made.path), "--out", str(out), *flags])
+    file = out / "mutation.json"
+    return code, json.loads(file.read_text()) if file.exists() else {}
+
+
+def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
+    repository, tmp_path, monkeypatch, capsys
+):
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, found = mutate(repository, tmp_path)
+    assert code == 0
+    by_id = {one["id"]: one for one in found["mutants"]}
+    assert {name: one["finding"] for name, one in by_id.items()} == {
+        "1-drop": "no_effect",
+        "1-negate": "noticed",
+        "2-drop": "noticed",
+        "2-negate": "noticed",
+        "2-soften": "noticed",
+        "3-drop": "no_effect",
+        "3-negate": "no_effect",
+        "3-soften": "no_effect",
+    }
+    assert (by_id["2-drop"]["line"], by_id["3-drop"]["tokens"]) == (3, 6)
+    assert by_id["2-drop"]["pairs"] < 20
+    assert found["score"] == 1
+    # Each mutant has the base arm's answers for nothing.
+    assert found["calls"] == len(server.requests) < 20 * (1 + 8)
+    page = (tmp_path / "mutation.html").read_text()
+    assert "<script>alert" not in page
+    assert '<tr class="pass"><th scope="row">3</th><td>noticed</td>' in page
+    assert "3-drop" not in page
+    assert "list item dropped" in (tmp_path / "mutation.md").read_text()
+    assert "✓ noticed" in capsys.readouterr().out
+
+
+def test_a_provider_that_refuses_everything_measures_nothing(repository, tmp_path, monkeypatch):
+    with OpenAIServer(lambda _: rate_limited("0")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        repository.write(".github/gatekeeper.yml", "limits: {calls: 20}\n")
+        code, found = mutate(repository, tmp_path, "--mutations", "drop")
+    assert code == 3
+    assert {one["finding"] for one in found["mutants"]} == {"unknown"}
+    assert found["score"] is None
+
+
+def test_an_estimate_calls_no_model(repository, tmp_path, capsys):
+    assert mutate(repository, tmp_path, "--estimate") == (0, {})
+    # 20 answers of the prompt, and 20 of each of the 8 mutants.
+    assert capsys.readouterr().out == "8 mutants, at most 180 calls\n"
+
+
+def test_a_suite_that_can_notice_nothing_is_named_before_the_first_call(
+    repository, tmp_path, capsys
+):
+    repository.write("contracts/words.csv", csv(("one", "two", "three")))
+    assert mutate(repository, tmp_path, "--estimate")[0] == 0
+    assert "3 fixtures" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "prompt", "named"),
+    [
+        (("--mutations", "drop,invert"), PROMPT, "soften"),
+        (("--mutations", ","), PROMPT, "soften"),
+        ((), "{{ word }}\n", "prompts/words.txt"),
+    ],
+)
+def test_bad_input_is_refused(repository, tmp_path, capsys, flags, prompt, named):
+    repository.write("prompts/words.txt", prompt)
+    assert mutate(repository, tmp_path, *flags) == (2, {})
+    assert named in capsys.readouterr().err
+
+
+def test_an_unknown_contract_is_refused(repository, capsys):
+    assert main(["mutate", "wrods", "--repo", str(repository.path)]) == 2
+    assert "'words'" in capsys.readouterr().err
