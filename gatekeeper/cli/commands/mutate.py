@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from gatekeeper.cli.arguments import add_out, add_replay
-from gatekeeper.cli.output import print_error, readers_may_leave, require_writable
+from gatekeeper.cli.output import print_error, readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.git import Repository
+from gatekeeper.library.reports import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.author.mutation.mutants import Mutation
