@@ -1,0 +1,94 @@
+"""Small files of other tools, and what a change of them affects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.affected import Affected, find_affected
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.policy import Policy
+
+EVERYTHING = Policy(contracts=("evals/**/*",), prompts=("evals/**/*",))
+
+GITHUB = """\
+name: City facts
+description: Names capitals
+model: openai/gpt-4o-mini
+modelParameters:
+  temperature: 0.2
+  maxTokens: 40
+messages:
+  - role: system
+    content: Answer with the name of a city.
+  - role: user
+    content: "What is the capital of {{input}}?"
+testData:
+  - input: France
+    expected: Paris
+  - input: Japan
+    expected: Tokyo
+evaluators:
+  - name: right
+    string: {contains: "{{expected}}"}
+  - name: exact
+    string: {equals: Paris}
+"""
+
+
+def triple(targets: int = 2) -> dict[str, str]:
+    """Return the three files of a PCSL contract in `evals/mail/`."""
+    models = [("ollama", "mistral"), ("openai", "gpt-4o-mini"), ("openai", "gpt-4o")]
+    profile = {
+        "pcsl": "0.1.0",
+        "targets": [
+            {"type": kind, "model": model, "params": {"temperature": 0}}
+            for kind, model in models[:targets]
+        ],
+        "fixtures": [
+            {"id": "spam", "input": "You won! {{ now }}"},
+            {"id": "work", "input": "Meeting at nine"},
+        ],
+        "tolerances": {"pc.check.enum": {"max_fail_rate": 0.1}},
+        "execution": {
+            "mode": "assist",
+            "max_retries": 1,
+            "auto_repair": {"lowercase_fields": ["$.label"], "strip_markdown_fences": True},
+        },
+    }
+    suite = {
+        "pcsl": "0.1.0",
+        "checks": [
+            {"type": "pc.check.json_valid"},
+            {"type": "pc.check.enum", "field": "$.label", "allowed": ["spam", "work"]},
+            {"type": "pc.check.similarity", "reference": "spam", "threshold": 0.8},
+            {"type": "pc.check.latency_budget", "p95_ms": 3000},
+        ],
+    }
+    definition = {"pcsl": "0.1.0", "id": "mail.v1", "prompt": "Label the mail. Reply {label: …}."}
+    named = {"pd": definition, "es": suite, "ep": profile}
+    return {f"evals/mail/{k}.json": json.dumps(v, indent=2) for k, v in named.items()}
+
+
+def revision(files: Mapping[str, str]) -> MemoryRevision:
+    """Return the texts as a revision."""
+    return MemoryRevision({path: text.encode() for path, text in files.items()})
+
+
+def changed(
+    base: Mapping[str, str],
+    head: Mapping[str, str | None],
+    renames: Mapping[str, str] | None = None,
+) -> Affected:
+    """Return what a pull request affects; None in `head` removes a file."""
+    now = {path: text for path, text in {**base, **head}.items() if text is not None}
+    change = Change(revision(base), revision(now), renames or {})
+    return find_affected(change, EVERYTHING, SHAPES)
+
+
+def loaded(files: Mapping[str, str], path: str) -> Contract:
+    """Return a contract of the files."""
+    return load_contract(revision(files), path, SHAPES)
