@@ -33,6 +33,7 @@ from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.without_effect import without_effect_warnings
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.judge_calls import judge_models
+from gatekeeper.gate.not_run import describe_not_run
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.power import (
     Price,
@@ -106,7 +107,8 @@ def _line_with_notes(job: Job, found: Sequence[object], price: Price | None) -> 
     weak = compute_power(evaluation).warning
     idle = without_effect_warnings(job.contract)
     warnings = [*filter(None, (weak, related)), *map(str, found), *idle, *unpriced]
-    notes = (*objective_notes(evaluation), *limit_notes(evaluation))
+    skipped = [f"not run: {describe_not_run(part)}" for part in job.contract.not_run]
+    notes = (*skipped, *objective_notes(evaluation), *limit_notes(evaluation))
     line = "\n  warning: ".join([_line(job.contract, job), *warnings])
     return "\n  note: ".join([line, *notes])
 

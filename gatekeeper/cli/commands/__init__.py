@@ -15,6 +15,7 @@ from gatekeeper.cli.commands import (
     affected,
     budget,
     check,
+    convert,
     decide,
     diff,
     drift,
@@ -47,6 +48,7 @@ COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] 
     (mutate.mutate, mutate.add),
     (validate.validate, validate.add),
     (init.init, init.add),
+    (convert.convert, convert.add),
     (action.action, action.add),
 )
 """Each command with the function that adds its arguments, in the order of `gatekeeper --help`."""

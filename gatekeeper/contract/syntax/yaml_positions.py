@@ -55,6 +55,11 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(_TAG + _tag, re.compile(_pattern), _first)
 
 
+def core_schema_resolvers() -> Mapping[str, list[tuple[str, re.Pattern[str]]]]:
+    """Return which plain texts are no texts here, by their first character, as PyYAML keeps it."""
+    return _Loader.yaml_implicit_resolvers
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """Parsed text. `places` holds the start of each value, `keys` the start of each mapping key,

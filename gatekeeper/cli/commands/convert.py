@@ -1,0 +1,80 @@
+"""`gatekeeper convert`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from posixpath import dirname
+
+from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.contract.contract_files import matching_contracts
+from gatekeeper.contract.policy import POLICY_PATH, load_policy
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a file of another tool, such as a .prompt.yml"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the folder for the contracts, in the same repository (default: that of FILE)",
+    )
+
+
+def convert(arguments: argparse.Namespace) -> int:
+    """Write the contracts of another tool's file as native ones. Does not change existing files.
+
+    gatekeeper runs most such files as they are; docs/formats.md names them.
+    """
+    from gatekeeper import numbers
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.convert import convert as convert_file
+    from gatekeeper.gate.not_run import describe_not_run
+    from gatekeeper.gate.validate import repository_path
+    from gatekeeper.reports.escape import log_text
+
+    with Repository.open(arguments.repo) as repository:
+        root = repository.root or arguments.repo
+        file = repository_path(arguments.file, root)
+        folder = repository_path(arguments.out, root) if arguments.out else dirname(file)
+        revision, policy = repository.worktree(), load_policy(repository.worktree())
+        found = convert_file(revision, file, "" if folder == "." else folder, SHAPES)
+        files = [made for contract in found for made in contract.files]
+        _write(root, {made.path: made.text for made in files})
+    lines = []
+    for contract in found:
+        fixtures = numbers.count(len(contract.contract.fixtures), "fixture")
+        lines.append(f"wrote {contract.files[0].path}: {contract.contract.name}, {fixtures}")
+        lines += [f"wrote {made.path}" for made in contract.files[1:]]
+        lines += [f"  not run: {describe_not_run(part)}" for part in contract.contract.not_run]
+    paths = [contract.files[0].path for contract in found]
+    matched = matching_contracts([*paths, file], policy)
+    if file in matched and matched > {file}:
+        lines.append(
+            f"next: take {file} out of `contracts` in {POLICY_PATH}, or remove it: two contracts "
+            "cannot have the same name"
+        )
+    if set(paths) - matched:
+        patterns = ", ".join(policy.contracts)
+        lines.append(f"next: add {folder}/*.yaml to `contracts` in {POLICY_PATH} (now {patterns})")
+    with readers_may_leave():
+        for line in lines:
+            print(log_text(line))  # noqa: T201
+    return 0
+
+
+def _write(root: Path, texts: dict[str, str]) -> None:
+    """Write the files, or none of them if one exists already."""
+    there: Sequence[str] = [path for path in texts if (root / path).exists()]
+    if there:
+        raise UsageError(f"{', '.join(there)} already there; name another folder with --out")
+    for path, text in texts.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)

@@ -1,0 +1,195 @@
+"""Writes the contracts of a foreign file as native contracts.
+
+A converted contract sends the same requests and evaluates the same checks: both are made of the
+same document (contract/formats/foreign_suite.py). What is not run stands in its first lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from posixpath import dirname, join, relpath
+from typing import Any
+
+import yaml
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_document import ContractDocument, read_contract_documents
+from gatekeeper.contract.definition import CheckShape, Contract, NotRun, Prompt
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.read import UnreadableError, locate
+from gatekeeper.contract.syntax.yaml_positions import core_schema_resolvers, parse_yaml
+from gatekeeper.errors import ContractError, Problem, UsageError
+
+Shapes = Mapping[str, CheckShape]
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedFile:
+    """A file to write: `path` from the repository root, and `text`."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedContract:
+    """A contract of a foreign file, and the files that hold it now; the first is the contract."""
+
+    contract: Contract
+    files: tuple[ConvertedFile, ...]
+
+
+def convert(
+    revision: Revision, file: str, folder: str, shapes: Shapes
+) -> tuple[ConvertedContract, ...]:
+    """Return the contracts of a foreign file as native ones, to be written into a folder.
+
+    Paths are from the repository root. Raises ContractError, and UsageError for a file that is
+    native already.
+    """
+    try:
+        documents = read_contract_documents(revision, file)
+    except UnreadableError as error:
+        raise ContractError([Problem(file, error.what, error.fix, error.line)]) from None
+    if not all(document.is_foreign for document in documents):
+        raise UsageError(f"{file} is no file of another tool that gatekeeper reads")
+    return tuple(_converted(revision, document, folder, shapes) for document in documents)
+
+
+def _converted(
+    revision: Revision, read: ContractDocument, folder: str, shapes: Shapes
+) -> ConvertedContract:
+    path = read.document.path
+    contract = load_contract(revision, path, shapes)
+    moved = _Moved(read.file, folder, shapes)
+    data = moved.contract(read.document.data)
+    prompt = contract.target.prompt
+    files: list[ConvertedFile] = []
+    if read.prompt is not None or "#" in str(read.document.data["prompt"]):
+        written = _prompt_file(prompt, folder, contract.name)
+        files.append(written)
+        data["prompt"] = relpath(written.path, folder or ".")
+        data.pop("template", None)
+    text = _header(read.file, contract.not_run) + _as_yaml(data, path)
+    made = ConvertedFile(join(folder, f"{contract.name}.yaml"), text)
+    return ConvertedContract(contract, (made, *files))
+
+
+def _header(file: str, not_run: tuple[NotRun, ...]) -> str:
+    lines = [f"Converted from {file}."]
+    for skipped in not_run:
+        at = f"{skipped.position.path}:{skipped.position.line or 1}"
+        lines.append(f"Not run: {skipped.kind} ({at}): {skipped.why.rstrip('.')}.")
+    return "".join(f"# {' '.join(line.split())}\n" for line in lines)
+
+
+def _prompt_file(prompt: Prompt, folder: str, name: str) -> ConvertedFile:
+    """Return a file with the messages of the prompt: text for one message of the user, and else a
+    list of messages."""
+    messages = [{"role": m.role, "content": _kept_end(m.content)} for m in prompt.messages]
+    if len(messages) == 1 and messages[0]["role"] == "user":
+        plain = ConvertedFile(join(folder, f"{name}.prompt.txt"), messages[0]["content"])
+        if _same_messages(plain, prompt):
+            return plain
+    text = json.dumps(messages, ensure_ascii=False, indent=2) + "\n"
+    return ConvertedFile(join(folder, f"{name}.prompt.json"), text)
+
+
+def _kept_end(content: str) -> str:
+    """Return the text with the line end that is removed when a prompt file is read."""
+    return f"{content}\n"
+
+
+def _same_messages(file: ConvertedFile, prompt: Prompt) -> bool:
+    read = parse_prompt(file.text, file.path)
+    return [(m.role, m.content) for m in read.messages] == [
+        (m.role, m.content) for m in prompt.messages
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A contract whose paths are relative to another folder."""
+
+    file: str
+    folder: str
+    shapes: Shapes
+
+    def contract(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        moved = dict(data)
+        if "#" not in str(moved["prompt"]):
+            moved["prompt"] = self._path(moved["prompt"])
+        moved["fixtures"] = [self._fixture(item) for item in moved["fixtures"]]
+        if moved.get("checks"):
+            moved["checks"] = [*self._checks(moved["checks"])]
+        if moved.get("groups"):
+            moved["groups"] = {
+                name: {**group, "checks": [*self._checks(group["checks"])]}
+                for name, group in moved["groups"].items()
+            }
+        return moved
+
+    def _fixture(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        moved = dict(item)
+        if "vars" not in moved and isinstance(moved.get("file"), str):
+            moved["file"] = self._path(moved["file"])
+        if moved.get("checks"):
+            moved["checks"] = [*self._checks(moved["checks"])]
+        return moved
+
+    def _checks(self, checks: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        for item in checks:
+            moved = dict(item)
+            kind = moved.get("type") or next((k for k in ("judge", "python") if k in moved), "")
+            shape = self.shapes.get(str(kind))
+            for name in shape.paths if shape else ():
+                if isinstance(moved.get(name), str):
+                    moved[name] = self._path(moved[name])
+            if shape and shape.code and isinstance(moved.get(shape.code), str):
+                code, colon, function = moved[shape.code].rpartition(":")
+                moved[shape.code] = f"{self._path(code)}{colon}{function}"
+                if "modules" in moved:
+                    moved["modules"] = [self._path(module) for module in moved["modules"]]
+            if shape and shape.composed:
+                moved["checks"] = [*self._checks(moved["checks"])]
+            yield moved
+
+    def _path(self, reference: str) -> str:
+        if reference.startswith("/"):
+            return reference
+        located = locate(reference, self.file)
+        found = relpath(located, self.folder or ".")
+        return found if dirname(self.file) == self.folder else f"/{located}"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes whatever gatekeeper's own parser would not read as text."""
+
+
+_Dumper.yaml_implicit_resolvers = {
+    first: list(resolvers) for first, resolvers in yaml.SafeDumper.yaml_implicit_resolvers.items()
+}
+for _first, _resolvers in core_schema_resolvers().items():
+    _Dumper.yaml_implicit_resolvers.setdefault(_first, []).extend(_resolvers)
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text.rstrip("\n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _as_yaml(data: Mapping[str, Any], path: str) -> str:
+    """Return the data as YAML that reads back as the same data."""
+    text: str = yaml.dump(
+        dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH
+    )
+    if parse_yaml(text, path).data != data:
+        raise AssertionError(f"{path} does not survive as YAML")
+    return text

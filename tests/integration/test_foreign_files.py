@@ -1,0 +1,152 @@
+"""The gate on files of other tools, and on what `gatekeeper convert` makes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.checked import CheckOf
+from support.git_repository import GitRepository
+from support.recorded_repository import WORDS, recording
+from support.same_result import without_time_and_calls
+
+from gatekeeper.cli.main import main
+
+RECORDING = "answers.jsonl"
+POLICY = {".github/gatekeeper.yml": 'contracts: ["evals/**/*.json", "evals/**/*.y*ml"]\n'}
+
+
+def github(prompt: str) -> str:
+    tests = "".join(f"  - input: {word}\n" for word in WORDS)
+    return (
+        f"name: words\nmodel: recorded/{RECORDING}\n"
+        f"messages:\n  - role: user\n    content: {prompt} {{{{input}}}}.\n"
+        f"testData:\n{tests}"
+        "evaluators:\n  - name: fine\n    string: {startsWith: OK}\n  - uses: acme/grader\n"
+    )
+
+
+def pcsl(prompt: str) -> dict[str, str]:
+    profile = {
+        "pcsl": "0.3.0",
+        "targets": [{"type": "recorded", "model": RECORDING}],
+        "fixtures": [{"id": word, "input": word} for word in WORDS],
+        "execution": {"mode": "observe"},
+    }
+    checks = [{"type": "pc.check.regex_present", "pattern": "OK"}, {"type": "com.acme.check"}]
+    parts = {"ep": profile, "es": {"checks": checks}, "pd": {"id": "words", "prompt": prompt}}
+    return {f"evals/{name}.json": json.dumps(data) for name, data in parts.items()}
+
+
+def answers(sent: Callable[[str, str], str]) -> str:
+    """A recording in which the new prompt fails for every word but the first."""
+    said: dict[str, str | list[str]] = {}
+    for number, word in enumerate(WORDS):
+        said[sent("Say", word)] = "OK"
+        said[sent("Shout", word)] = "OK" if number == 0 else "no"
+    return recording(said)
+
+
+CASES = {
+    "github": (
+        {"evals/words.prompt.yml": github("Say")},
+        {"evals/words.prompt.yml": github("Shout")},
+        answers(lambda prompt, word: f"{prompt} {word}."),
+        "evals/words.prompt.yml",
+    ),
+    "pcsl": (
+        pcsl("Say"),
+        {"evals/pd.json": pcsl("Shout")["evals/pd.json"]},
+        answers(lambda prompt, word: f"{prompt}\n\n[USER INPUT]\n{word}"),
+        "evals/ep.json",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_converted_contract_gives_the_same_result(
+    case: str,
+    git_repository: Callable[..., GitRepository],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    foreign, change, answered, file = CASES[case]
+    base = {**foreign, **POLICY, RECORDING: answered}
+    own = _checked(git_repository("own"), base, change)
+    before = _native(git_repository("before"), base, file)
+    after = _native(git_repository("after"), {**base, **change}, file)
+    assert "next: take" in capsys.readouterr().out
+    kept = {path: text for path, text in base.items() if not path.startswith("evals/")}
+    again = _checked(git_repository("again"), {**kept, **before}, after)
+    assert _said(own) == _said(again)
+    [contract] = own["contracts"]
+    assert contract["paired"]["broke"] == len(WORDS) - 1
+    assert [(part["kind"], part["path"]) for part in contract["not_run"]] in (
+        [("acme/grader", file)],
+        [("com.acme.check", "evals/es.json")],
+    )
+
+
+def _checked(
+    repository: GitRepository, base: Mapping[str, str], head: Mapping[str, str]
+) -> dict[str, Any]:
+    repository.write_all(dict(base))
+    repository.commit("base")
+    repository.branch("pr")
+    repository.write_all(dict(head))
+    repository.commit("head")
+    out = repository.path.parent / f"{repository.path.name}-out"
+    arms = ["--repo", str(repository.path), "--base", "main", "--head", "pr", "--out", str(out)]
+    assert main(["check", *arms]) == 1
+    return dict(json.loads((out / "result.json").read_text("utf-8")))
+
+
+def _native(repository: GitRepository, files: Mapping[str, str], file: str) -> dict[str, str]:
+    """What `convert` makes of the file, without it, as the files of a repository."""
+    repository.write_all(dict(files))
+    repository.commit("before")
+    path = repository.path
+    code = main(["convert", str(path / file), "--repo", str(path)])
+    assert code == 0
+    assert main(["convert", str(path / file), "--repo", str(path)]) == 2  # overwrites nothing
+    made = [found for found in path.glob("evals/words*") if found.suffix != ".yml"]
+    texts = {f"evals/{found.name}": found.read_text("utf-8") for found in made}
+    if file.endswith(".prompt.yml"):  # it still is the prompt
+        texts[file] = files[file].split("testData")[0]
+    return texts
+
+
+def _said(result: Mapping[str, Any]) -> Any:
+    """The result without paths, and without the note on what the foreign file also asks for."""
+    [contract] = result["contracts"]
+    return without_time_and_calls(
+        {
+            "verdict": result["verdict"],
+            "reasons": [r for r in contract["reasons"] if r["code"] != "not_run"],
+            **{key: contract[key] for key in ("paired", "slo", "fixtures", "limits", "repairs")},
+            **{arm: {**contract[arm], "prompt": None} for arm in ("base", "head")},
+        }
+    )
+
+
+def test_each_report_says_what_is_not_run(check_of: CheckOf, tmp_path: Path) -> None:
+    foreign, change, answered, file = CASES["github"]
+    found = check_of({**foreign, **POLICY, RECORDING: answered}, change)
+    assert found.comment is not None
+    assert "acme/grader" in found.comment
+    assert "acme/grader" in (tmp_path / "report.html").read_text("utf-8")
+    cases = ET.parse(tmp_path / "junit.xml").iter("testcase")  # noqa: S314
+    [skipped] = [c for c in cases if c.get("name", "").startswith("acme/grader")]
+    assert skipped.find("skipped") is not None
+    assert skipped.get("file") == file
+
+
+def test_an_unchanged_prompt_and_a_lost_test_are_told_apart(check_of: CheckOf) -> None:
+    foreign, _, answered, file = CASES["github"]
+    fewer = foreign[file].replace("  - input: tree\n", "")
+    found = check_of({**foreign, **POLICY, RECORDING: answered}, {file: fewer})
+    assert found.contract["weakened"]
+    assert [a["path"] for a in found.contract["affected_by"]] == [file]
