@@ -127,6 +127,23 @@ def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
         return Policy(), (f"This change repairs the base policy: {mistakes}",)
 
 
+def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
+    """Return the mistakes in the policy on a branch to merge into. With one, every pull request
+    fails, except one that repairs the policy and changes nothing else."""
+    try:
+        load_policy(revision)
+    except ContractError as error:
+        return tuple(
+            replace(
+                problem,
+                what=f"on the branch {branch}, every pull request fails by this: {problem.what}",
+                fix=f"{problem.fix}; repair it in a pull request that changes nothing else",
+            )
+            for problem in error.problems
+        )
+    return ()
+
+
 def _changed_paths(change: Change) -> set[str]:
     base, head = change.base.entries, change.head.entries
     return {path for path in base.keys() | head.keys() if base.get(path) != head.get(path)}

@@ -2,28 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from gatekeeper.contract.constraints import output_schema
 from gatekeeper.contract.definition import CheckSpec, Contract
+from gatekeeper.contract.judge_settings import ASKING
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.errors import ContractError, Problem
 
 _RECORDED = "recorded/"
 _NEEDS_CALLS = ("tool", "order")
 
 
-def without_effect_warnings(contract: Contract) -> Iterator[str]:
-    """Yield a warning for repairs that the mode never applies, and for each check that requires a
-    tool call of a model that is offered no tools."""
+def without_effect(contract: Contract, document: Document) -> Iterator[Problem]:
+    """Yield what has no effect, each with its place in the contract's file.
+
+    `document` is the contract as it is written.
+    """
     if contract.mode == "observe" and contract.repair.steps:
-        yield "`repair` has no effect, because `mode: observe` repairs nothing; remove one of them"
-    # A recording answers as the model did, whatever was offered to it.
-    if "tools" in contract.target.params or contract.target.model.startswith(_RECORDED):
+        what = "`repair` has no effect, because `mode: observe` repairs nothing"
+        yield document.problem(("repair",), what, "remove one of them", at_key=True)
+    yield from _empty_enforcement(contract, document)
+    yield from _unused_judge(contract, document)
+    for part in (contract, *contract.groups):
+        for spec in part.every_check():
+            yield from _idle_check(part, spec)
+
+
+def _empty_enforcement(contract: Contract, document: Document) -> Iterator[Problem]:
+    if contract.mode != "enforce":
         return
-    for spec in (spec for part in (contract, *contract.groups) for spec in part.checks):
-        if _requires_a_call(spec):
-            yield (
-                f"check `{spec.name}` fails on every output, because the model is offered no tools;"
-                " add `tools` to `params`"
-            )
+    try:
+        schema = output_schema(contract)
+    except ContractError:
+        return  # planning the contract says so
+    if schema is not None and not schema and "response_format" not in contract.target.params:
+        what = "`mode: enforce` asks the model for JSON of any form, because no check says which"
+        fix = "add a check such as `json_schema` or `json_required`"
+        yield document.problem(("mode",), what, fix)
+
+
+def _unused_judge(contract: Contract, document: Document) -> Iterator[Problem]:
+    data: Mapping[str, Any] = document.data if isinstance(document.data, dict) else {}
+    if "judge" not in data:
+        return
+    parts = (contract, *contract.groups)
+    if not any(spec.type in ASKING for part in parts for spec in part.every_check()):
+        what = "no check uses this judge"
+        yield document.problem(("judge",), what, "remove it, or add a `judge` check", at_key=True)
+
+
+def _idle_check(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
+    scored = any(objective.name.endswith("judge_score") for objective in part.slo)
+    if spec.weight != 1 and part.pass_score is None and not scored:
+        what = f"the weight of check `{spec.name}` has no effect without `pass_score`"
+        yield _at(part, spec, what, "add `pass_score: 0.8` to the contract, or remove `weight`")
+    if spec.type == "citation" and not {"context", "ids"} & spec.params.keys():
+        what = f"check `{spec.name}` accepts every citation, because it knows no sources"
+        yield _at(part, spec, what, 'add `context: "{{ documents }}"` or `ids`')
+    # A recording answers as the model did, whatever was offered to it.
+    model = part.target.model
+    if "tools" in part.target.params or model.startswith(_RECORDED) or not _requires_a_call(spec):
+        return
+    what = f"check `{spec.name}` fails on every output, because the model is offered no tools"
+    yield _at(part, spec, what, "add `tools` to `params`")
+
+
+def _at(part: Contract, spec: CheckSpec, what: str, fix: str) -> Problem:
+    at = spec.position
+    if at is None:
+        return Problem(part.path, what, fix)
+    return Problem(at.path, what, fix, at.line, at.column)
 
 
 def _requires_a_call(spec: CheckSpec) -> bool:

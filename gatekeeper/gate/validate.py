@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
-from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_document import contract_paths_of
-from gatekeeper.contract.contract_files import (
-    contract_paths,
-    in_contract_folders,
-    near_miss_notices,
-)
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.contract_document import contract_paths_of, read_contract_document
+from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.definition import Contract, Position
+from gatekeeper.contract.inventory import Inventory, take_inventory
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.models.faults import (
@@ -26,14 +24,16 @@ from gatekeeper.contract.models.faults import (
     no_fault,
     with_recordings,
 )
+from gatekeeper.contract.models.params import param_place
 from gatekeeper.contract.near_duplicates import near_duplicate_warning
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.without_effect import without_effect_warnings
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.contract.unused_variables import unused_variables
+from gatekeeper.contract.without_effect import without_effect
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.judge_calls import judge_models
-from gatekeeper.gate.not_run import describe_not_run
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.power import (
     Price,
@@ -42,6 +42,25 @@ from gatekeeper.gate.power import (
     objective_notes,
     unpriced_warnings,
 )
+from gatekeeper.gate.validation import Finding, FindingLevel, Validation, ValidContract
+
+
+class Advice(Protocol):
+    """What is doubtful about calls to a model, and what to do; `param` is the parameter that it is
+    about, None for the model itself."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def fix(self) -> str: ...
+
+    @property
+    def param(self) -> str | None: ...
+
+
+Advise = Callable[[str, Mapping[str, Any]], Iterable[Advice]]
+"""Advises on calls to a model with these parameters."""
 
 
 def validate_contracts(
@@ -50,71 +69,137 @@ def validate_contracts(
     paths: Sequence[str] = (),
     find_fault: FindFault = no_fault,
     price: Price | None = None,
-) -> tuple[list[str], list[Problem]]:
-    """Return a line for each valid contract, with notes, and all problems of the others.
+    advise: Advise | None = None,
+) -> Validation:
+    """Load the contracts, and return those without an error, with everything found.
 
-    `paths` are contract files from the repository root; none means all that the policy names.
-    `price` gives the cost of a request, for a warning about limits that need a price. Raises
-    UsageError if there is no contract at all.
+    `paths` are contract files from the repository root; none means all that the policy names, and
+    an inventory of the repository. `price` gives the cost of a request, for a warning about limits
+    that need a price; `advise` says what calls to a model will meet. Raises ContractError if the
+    policy names packages that cannot be used, or too many contracts.
     """
     use_packages(policy)
-    notices = () if paths else _near_misses(revision, policy)
-    paths = [part for path in paths for part in contract_paths_of(revision, path)]
-    paths = paths or contract_paths(revision, policy, SHAPES)
-    if not paths:
-        raise UsageError(
-            "; ".join(
-                [
-                    *(notice.rstrip(".") for notice in notices),
-                    f"no contract matches {', '.join(policy.contracts)}",
-                    "`gatekeeper init` writes a first one",
-                ]
-            )
-        )
-    lines: list[str] = []
-    problems: list[Problem] = []
-    allowed = EVERY_MODEL if policy.models is None else AllowedModels(policy.models, True)
-    named: dict[str, str] = {}
-    for path in paths:
+    validating = _Validating(revision, policy, find_fault, price, advise)
+    named = [part for path in paths for part in contract_paths_of(revision, path)]
+    for path in named or contract_paths(revision, policy, SHAPES):
+        validating.add(path)
+    if paths:
+        return validating.result(Inventory(), whole=False)
+    inventory = take_inventory(revision, policy, SHAPES)
+    validating.note_unused(inventory)
+    return validating.result(inventory, whole=True)
+
+
+@dataclass
+class _Validating:
+    """Validates one contract after the other, and remembers the names that are taken."""
+
+    revision: Revision
+    policy: Policy
+    find_fault: FindFault
+    price: Price | None
+    advise: Advise | None
+    findings: list[Finding] = field(default_factory=list)
+    contracts: list[ValidContract] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def result(self, inventory: Inventory, *, whole: bool) -> Validation:
+        if not self.contracts and not any(f.level == "error" for f in self.findings):
+            what = f"no contract matches {', '.join(self.policy.contracts)}"
+            fix = "`gatekeeper init` looks for prompts and suites, and writes a first one"
+            self.findings.append(Finding("error", Problem(POLICY_PATH, what, fix)))
+        return Validation(tuple(self.contracts), tuple(self.findings), inventory, whole)
+
+    def add(self, path: str) -> None:
+        """Validate the contract at the path."""
         try:
-            job = _prepare(revision, path, policy)
+            job = _prepare(self.revision, path, self.policy)
         except ContractError as error:
-            problems += error.problems
-            continue
+            self._add("error", error.problems, path)
+            return
         contract = job.contract
-        first = named.setdefault(contract.name, path)
+        first = self.names.setdefault(contract.name, path)
         if first != path:
             what = f"{contract.name!r} is already the name of {first}"
-            problems.append(
-                Problem(path, what, "give each contract a name of its own", field="name")
-            )
-            continue
+            fix = "give each contract a name of its own"
+            self._add("error", [Problem(path, what, fix, field="name")], path)
+            return
         models = [named_model(contract, contract.target.model), *judge_models(job)]
-        faults = find_faults(models, with_recordings(find_fault, [revision]))
+        faults = find_faults(models, with_recordings(self.find_fault, [self.revision]))
         if faults.refused:
-            problems += faults.refused
-            continue
-        found = [*model_problems(models, allowed), *faults.doubtful, *unfilled_names(contract)]
-        lines.append(_line_with_notes(job, found, price))
-    return [*lines, *(f"notice: {notice}" for notice in notices)], problems
+            self._add("error", faults.refused, path)
+            return
+        written = self.policy.models
+        allowed = EVERY_MODEL if written is None else AllowedModels(written, True)
+        self.contracts.append(_valid_contract(job))
+        self._add("warning", [*model_problems(models, allowed), *faults.doubtful], path)
+        self._add("warning", self._advice(contract, faults.doubtful), path)
+        self._add("warning", _doubts(job, self._document(path), self.price), path)
+        self._add("note", _notes(job), path)
+
+    def note_unused(self, inventory: Inventory) -> None:
+        """Warn of contracts that no pattern of the policy matches."""
+        written = ", ".join(self.policy.contracts)
+        for suite in inventory.unused:
+            if suite.kind == "contract":
+                what = f"looks like a contract but is not used, because it does not match {written}"
+                fix = f"add its path to `contracts` in {POLICY_PATH}"
+                self._add("warning", [Problem(suite.path, what, fix)], None)
+
+    def _advice(self, contract: Contract, doubtful: Sequence[Problem]) -> Iterator[Problem]:
+        """Yield what calls to the contract's models will meet; of a model that is likely misspelt,
+        that is enough."""
+        if self.advise is None:
+            return
+        document = self._document(contract.path)
+        for part in (contract, *contract.groups):
+            target = part.target
+            for advice in self.advise(target.model, target.params):
+                if advice.param is None:
+                    if doubtful or part is not contract:
+                        continue
+                    place = contract.model_at or Position(contract.path)
+                else:
+                    place = param_place(advice.param, document, target.prompt)
+                yield Problem(
+                    place.path, advice.what, advice.fix, place.line, place.column, advice.param
+                )
+
+    def _document(self, path: str) -> Document:
+        return read_contract_document(self.revision, path).document
+
+    def _add(self, level: FindingLevel, problems: Iterable[Problem], path: str | None) -> None:
+        known = {(finding.level, finding.problem) for finding in self.findings}
+        self.findings += [
+            Finding(level, problem, path)
+            for problem in dict.fromkeys(problems)
+            if (level, problem) not in known
+        ]
 
 
-def _line_with_notes(job: Job, found: Sequence[object], price: Price | None) -> str:
-    """Return the line of a valid contract, with what is doubtful and what to know about it."""
-    evaluation = job.evaluations[0]
-    related = near_duplicate_warning(job.contract.fixtures, evaluation.counts_with)
-    unpriced = unpriced_warnings(evaluation, price) if price else ()
-    weak = compute_power(evaluation).warning
-    idle = without_effect_warnings(job.contract)
-    warnings = [*filter(None, (weak, related)), *map(str, found), *idle, *unpriced]
-    skipped = [f"not run: {describe_not_run(part)}" for part in job.contract.not_run]
-    notes = (*skipped, *objective_notes(evaluation), *limit_notes(evaluation))
-    line = "\n  warning: ".join([_line(job.contract, job), *warnings])
-    return "\n  note: ".join([line, *notes])
+def _notes(job: Job) -> Iterator[Problem]:
+    """Yield what to know about a contract: what its tool would test and this one does not, and
+    what its fixtures are too few for."""
+    contract, evaluation = job.contract, job.evaluations[0]
+    for skipped in contract.not_run:
+        at, what = skipped.position, f"not run: `{skipped.kind}`: {skipped.why}"
+        yield Problem(at.path, what, "", at.line, at.column)
+    for note in (*objective_notes(evaluation), *limit_notes(evaluation)):
+        yield Problem(contract.path, note, "")
 
 
-def _near_misses(revision: Revision, policy: Policy) -> tuple[str, ...]:
-    return near_miss_notices(revision, policy, in_contract_folders(revision.entries, policy))
+def _doubts(job: Job, document: Document, price: Price | None) -> Iterator[Problem]:
+    """Yield what is likely not meant in a contract that can run."""
+    contract, evaluation = job.contract, job.evaluations[0]
+    sentences = [
+        compute_power(evaluation).warning,
+        near_duplicate_warning(contract.fixtures, evaluation.counts_with),
+        *(unpriced_warnings(evaluation, price) if price else ()),
+    ]
+    yield from (Problem(contract.path, sentence, "") for sentence in filter(None, sentences))
+    yield from unfilled_names(contract)
+    yield from unused_variables(contract)
+    yield from without_effect(contract, document)
 
 
 def repository_path(path: Path, root: Path) -> str:
@@ -144,23 +229,17 @@ def _plan_part(contract: Contract, policy: Policy) -> Job:
     return plan_job(affected, policy)
 
 
-def _line(contract: Contract, job: Job) -> str:
-    checks = len(contract.checks) + sum(len(fixture.checks) for fixture in contract.fixtures)
-    again = (
-        f", {len(job.evaluations[0].same_input)} with a repeated input"
-        if job.evaluations[0].same_input
-        else ""
+def _valid_contract(job: Job) -> ValidContract:
+    contract, evaluation = job.contract, job.evaluations[0]
+    return ValidContract(
+        path=contract.path,
+        name=contract.name,
+        prompt=contract.target.prompt.path,
+        model=contract.target.model,
+        fixtures=len(contract.fixtures),
+        repeated=len(evaluation.same_input),
+        units=len(contract.fixtures) - len(evaluation.counts_with),
+        clustered=evaluation.clustered,
+        checks=len(contract.checks) + sum(len(fixture.checks) for fixture in contract.fixtures),
+        groups=tuple(group.name for group in contract.groups),
     )
-    evaluation = job.evaluations[0]
-    if evaluation.clustered:
-        units = len(contract.fixtures) - len(evaluation.counts_with)
-        again = f" in {units} cluster{'s' * (units != 1)}{again}"
-    return (
-        f"{contract.path}: {contract.name}: {numbers.count(len(contract.fixtures), 'fixture')}"
-        f"{again}, {numbers.count(checks, 'check')}, {contract.target.model}{_groups(contract)}"
-    )
-
-
-def _groups(contract: Contract) -> str:
-    names = ", ".join(group.name for group in contract.groups)
-    return f"; also {names}" if names else ""

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.contract.policy import load_policy, policy_problems_at
+from gatekeeper.errors import ContractError, Problem, UsageError
+from gatekeeper.gate.validation import Finding, Validation
 from gatekeeper.git import Repository
 from gatekeeper.library.arguments import AnyPath
 
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """What `validate` found: `lines` describe the valid contracts, `problems` the other files."""
-
-    lines: tuple[str, ...]
-    problems: tuple[Problem, ...]
-
-    @property
-    def valid(self) -> bool:
-        """Return whether there is no problem."""
-        return not self.problems
+__all__ = ["Validation", "validate"]
 
 
 def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) -> Validation:
@@ -31,12 +21,14 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
 
     Args:
         repo: The repository, or a folder in it.
-        paths: Contract files, relative to the current folder; none means all of the policy.
+        paths: Contract files, relative to the current folder; none means all of the policy, with
+            an inventory of all prompts.
 
     Raises:
-        UsageError: There is no contract, or a path is not in the repository.
+        UsageError: A path is not in the repository.
     """
     from gatekeeper.gate.validate import repository_path, validate_contracts
+    from gatekeeper.providers.call_advice import advise_on_calls
     from gatekeeper.providers.cost_estimate import expected_cost
     from gatekeeper.providers.model_faults import find_model_fault
 
@@ -45,11 +37,26 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
         revision = repository.worktree()
         root = repository.root or Path(repo)
         files = [repository_path(Path(path), root) for path in named]
+        broken = [Finding("warning", problem) for problem in _broken_base_policy(repository)]
         try:
-            policy = load_policy(revision)
-            lines, problems = validate_contracts(
-                revision, policy, files, find_model_fault, expected_cost
+            found = validate_contracts(
+                revision,
+                load_policy(revision),
+                files,
+                find_model_fault,
+                expected_cost,
+                advise_on_calls,
             )
         except ContractError as error:
-            return Validation((), error.problems)
-    return Validation(tuple(lines), tuple(problems))
+            errors = [Finding("error", problem) for problem in error.problems]
+            return Validation((), (*errors, *broken))
+    return replace(found, findings=(*broken, *found.findings))
+
+
+def _broken_base_policy(repository: Repository) -> tuple[Problem, ...]:
+    """Return the mistakes in the policy of the branch that pull requests merge into."""
+    try:
+        base = repository.default_base()
+        return policy_problems_at(repository.revision(base), base.rsplit("/", 1)[-1])
+    except UsageError:
+        return ()  # a repository without a base has no policy to merge into

@@ -97,7 +97,7 @@ def test_validate_finds_the_same_faults(fault, repository, capsys):
 
 def test_a_sound_contract_validates(repository, capsys):
     assert main(["validate", "--repo", str(repository.path)]) == 0
-    assert "contracts/words.yaml: words: 6 fixtures" in capsys.readouterr().out
+    assert "contracts/words.yaml" in capsys.readouterr().out
 
 
 def test_validate_takes_single_files(repository, monkeypatch, capsys):

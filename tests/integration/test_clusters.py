@@ -92,7 +92,7 @@ def test_validate_counts_clusters_and_proposes_more(tmp_path: Path, capsys: Any)
     assert main(["validate", "--repo", str(repository.path)]) == 0
 
     said = capsys.readouterr().out
-    assert "42 fixtures in 6 clusters" in said
+    assert "42 in 6 clusters" in said
     assert "`a`, `b` (cluster: a)" in said
 
 

@@ -50,9 +50,9 @@ def contract(request: pytest.FixtureRequest, revision: MemoryRevision) -> Contra
 def test_validate_accepts_them_all_under_the_projects_own_policy(
     revision: MemoryRevision,
 ) -> None:
-    lines, problems = validate_contracts(revision, load_policy(revision), [])
-    assert not problems
-    assert [line.split("/")[1].split(".")[0] for line in lines] == sorted(NAMES)
+    found = validate_contracts(revision, load_policy(revision))
+    assert not found.findings
+    assert [contract.name for contract in found.contracts] == sorted(NAMES)
 
 
 def test_the_inputs_are_many_and_distinct(contract: Contract) -> None:

@@ -364,7 +364,7 @@ def test_init_writes_a_contract_that_validates_and_keeps_what_is_there(git_repos
     assert "kept     .github/gatekeeper.yml" in capsys.readouterr().out
     assert (made.path / ".github/gatekeeper.yml").read_text() == "require_contract: true\n"
     assert main(["validate", "--repo", str(made.path)]) == 0
-    assert "40 fixtures" in capsys.readouterr().out
+    assert "1 contract valid, 0 errors" in capsys.readouterr().out
 
 
 def test_the_page_draws_what_the_history_remembers(repository, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_error, print_json, readers_may_leave
 from gatekeeper.errors import ContractError
 
 
@@ -13,17 +13,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="contract files (default: all)"
     )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def validate(arguments: argparse.Namespace) -> int:
     """Find all mistakes in contracts and prompts of the work tree. Calls no model."""
     from gatekeeper.library.validate import validate as find_mistakes
-    from gatekeeper.reports.escape import log_text
+    from gatekeeper.reports.terminal.console import print_validation
 
     found = find_mistakes(repo=arguments.repo, paths=arguments.paths)
-    with readers_may_leave():
-        for line in found.lines:
-            print(log_text(line))  # noqa: T201
-    if found.problems:
-        raise ContractError(found.problems)
-    return 0
+    if arguments.json:
+        with readers_may_leave():
+            print_json(found.document())
+    else:
+        # Print no prefix before the position: editors and problem matchers parse the line.
+        for problem in found.problems:
+            print_error(str(problem))
+        with readers_may_leave():
+            print_validation(found)
+    return 0 if found.valid else ContractError.exit_code

@@ -42,9 +42,14 @@ _COMPILED = tuple(
 )
 
 
+_SCHEMA = re.compile(r"\"\$schema\"\s*:")
+
+
 def suite_kind(path: str, text: str) -> SuiteKind | None:
     """Return which tool's suite the file looks like; None if it looks like none."""
     name = path.lower()
+    if name.endswith(".json") and _SCHEMA.search(text, 0, 1_000):
+        return None  # a description of such files
     for kind, suffixes, patterns in _COMPILED:
         if name.endswith(suffixes) and all(pattern.search(text) for pattern in patterns):
             return kind

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.definition import Position, Prompt
 from gatekeeper.contract.models.tools import tool_fault
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.syntax.schema_errors import nearest
@@ -108,6 +108,15 @@ def param_problems(
         fault = param_fault(model, name) or value_fault(name, value)
         if fault:
             yield Problem(prompt.path, *fault, _line_of(prompt.text, name), field=name)
+
+
+def param_place(name: str, document: Document, prompt: Prompt) -> Position:
+    """Return the place that sets a parameter: in the contract, or else in its prompt file."""
+    written = document.data.get("params") if isinstance(document.data, dict) else None
+    if isinstance(written, Mapping) and name in written:
+        problem = document.problem(("params", name), "", "", at_key=True)
+        return Position(problem.path, problem.line, problem.column)
+    return Position(prompt.path, _line_of(prompt.text, name))
 
 
 def param_fault(model: str, name: str) -> tuple[str, str] | None:

@@ -23,7 +23,7 @@ def unfilled_names(contract: Contract) -> Iterator[Problem]:
     prompt = contract.target.prompt
     known = {name for fixture in contract.fixtures for name in fixture.vars}
     texts = [message.content for message in prompt.messages]
-    used = {word for text in (*texts, *prompt.includes.values()) for word in _words_in_tags(text)}
+    used = {word for text in (*texts, *prompt.includes.values()) for word in words_in_tags(text)}
     unused = known - used
     for message in prompt.messages:
         for number, line in enumerate(message.content.split("\n"), start=1):
@@ -41,7 +41,7 @@ def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{problem}." for problems in found for problem in problems))
 
 
-def _words_in_tags(source: str) -> Iterator[str]:
+def words_in_tags(source: str) -> Iterator[str]:
     """Yield each word in `{{ … }}` and `{% … %}`, in time that grows linearly with the text."""
     place = 0
     while opening := _OPENING.search(source, place):

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from gatekeeper.gate.estimate import RunEstimate
+    from gatekeeper.gate.validation import Validation
 
-__all__ = ["TerminalProgress", "log_console", "print_estimate", "print_result"]
+__all__ = [
+    "TerminalProgress",
+    "log_console",
+    "print_estimate",
+    "print_result",
+    "print_validation",
+]
 
 _NO_WIDTH = 10_000
 
@@ -44,6 +51,13 @@ def print_estimate(estimate: RunEstimate, console: Console | None = None) -> Non
     from gatekeeper.reports.terminal.screen import show_estimate
 
     show_estimate(estimate, console or log_console())
+
+
+def print_validation(validation: Validation, console: Console | None = None) -> None:
+    """Print what validate found: warnings first, then the contracts and the inventory."""
+    from gatekeeper.reports.terminal.validation import show_validation
+
+    show_validation(validation, console or log_console())
 
 
 def _is_quiet(result: GateResult) -> bool:

@@ -20,6 +20,7 @@ from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.gate.power import ComparisonPower, limit_notes, objective_notes
 from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.gate.validate import validate_contracts
+from gatekeeper.gate.validation import Validation
 from gatekeeper.stats.power import minimum_detectable_effect
 
 
@@ -95,7 +96,7 @@ def test_the_advised_margin_is_enough(inputs: int) -> None:
     assert _foresight(inputs=inputs, seen=seen, margin=advised).warning is None
 
 
-def _validated(words: Sequence[str], gate: str) -> str:
+def _validated(words: Sequence[str], gate: str) -> Validation:
     rows = "\n".join(f"  - {{id: f{n}, vars: {{word: {word}}}}}" for n, word in enumerate(words))
     files = {
         "contracts/words.yaml": (
@@ -104,23 +105,22 @@ def _validated(words: Sequence[str], gate: str) -> str:
         ).encode(),
         "prompts/words.txt": b"Say {{ word }}.\n",
     }
-    (line,), problems = validate_contracts(MemoryRevision(files), Policy())
-    assert not problems
-    return line
+    return validate_contracts(MemoryRevision(files), Policy())
 
 
 def test_validate_warns_of_a_contract_that_cannot_see_its_margin() -> None:
     words = [f"word{n}" for n in range(20)]
-    first, warning = _validated([*words, *words], "{margin: 0.05}").split("\n")
-    assert first.startswith("contracts/words.yaml: words: 40 fixtures, 20 with a repeated input")
+    found = _validated([*words, *words], "{margin: 0.05}")
+    assert found.contracts[0].fixtures_text == "40, 20 repeated"
     # A repeated input shows nothing new.
-    assert spaced(warning).startswith(
-        "  warning: words, compared alone: 20 distinct fixtures can show a drop of 32 points"
+    (warning,) = found.of_level("warning")
+    assert spaced(warning.problem.what).startswith(
+        "words, compared alone: 20 distinct fixtures can show a drop of 32 points"
     )
 
 
 def test_validate_has_nothing_to_say_of_one_that_can() -> None:
-    assert "\n" not in _validated([f"word{n}" for n in range(20)], "{margin: 0.4}")
+    assert not _validated([f"word{n}" for n in range(20)], "{margin: 0.4}").findings
 
 
 @pytest.mark.parametrize(

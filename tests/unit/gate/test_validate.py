@@ -1,7 +1,9 @@
-"""Where contract files that are named on the command line lie."""
+"""What `validate` finds without a model, and how it is shown."""
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.validate import repository_path, validate_contracts
+from gatekeeper.gate.validation import Validation
+from gatekeeper.providers.call_advice import advise_on_calls
+from gatekeeper.reports.terminal.console import log_console, print_validation
 
 CONTRACT = """\
 contract: 1
@@ -33,52 +38,118 @@ def refuse_gone(model: str) -> ModelFault | None:
     return ModelFault("it is gone", "name another", certain=True) if "gone" in model else None
 
 
-def validated(**contracts: str) -> tuple[list[str], list[str]]:
-    """The lines, and the problems as text, of contracts by the name of their file."""
-    files = {f"contracts/{name}.yaml": text for name, text in contracts.items()}
-    files |= {"prompts/words.md": "Say {{ word }}."}
+def validate(files: dict[str, str], policy: Policy | None = None) -> Validation:
     revision = MemoryRevision({path: text.encode() for path, text in files.items()})
-    lines, problems = validate_contracts(revision, Policy(), find_fault=refuse_gone)
-    return lines, [str(problem) for problem in problems]
-
-
-def test_each_sound_contract_is_a_line() -> None:
-    assert validated(a=written("first"), b=written("second", checks=2)) == (
-        [
-            "contracts/a.yaml: first: 9 fixtures, 1 check, openai/gpt-4o-mini",
-            "contracts/b.yaml: second: 9 fixtures, 2 checks, openai/gpt-4o-mini",
-        ],
-        [],
+    return validate_contracts(
+        revision, policy or Policy(), find_fault=refuse_gone, advise=advise_on_calls
     )
 
 
+def validated(**contracts: str) -> Validation:
+    """What is found in contracts by the name of their file."""
+    files = {f"contracts/{name}.yaml": text for name, text in contracts.items()}
+    return validate(files | {"prompts/words.md": "Say {{ word }}."})
+
+
+def test_each_sound_contract_is_a_row() -> None:
+    found = validated(a=written("first"), b=written("second", checks=2))
+    assert [(c.path, c.name, c.fixtures, c.checks, c.model) for c in found.contracts] == [
+        ("contracts/a.yaml", "first", 9, 1, "openai/gpt-4o-mini"),
+        ("contracts/b.yaml", "second", 9, 2, "openai/gpt-4o-mini"),
+    ]
+    assert found.findings == ()
+    assert [prompt.contracts for prompt in found.inventory.prompts] == [
+        ("contracts/a.yaml", "contracts/b.yaml")
+    ]
+
+
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "line", "said"),
     [
-        ("mode: observe\nrepair: {steps: [strip_whitespace]}\n", "`repair` has no effect"),
-        ("repair: {steps: [strip_whitespace]}\n", None),
-        ("checks: [{type: tool_call, tool: search}]\n", "is offered no tools"),
-        ("checks: [{type: tool_call, tool: search, not: true}]\n", None),
-        ("checks: [{type: tool_call, none: true}]\n", None),
+        ("mode: observe\nrepair: {steps: [strip_whitespace]}\n", 18, "`repair` has no effect"),
+        ("repair: {steps: [strip_whitespace]}\n", 0, None),
+        ("checks: [{type: tool_call, tool: search}]\n", 17, "is offered no tools"),
+        ("checks: [{type: tool_call, tool: search, not: true}]\n", 0, None),
+        ("checks: [{type: tool_call, none: true}]\n", 0, None),
         (
             "checks: [{type: tool_call, order: [a, b]}]\n"
             "params: {tools: [{type: function, function: {name: a}}]}\n",
+            0,
             None,
         ),
+        ("checks: [{type: json_valid, weight: 2}]\n", 17, "the weight of check"),
+        ("checks: [{type: json_valid, weight: 2}]\npass_score: 0.5\n", 0, None),
+        ("judge: {model: openai/gpt-4o}\n", 17, "no check uses this judge"),
+        ("checks: [{type: citation}]\n", 17, "accepts every citation"),
+        ("checks: [{type: citation, ids: [a]}]\n", 0, None),
+        ("mode: enforce\nchecks: [{type: json_valid}]\n", 17, "JSON of any form"),
+        ("mode: enforce\nchecks: [{type: json_required, fields: [a]}]\n", 0, None),
+        ("params: {top_k: 4}\n", 17, "`openai/gpt-4o-mini` does not take `top_k`"),
+        ("params: {top_p: 0.4}\n", 0, None),
+        ("model: openai/gpt-17-tiny\n", 17, "no price is known for `openai/gpt-17-tiny`"),
+        ("checks: [{type: equals, value: '{{ wrod }}'}]\n", 0, None),
     ],
 )
-def test_what_has_no_effect_is_a_warning(more: str, said: str | None) -> None:
+def test_what_is_not_meant_is_a_warning(more: str, line: int, said: str | None) -> None:
+    replaced = {part.split(":")[0] for part in more.splitlines()} & {"checks", "model"}
     text = written("first")
-    if "checks:" in more:
-        text = "".join(line for line in text.splitlines(True) if not line.startswith("checks:"))
-    (line,), problems = validated(a=text + more)
-    assert not problems
-    assert ("warning: " in line) == (said is not None)
-    assert (said or "") in line
+    rest = text.splitlines(keepends=True)
+    rest = ["#\n" if row.split(":")[0] in replaced else row for row in rest]
+    found = validated(a="".join(rest) + more)
+    warnings = found.of_level("warning")
+    if said is None:
+        assert [w for w in warnings if "wrod" not in w.problem.what] == []
+        return
+    (warning,) = warnings
+    assert said in warning.problem.what
+    assert (warning.problem.path, warning.problem.line) == ("contracts/a.yaml", line)
+    assert not found.problems
+
+
+@pytest.mark.parametrize(
+    ("prompt", "check", "unused"),
+    [
+        ("Say {{ word }}.", "{type: contains, value: x}", {"other"}),
+        ("Say {{ word }} {{ other }}.", "{type: contains, value: x}", set()),
+        ("Say {{ word }}.", "{type: contains, value: '{{ other }}'}", set()),
+        ("Say {{ word }}.", "{type: contains, value: x, when: other == 'b'}", set()),
+        ("{% include 'part.md' %}", "{type: contains, value: x}", {"word"}),
+    ],
+)
+def test_a_variable_that_nothing_reads_is_a_warning(
+    prompt: str, check: str, unused: set[str]
+) -> None:
+    contract = written("first").replace("{word: ", "{other: b, word: ").replace(
+        "{type: contains, name: n0, value: v0}", check
+    )  # fmt: skip
+    files = {"contracts/a.yaml": contract, "prompts/words.md": prompt}
+    found = validate(files | {"prompts/part.md": "Say {{ other }}."})
+    named = [w.problem for w in found.of_level("warning") if "the variable" in w.problem.what]
+    assert {problem.what.split("`")[1] for problem in named} == unused
+    assert [problem.line for problem in named] == [8] * len(unused)
+
+
+def test_a_contract_that_no_pattern_matches_is_a_warning() -> None:
+    found = validate(
+        {
+            "contracts/a.yaml": written("first"),
+            "elsewhere/b.yml": written("second"),
+            "prompts/words.md": "Say {{ word }}.",
+        }
+    )
+    (warning,) = found.of_level("warning")
+    assert (warning.problem.path, warning.contract) == ("elsewhere/b.yml", None)
+    assert [suite.path for suite in found.inventory.unused] == ["elsewhere/b.yml"]
+
+
+def test_a_repository_without_a_contract_is_an_error_with_its_prompts() -> None:
+    found = validate({"prompts/words.md": "Say {{ word }}."})
+    assert ".github/gatekeeper.yml" in str(found.problems[0])
+    assert [prompt.reference for prompt in found.inventory.uncovered] == ["prompts/words.md"]
 
 
 def test_a_broken_contract_hides_no_other() -> None:
-    lines, problems = validated(
+    found = validated(
         a=written("first", more="nonsense: 1\n"),
         b=written("second"),
         c=written("second"),
@@ -87,7 +158,8 @@ def test_a_broken_contract_hides_no_other() -> None:
         f=written("sixth").replace("gpt-4o-mini", "gone"),
         g=written("seventh"),
     )
-    assert [line.split(": ")[1] for line in lines] == ["second", "fourth", "seventh"]
+    assert [contract.name for contract in found.contracts] == ["second", "fourth", "seventh"]
+    problems = [str(problem) for problem in found.problems]
     assert [problem.split(":")[0] for problem in problems] == [
         "contracts/a.yaml",
         "contracts/c.yaml",
@@ -95,6 +167,30 @@ def test_a_broken_contract_hides_no_other() -> None:
         "contracts/f.yaml",
     ]
     assert "'second' is already the name of contracts/b.yaml" in problems[1]
+
+
+def test_the_json_has_everything() -> None:
+    found = validated(a=written("first", more="judge: {model: openai/gpt-4o}\n"))
+    document = json.loads(json.dumps(found.document()))
+    assert document["valid"] is True
+    assert [contract["name"] for contract in document["contracts"]] == ["first"]
+    (finding,) = document["findings"]
+    assert (finding["level"], finding["path"], finding["field"]) == (
+        "warning", "contracts/a.yaml", "judge",
+    )  # fmt: skip
+    assert document["folders"] == [{"folder": "prompts", "prompts": 1, "covered": 1}]
+    assert document["prompts"][0]["reference"] == "prompts/words.md"
+    assert document["suites"][0]["used"] is True
+
+
+def test_problems_come_before_the_tables() -> None:
+    found = validated(a=written("first", more="judge: {model: openai/gpt-4o}\n"))
+    stream = io.StringIO()
+    print_validation(found, log_console(stream))
+    lines = [line.split() for line in stream.getvalue().splitlines()]
+    assert [line[0] for line in lines] == [
+        "warning:", "contract", "first", "folder", "prompts", "✓",
+    ]  # fmt: skip
 
 
 def test_paths_are_told_from_the_repository_root(

@@ -1,0 +1,108 @@
+"""Finds what calls to a model will meet, without a call: parameters that its provider refuses, and
+a price that nobody knows.
+
+The table holds only what is certain for every model of a provider, by litellm's list of OpenAI's
+parameters and the published interfaces. What is missing here is not thereby accepted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from gatekeeper.contract.models.names import is_hosted, read_model_name
+from gatekeeper.providers.catalogue import CATALOGUE
+from gatekeeper.providers.cost_estimate import FREE
+from gatekeeper.providers.model_faults import asks_a_proxy
+from gatekeeper.providers.price_list import price_entry
+
+_PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
+_LOGPROBS = frozenset({"logprobs", "top_logprobs"})
+_OF_OTHERS = frozenset({"min_p", "repetition_penalty", "safety_settings"})
+"""What no large provider takes except the few that are missing in the table."""
+
+REFUSED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "openai": _OF_OTHERS | {"thinking", "top_k"},
+        "azure": _OF_OTHERS | {"thinking", "top_k"},
+        "anthropic": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "seed", "verbosity"},
+        "mistral": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "service_tier", "top_k"},
+        "groq": _OF_OTHERS | {"top_k", "verbosity"},
+        "deepseek": _OF_OTHERS | {"top_k", "verbosity"},
+        "xai": _OF_OTHERS | {"service_tier", "thinking", "top_k", "verbosity"},
+        "perplexity": frozenset({"min_p", "repetition_penalty", "safety_settings"})
+        | {"logit_bias", "seed", "stop", "tool_choice", "tools", "verbosity"},
+        "cerebras": _OF_OTHERS | _PENALTIES | _LOGPROBS | {"logit_bias", "top_k", "verbosity"},
+    }
+)
+"""The parameters that no model of the provider takes."""
+
+_REASONING = re.compile(r"^(?:gpt-[56](?!-chat)|o\d)")
+REFUSED_BY_REASONING = _PENALTIES | _LOGPROBS | {"top_p"}
+"""What OpenAI's reasoning models do not take besides; their temperature is always 1."""
+
+_INSTEAD: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "repetition_penalty": ("frequency_penalty",),
+        "top_k": ("top_p",),
+        "min_p": ("top_p",),
+        "thinking": ("reasoning_effort",),
+        "verbosity": ("max_tokens",),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallAdvice:
+    """What is doubtful about calls to a model, and what to do. `param` is the parameter it is
+    about; None if it is the model itself."""
+
+    what: str
+    fix: str
+    param: str | None = None
+
+
+def advise_on_calls(
+    model: str, params: Mapping[str, Any], environ: Mapping[str, str] | None = None
+) -> Iterator[CallAdvice]:
+    """Yield the parameters that the model's provider refuses, and whether its price is unknown.
+    Nothing is said of a model behind an address or a proxy that the environment sets."""
+    environ = os.environ if environ is None else environ
+    if not is_hosted(model) or model.startswith(FREE) or asks_a_proxy(environ):
+        return
+    try:
+        name = read_model_name(model)
+    except ValueError:
+        return
+    known = CATALOGUE.get(name.provider)
+    if known is None or known.keyless or any(environ.get(place) for place in known.addresses):
+        return
+    for param, value in params.items():
+        if value is not None and _refuses(name.provider, name.name, param, value):
+            yield CallAdvice(
+                f"`{model}` does not take `{param}`, so its calls would fail",
+                _advice(name.provider, param),
+                param,
+            )
+    if price_entry(model) is None:
+        yield CallAdvice(
+            f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
+            "check the name, or rely on `limits.calls`",
+        )
+
+
+def _refuses(provider: str, name: str, param: str, value: object) -> bool:
+    if param in REFUSED.get(provider, ()):
+        return True
+    if provider not in ("openai", "azure") or not _REASONING.match(name):
+        return False
+    return param in REFUSED_BY_REASONING or (param == "temperature" and value != 1)
+
+
+def _advice(provider: str, param: str) -> str:
+    instead = [name for name in _INSTEAD.get(param, ()) if name not in REFUSED.get(provider, ())]
+    return f"did you mean `{instead[0]}`? Else remove it" if instead else "remove it"

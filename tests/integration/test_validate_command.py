@@ -1,0 +1,48 @@
+"""`gatekeeper validate` as a person or a program runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from support.git_repository import GitRepository
+from support.recorded_repository import write_contract
+
+from gatekeeper.cli.main import main
+
+
+def test_the_json_tells_errors_warnings_and_the_inventory(
+    git_repository: Callable[..., GitRepository], capsys
+) -> None:
+    made = git_repository("words")
+    write_contract(made)
+    made.write("contracts/broken.yaml", "contract: 1\nname: broken\n")
+    made.write("src/app.py", 'SYSTEM_PROMPT = "You are a helpful assistant."\n')
+    made.commit("first")
+
+    assert main(["validate", "--repo", str(made.path), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert found["valid"] is False
+    assert {f["path"] for f in found["findings"] if f["level"] == "error"} == {
+        "contracts/broken.yaml"
+    }
+    uncovered = [prompt["reference"] for prompt in found["prompts"] if not prompt["contracts"]]
+    assert uncovered == ["src/app.py:SYSTEM_PROMPT"]
+
+
+def test_a_broken_policy_on_the_base_branch_is_a_warning(
+    git_repository: Callable[..., GitRepository], capsys
+) -> None:
+    made = git_repository("words")
+    write_contract(made)
+    made.write(".github/gatekeeper.yml", "limits: {cals: 3}\n")
+    made.commit("policy")
+    made.branch("mended")
+    made.write(".github/gatekeeper.yml", "limits: {calls: 3000}\n")
+
+    assert main(["validate", "--repo", str(made.path)]) == 0
+    (line,) = [
+        line for line in capsys.readouterr().out.splitlines() if "every pull request" in line
+    ]
+    assert line.startswith("warning: .github/gatekeeper.yml:1:")
+    assert "the branch main" in line

@@ -1,0 +1,83 @@
+"""What validate says of calls to a model: refused parameters and unknown prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gatekeeper.contract.models.params import HOSTED_PARAMS
+from gatekeeper.providers.call_advice import REFUSED, REFUSED_BY_REASONING, advise_on_calls
+
+
+def advised(
+    model: str, params: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
+) -> list[str | None]:
+    """The parameters that advice is about; None for the price."""
+    return [advice.param for advice in advise_on_calls(model, params or {}, environ or {})]
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "found"),
+    [
+        ("openai/gpt-4o-mini", {"temperature": 0, "top_p": 0.5, "seed": 1}, []),
+        ("openai/gpt-4o-mini", {"top_k": 4, "min_p": 0.1}, ["top_k", "min_p"]),
+        ("gpt-4o-mini", {"top_k": 4}, ["top_k"]),
+        ("openai/gpt-4o-mini", {"top_k": None}, []),
+        ("openai/gpt-5-mini", {"temperature": 0, "top_p": 0.5}, ["temperature", "top_p"]),
+        ("openai/gpt-5-mini", {"temperature": 1, "reasoning_effort": "low"}, []),
+        ("anthropic/claude-sonnet-4-5", {"seed": 1, "top_k": 4}, ["seed"]),
+        ("openai/gpt-17", {}, [None]),
+        ("hosted_vllm/mine", {"top_k": 4}, []),
+        ("ollama/llama3", {"top_k": 4}, []),
+        ("recorded/a.jsonl", {"top_k": 4}, []),
+        ("local/smollm2", {"top_k": 4}, []),
+        ("no-such-provider/x", {"top_k": 4}, []),
+        ("no such name", {"top_k": 4}, []),
+    ],
+)
+def test_advice_names_what_a_provider_refuses_and_unknown_prices(model, params, found):
+    assert advised(model, params) == found
+
+
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_nothing_is_said_of_a_server_of_ones_own(name):
+    assert advised("openai/mine", {"top_k": 4}, {name: "http://localhost:8000/v1"}) == []
+
+
+def test_the_parameter_that_was_meant_is_proposed_if_the_provider_takes_it():
+    (advice,) = advise_on_calls("openai/gpt-4o-mini", {"top_k": 4}, {})
+    assert "`top_p`" in advice.fix
+    (advice,) = advise_on_calls("mistral/mistral-small-latest", {"repetition_penalty": 1}, {})
+    assert "did you mean" not in advice.fix
+
+
+# A model of each provider that takes as much as any other of it.
+MODELS = {
+    "openai": ("gpt-4o-mini", "gpt-5-mini"),
+    "azure": ("gpt-4o", "gpt-5-mini"),
+    "anthropic": ("claude-3-5-haiku-20241022", "claude-sonnet-4-5"),
+    "mistral": ("mistral-small-latest", "magistral-medium-latest"),
+    "groq": ("llama-3.3-70b-versatile",),
+    "deepseek": ("deepseek-chat", "deepseek-reasoner"),
+    "xai": ("grok-3",),
+    "perplexity": ("sonar",),
+    "cerebras": ("llama3.1-8b",),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("provider", sorted(REFUSED))
+def test_litellm_does_not_take_what_the_table_refuses(provider):
+    import litellm
+
+    for model in MODELS[provider]:
+        taken = set(litellm.get_supported_openai_params(model, provider) or ())
+        # Anthropic's own `top_k` is no parameter of OpenAI, and litellm passes it on.
+        assert not REFUSED[provider] & taken, model
+        assert REFUSED[provider] <= HOSTED_PARAMS
+    if provider in ("openai", "azure"):
+        assert not REFUSED_BY_REASONING & set(
+            litellm.get_supported_openai_params("gpt-5-mini", provider) or ()
+        )
