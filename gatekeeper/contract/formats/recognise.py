@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.formats import github_prompt, pcsl
+from gatekeeper.contract.formats import (
+    github_prompt,
+    harness,
+    openai_evals,
+    openai_registry,
+    pcsl,
+    prompty,
+)
 from gatekeeper.contract.formats.foreign_suite import ForeignContract, ForeignSuite, SuiteFiles
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -41,7 +48,7 @@ class Format(Protocol):
 
 def known_formats() -> tuple[Format, ...]:
     """Return the formats in the order in which they are tried."""
-    return (github_prompt, pcsl)
+    return (github_prompt, prompty, pcsl, harness, openai_evals, openai_registry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,240 @@
+"""Reads evals as OpenAI's API takes them, kept in a JSON or YAML file: `testing_criteria`, and the
+`data_source` of a run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from posixpath import basename
+from typing import Any
+
+from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
+from gatekeeper.contract.fixtures import read_rows
+from gatekeeper.contract.formats.check_texts import fill
+from gatekeeper.contract.formats.fields import expect_list, located_text, value_at
+from gatekeeper.contract.formats.foreign_suite import (
+    At,
+    ForeignContract,
+    ForeignSuite,
+    SuiteFiles,
+    build_document,
+    contract_name,
+    copy_value,
+)
+from gatekeeper.contract.role_lines import ROLES
+from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.errors import ContractError
+
+_OUTPUT = "sample.output_text"
+_TEMPLATE = ("input_messages", "template")
+_STRING_CHECKS: Mapping[str, Mapping[str, Any]] = {
+    "eq": {"type": "equals", "strip": False},
+    "ne": {"type": "equals", "strip": False, "not": True},
+    "like": {"type": "contains"},
+    "ilike": {"type": "contains", "ignore_case": True},
+}
+_ROUGE = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}
+_HOLE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
+
+
+def recognises(_path: str, data: object) -> bool:
+    """Return whether the data is an eval with its criteria."""
+    return isinstance(data, dict) and isinstance(data.get("testing_criteria"), list)
+
+
+def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+    """Translate the eval to one contract. Raises ContractError."""
+    source = _run(document)
+    not_run: list[NotRun] = []
+    checks = []
+    for index, item in enumerate(expect_list(document, ("testing_criteria",))):
+        key: KeyPath = ("testing_criteria", index)
+        made = _criterion(item)
+        if isinstance(made, str):
+            not_run.append(NotRun(str(item.get("type")), document.position(key), made))
+            continue
+        name = {"name": item["name"]} if isinstance(item.get("name"), str) else {}
+        checks.append(At({**name, **made}, document.position(key)))
+    text = files.text(document, (), f"/{document.path}")[1]
+    model = located_text(document, (*source, "model"))
+    tree: dict[str, Any] = {
+        "contract": 1,
+        "name": At(_name(document), document.position(("name",))),
+        "prompt": At(f"./{basename(document.path)}", document.position((*source, *_TEMPLATE))),
+        "model": At(
+            model if "/" in model else f"openai/{model}", document.position((*source, "model"))
+        ),
+        "fixtures": _fixtures(files, document, source),
+        "checks": checks,
+    }
+    if isinstance(value_at(document, (*source, "sampling_params")), dict):
+        tree["params"] = _params(document, (*source, "sampling_params"))
+    prompt = Prompt(document.path, _messages(document, source), text)
+    written = build_document(document.path, tree, document.position())
+    return ForeignSuite((ForeignContract(written, tuple(not_run), prompt),))
+
+
+def _name(document: Document) -> str:
+    name = document.data.get("name")
+    stem = contract_name(basename(document.path).split(".")[0], "eval")
+    return contract_name(name, stem) if isinstance(name, str) else stem
+
+
+def _run(document: Document) -> KeyPath:
+    """Return the place of the data source of the run. Raises ContractError."""
+    for key in (("data_source",), ("run", "data_source")):
+        if isinstance(value_at(document, key), dict):
+            return key
+    what = "the eval has no run: its prompt and model are not in this file"
+    fix = "add the `data_source` of the run, with `model`, `input_messages` and `source`"
+    raise ContractError([document.problem((), what, fix)])
+
+
+def _params(document: Document, key: KeyPath) -> At:
+    renamed = {"max_completion_tokens": "max_tokens", "max_completions_tokens": "max_tokens"}
+    written = value_at(document, key)
+    values = {
+        renamed.get(name, name): copy_value(document, (*key, name))
+        for name, value in written.items()
+        if value is not None
+    }
+    return At(values, document.position(key))
+
+
+def _messages(document: Document, source: KeyPath) -> tuple[MessageTemplate, ...]:
+    key: KeyPath = (*source, *_TEMPLATE)
+    found = []
+    for index, item in enumerate(expect_list(document, key)):
+        place: KeyPath = (*key, index, "content")
+        content = item.get("content")
+        if isinstance(content, dict):  # {type: input_text, text: …}
+            place = (*place, "text")
+        role = item.get("role")
+        if role not in ROLES:
+            what = f"the role is not one of {', '.join(ROLES)}"
+            raise ContractError([document.problem((*key, index, "role"), what, "write `user`")])
+        template = fill(located_text(document, place), _variable)
+        line = document.text_lines.get(place, document.position(place).line or 1)
+        found.append(MessageTemplate(role, template, line))
+    return tuple(found)
+
+
+def _variable(name: str) -> str | None:
+    """Return a variable of a template as ours; `item` is a variable of each fixture."""
+    return f"{{{{ {name} }}}}" if name == "item" or name.startswith("item.") else None
+
+
+def _fixtures(files: SuiteFiles, document: Document, source: KeyPath) -> list[At]:
+    key: KeyPath = (*source, "source")
+    written = value_at(document, key)
+    written = written if isinstance(written, dict) else {}
+    if isinstance(written.get("content"), list):
+        items = expect_list(document, (*key, "content"))
+        return [
+            At(
+                {"vars": {"item": copy_value(document, _item(key, index, item))}},
+                document.position((*key, "content", index)),
+            )
+            for index, item in enumerate(items)
+        ]
+    named = next((k for k in ("path", "id", "file_id") if isinstance(written.get(k), str)), None)
+    if named is None:
+        what, fix = "the run has no data", "add `source: {type: file_content, content: […]}`"
+        raise ContractError([document.problem(key, what, fix)])
+    path, text = files.text(document, (*key, named), written[named])
+    found = []
+    for row in read_rows(text, path, MOST_FIXTURES):
+        data = row.data if isinstance(row.data, dict) else {}
+        at = row.document.position(row.key)
+        found.append(At({"vars": {"item": data.get("item", data)}}, at))
+    return found
+
+
+def _item(key: KeyPath, index: int, item: Mapping[str, Any]) -> KeyPath:
+    place: KeyPath = (*key, "content", index)
+    return (*place, "item") if isinstance(item.get("item"), dict) else place
+
+
+def _criterion(item: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Return the check of a criterion; why it is not run, if there is none."""
+    kind = item.get("type")
+    if kind == "string_check":
+        return _string_check(item)
+    if kind == "text_similarity":
+        return _similarity(item)
+    if kind in ("label_model", "score_model"):
+        return _judge(item)
+    if kind == "python":
+        return "its code may not run here; name a function of the repository with `python:`"
+    return "gatekeeper has no check of this type"
+
+
+def _is_output(text: object) -> bool:
+    match = _HOLE.fullmatch(text.strip()) if isinstance(text, str) else None
+    return match is not None and match[1] == _OUTPUT
+
+
+def _string_check(item: Mapping[str, Any]) -> dict[str, Any] | str:
+    check = _STRING_CHECKS.get(str(item.get("operation")))
+    if check is None:
+        return f"gatekeeper does not know the operation `{item.get('operation')}`"
+    if not _is_output(item.get("input")) or not isinstance(item.get("reference"), str):
+        return "it does not compare `{{ sample.output_text }}` with a text"
+    return {**check, "value": fill(item["reference"], _variable)}
+
+
+def _similarity(item: Mapping[str, Any]) -> dict[str, Any] | str:
+    metric, least = str(item.get("evaluation_metric")), item.get("pass_threshold")
+    if not _is_output(item.get("input")) or not isinstance(item.get("reference"), str):
+        return "it does not compare `{{ sample.output_text }}` with a text"
+    if not isinstance(least, int | float):
+        return "it has no `pass_threshold`"
+    value = fill(item["reference"], _variable)
+    if metric in _ROUGE:
+        return {"type": "rouge", "value": value, "min": least, "variant": _ROUGE[metric]}
+    return f"gatekeeper does not compute `{metric}` as OpenAI does"
+
+
+def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Return a judge with the messages of the grader as criteria."""
+    messages = item.get("input")
+    model = item.get("model")
+    if not isinstance(messages, list) or not isinstance(model, str):
+        return "it has no `input` messages or no `model`"
+    texts = [_message_text(message) for message in messages]
+    criteria = "\n\n".join(fill(text, _for_judge) for text in texts if text)
+    if not criteria:
+        return "its messages have no text"
+    base = {
+        "judge": "rubric",
+        "criteria": criteria,
+        "model": model if "/" in model else f"openai/{model}",
+    }
+    if item.get("type") == "label_model":
+        labels, passing = item.get("labels"), item.get("passing_labels")
+        if not isinstance(labels, list) or not isinstance(passing, list) or len(labels) < 2:
+            return "it has no `labels` and `passing_labels`"
+        scores = {str(label): float(label in passing) for label in labels}
+        return {**base, "choices": scores, "pass": 1}
+    low, high = item.get("range") or (0, 1)
+    least = item.get("pass_threshold", (low + high) / 2)
+    if (low, high) != (0, 1):
+        steps = range(int(low), int(high) + 1)
+        if not 2 <= len(steps) <= 10 or (low, high) != (1, int(high)) or least != int(least):
+            return "its range is neither 0 to 1 nor whole numbers from 1 to at most 10"
+        return {**base, "scale": {str(n): f"{n} of {high}" for n in steps}, "pass": int(least)}
+    scores = {f"{n}/10": n / 10 for n in range(11)}
+    return {**base, "choices": scores, "pass": least}
+
+
+def _message_text(message: object) -> str:
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, dict):
+        content = content.get("text")
+    return content if isinstance(content, str) else ""
+
+
+def _for_judge(name: str) -> str | None:
+    return "(the data named `output`)" if name == _OUTPUT else _variable(name)

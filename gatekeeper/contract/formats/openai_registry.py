@@ -1,0 +1,184 @@
+"""Reads the registry files of OpenAI Evals, whose samples are lines of chat messages with the ideal
+answer.
+
+The samples hold the prompt: what all of them have in common is the prompt, the rest are variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from posixpath import dirname, join, normpath
+from typing import Any
+
+from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
+from gatekeeper.contract.fixtures import Row, read_rows
+from gatekeeper.contract.formats.check_texts import literal
+from gatekeeper.contract.formats.foreign_suite import (
+    At,
+    ForeignContract,
+    ForeignSuite,
+    SuiteFiles,
+    build_document,
+    contract_name,
+    contract_path,
+    copy_value,
+)
+from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.errors import ContractError, Problem
+
+_CLASS = "evals.elsuite."
+_JSON_MATCH, _VALID = "basic.json_match", "basic.json_validator"
+
+
+def recognises(_path: str, data: object) -> bool:
+    """Return whether the data is a registry of evals."""
+    return isinstance(data, dict) and any(_is_eval(item) for item in data.values())
+
+
+def _is_eval(item: object) -> bool:
+    return (
+        isinstance(item, dict)
+        and isinstance(item.get("class"), str)
+        and item["class"].startswith(_CLASS)
+        and isinstance(item.get("args"), dict)
+    )
+
+
+def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+    """Translate each eval of the registry. Raises ContractError."""
+    names = [name for name, item in document.data.items() if _is_eval(item)]
+    contracts = []
+    for name in names:
+        slug = contract_name(name, "eval")
+        path = contract_path(document.path, slug, single=len(names) == 1)
+        contracts.append(_contract(files, document, name, slug, path))
+    return ForeignSuite(tuple(contracts))
+
+
+def _contract(
+    files: SuiteFiles, document: Document, name: str, slug: str, path: str
+) -> ForeignContract:
+    key: KeyPath = (name, "args")
+    args = document.data[name]["args"]
+    at = document.position(key)
+    samples = args.get("samples_jsonl")
+    if not isinstance(samples, str):
+        what, fix = "the eval names no samples", "add `samples_jsonl`"
+        raise ContractError([document.problem(key, what, fix)])
+    if not isinstance(args.get("model"), str):
+        what = "the registry names no model, because `oaieval` gets it on the command line"
+        fix = "add one, such as `model: openai/gpt-4o-mini`, to `args`"
+        raise ContractError([document.problem(key, what, fix)])
+    data = _samples_path(files, document, samples)
+    source, text = files.text(document, (*key, "samples_jsonl"), data)
+    rows = read_rows(text, source, MOST_FIXTURES)
+    templates, variables = _split(rows, source)
+    not_run: list[NotRun] = []
+    checks = _checks(document, (name, "class"), args, not_run)
+    if args.get("num_few_shot"):
+        why = "examples are not added to the messages"
+        not_run.append(NotRun("num_few_shot", document.position((*key, "num_few_shot")), why))
+    params = {
+        name: copy_value(document, (*key, name))
+        for name in ("temperature", "max_tokens")
+        if name in args
+    }
+    tree = {
+        "contract": 1,
+        "name": slug,
+        "prompt": At(f"/{source}", document.position((*key, "samples_jsonl"))),
+        "model": copy_value(document, (*key, "model")),
+        **({"params": At(params, at)} if params else {}),
+        "fixtures": [_fixture(row, values) for row, values in zip(rows, variables, strict=True)],
+        "checks": checks,
+    }
+    prompt = Prompt(source, templates, text)
+    return ForeignContract(build_document(path, tree, at), tuple(not_run), prompt)
+
+
+def _samples_path(files: SuiteFiles, document: Document, reference: str) -> str:
+    """Return where the samples are: beside the registry file, or in `../data` as in the registry of
+    OpenAI Evals."""
+    folder = dirname(document.path)
+    for place in (folder, join(folder, "..", "data")):
+        path = normpath(join(place, reference))
+        if files.find(path):
+            return f"/{path}"
+    return reference
+
+
+def _fixture(row: Row, values: Mapping[str, str]) -> At:
+    ideal = row.data.get("ideal")
+    expected = [str(item) for item in ideal] if isinstance(ideal, list) else [str(ideal)]
+    fixture: dict[str, Any] = {"vars": dict(values), "expected": expected}
+    return At(fixture, row.document.position(row.key))
+
+
+def _split(
+    rows: Sequence[Row], path: str
+) -> tuple[tuple[MessageTemplate, ...], list[dict[str, str]]]:
+    """Return the prompt that all samples share, and the variables of each sample."""
+    dialogues = [_messages(row) for row in rows]
+    roles = [role for role, _ in dialogues[0]]
+    for row, messages in zip(rows, dialogues, strict=True):
+        if [role for role, _ in messages] != roles:
+            at = row.document.position(row.key)
+            what = "the messages have other roles than those of the first sample"
+            fix = f"write {', '.join(roles)} in each sample, or split the file"
+            raise ContractError([Problem(path, what, fix, at.line)])
+    templates: list[MessageTemplate] = []
+    variables: list[dict[str, str]] = [{} for _ in rows]
+    for place, role in enumerate(roles):
+        texts = [messages[place][1] for messages in dialogues]
+        last = place == len(roles) - 1
+        if len(set(texts)) == 1 and not last:
+            templates.append(MessageTemplate(role, literal(texts[0]), 1))
+            continue
+        name = "input" if last else f"message_{place + 1}"
+        templates.append(MessageTemplate(role, f"{{{{ {name} }}}}", 1))
+        for values, text in zip(variables, texts, strict=True):
+            values[name] = text
+    return tuple(templates), variables
+
+
+def _messages(row: Row) -> list[tuple[str, str]]:
+    written = row.data.get("input") if isinstance(row.data, dict) else None
+    if isinstance(written, str) and written:
+        return [("user", written)]
+    if isinstance(written, list) and written:
+        found = [
+            (item["role"], item["content"])
+            for item in written
+            if isinstance(item, dict)
+            and isinstance(item.get("role"), str)
+            and isinstance(item.get("content"), str)
+        ]
+        if len(found) == len(written):
+            return found
+    at = row.document.position(row.key)
+    what, fix = "a sample without `input`", "write a text, or a list of chat messages"
+    raise ContractError([Problem(at.path, what, fix, at.line)])
+
+
+def _checks(
+    document: Document, key: KeyPath, args: Mapping[str, Any], not_run: list[NotRun]
+) -> list[At]:
+    kind = document.data[key[0]]["class"].removeprefix(_CLASS)
+    at = document.position(key)
+    module, _, _ = kind.partition(":")
+    expected = "{{ expected }}"
+    check: dict[str, Any] | None = None
+    if module == "basic.match":
+        check = {"type": "starts_with", "values": expected}
+    elif module == "basic.includes":
+        ignore = args.get("ignore_case") is True
+        check = {"type": "contains", "values": expected, "match": "any", "ignore_case": ignore}
+    elif module == _JSON_MATCH:
+        check = {"type": "json_equal", "value": "{{ expected[0] }}"}
+    elif module == _VALID:
+        check = {"type": "json_valid"}
+    if check is None:
+        not_run.append(NotRun(kind, at, "gatekeeper has no check that decides as this class does"))
+        return []
+    return [At(check, at)]

@@ -1,0 +1,147 @@
+"""Reads Prompty files, version 1 and 2, whose front matter has samples of the inputs.
+
+The file is its own prompt. A Prompty file has no assertions, so what the front matter says of the
+answer is checked: its `outputs`, a JSON `response_format`, and else that there is an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from posixpath import basename
+from typing import Any
+
+from gatekeeper.contract.definition import Position
+from gatekeeper.contract.formats.fields import value_at
+from gatekeeper.contract.formats.foreign_suite import (
+    At,
+    ForeignContract,
+    ForeignSuite,
+    SuiteFiles,
+    build_document,
+    contract_name,
+    copy_value,
+)
+from gatekeeper.contract.prompts.kinds import without_template_suffix
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
+from gatekeeper.errors import ContractError
+
+_FILE = re.compile(r"\$\{file:(.+)\}")
+_SAMPLES = ("sample", "example")
+_TYPES = ("string", "number", "integer", "boolean", "object", "array")
+_FORMATS = (
+    ("model", "parameters", "response_format"),
+    ("model", "options", "response_format"),
+    ("model", "options", "additionalProperties", "response_format"),
+    ("modelParameters", "response_format"),
+)
+
+
+def recognises(path: str, data: object) -> bool:
+    """Return whether the front matter of a Prompty file has a sample."""
+    if not isinstance(data, dict) or not without_template_suffix(path).endswith(".prompty"):
+        return False
+    return bool(data.get("sample")) or any(True for _ in _input_samples(data))
+
+
+def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+    """Translate the file to one contract. Raises ContractError."""
+    file = basename(document.path)
+    name = document.data.get("name")
+    tree: dict[str, Any] = {
+        "contract": 1,
+        "name": At(
+            contract_name(
+                name if isinstance(name, str) else "", contract_name(file.split(".")[0], "prompt")
+            ),
+            document.position(("name",)),
+        ),
+        "prompt": f"./{file}",
+        "fixtures": _fixtures(files, document),
+        "checks": _checks(document),
+    }
+    if isinstance(document.data.get("description"), str):
+        tree["description"] = copy_value(document, ("description",))
+    written = build_document(document.path, tree, document.position())
+    return ForeignSuite((ForeignContract(written),))
+
+
+def _input_samples(data: Mapping[str, Any]) -> Any:
+    """Yield the place, the name and the sample of each input of version 2 that has one."""
+    inputs = data.get("inputs")
+    items: list[tuple[KeyPath, Any, Any]] = []
+    if isinstance(inputs, dict):
+        items = [(("inputs", name), name, item) for name, item in inputs.items()]
+    elif isinstance(inputs, list):
+        items = [
+            (("inputs", number), item.get("name"), item)
+            for number, item in enumerate(inputs)
+            if isinstance(item, dict)
+        ]
+    for key, name, item in items:
+        found = next((k for k in _SAMPLES if isinstance(item, dict) and k in item), None)
+        if found and isinstance(name, str):
+            yield (*key, found), name, item[found]
+
+
+def _fixtures(files: SuiteFiles, document: Document) -> list[At]:
+    sample = document.data.get("sample")
+    source = document
+    key: KeyPath = ("sample",)
+    if isinstance(sample, str):
+        match = _FILE.fullmatch(sample.strip())
+        path, text = files.text(document, ("sample",), match[1] if match else sample)
+        source, key, sample = parse_once(text, path), (), parse_once(text, path).data
+    if sample:
+        return _rows(source, key, sample)
+    variables = {name: copy_value(document, key) for key, name, _ in _input_samples(document.data)}
+    return [At({"vars": variables}, document.position(("inputs",)))]
+
+
+def _rows(source: Document, key: KeyPath, sample: Any) -> list[At]:
+    if isinstance(sample, dict):
+        inputs = sample.get("inputs") if isinstance(sample.get("inputs"), dict) else None
+        at = (*key, "inputs") if inputs else key
+        return [At({"vars": copy_value(source, at)}, source.position(at))]
+    if isinstance(sample, list) and all(isinstance(item, dict) for item in sample):
+        return [row for n, item in enumerate(sample) for row in _rows(source, (*key, n), item)]
+    what, fix = "the sample is not a mapping of variables", "write `name: value`"
+    raise ContractError([source.problem(key, what, fix)])
+
+
+def _checks(document: Document) -> list[At]:
+    schema = _output_schema(document)
+    if schema is not None:
+        value, at = schema
+        return [At({"type": "json_schema", "schema": value}, at)]
+    for key in _FORMATS:
+        written = value_at(document, key)
+        kind = written.get("type") if isinstance(written, dict) else None
+        if kind == "json_schema" and isinstance(written.get("json_schema"), dict):
+            inner: KeyPath = (*key, "json_schema")
+            inner = (*inner, "schema") if "schema" in written["json_schema"] else inner
+            check = {"type": "json_schema", "schema": copy_value(document, inner)}
+            return [At(check, document.position(inner))]
+        if kind == "json_object":
+            return [At({"type": "json_valid"}, document.position(key))]
+    return [At({"type": "length", "min": 1}, document.position())]
+
+
+def _output_schema(document: Document) -> tuple[dict[str, Any], Position] | None:
+    """Return the JSON Schema of `outputs`; None if they are not named with their types."""
+    outputs = document.data.get("outputs")
+    if isinstance(outputs, list):
+        outputs = {
+            item["name"]: item
+            for item in outputs
+            if isinstance(item, dict) and isinstance(item.get("name"), str)
+        }
+    if not isinstance(outputs, dict) or not outputs:
+        return None
+    properties: dict[str, Any] = {}
+    for name, item in outputs.items():
+        kind = (item.get("kind") or item.get("type")) if isinstance(item, dict) else None
+        kind = "number" if kind == "float" else kind
+        properties[str(name)] = {"type": kind} if kind in _TYPES else {}
+    schema = {"type": "object", "required": [*properties], "properties": properties}
+    return schema, document.position(("outputs",))

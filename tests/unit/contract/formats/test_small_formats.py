@@ -1,0 +1,328 @@
+"""Each format as its tool documents it: what is sent, what is checked, what is not run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.foreign_files import EVERYTHING, GITHUB, loaded, revision, triple
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.errors import ContractError
+
+
+def sent(contract: Contract, number: int = 0) -> list[tuple[str, str]]:
+    """The messages of one fixture."""
+    fixture = contract.fixtures[number]
+    messages = render_messages(contract.target.prompt, fixture.vars)
+    return [(message.role, message.content) for message in messages]
+
+
+def checks(contract: Contract) -> list[tuple[str, Any]]:
+    """The type of each check, and its main parameter."""
+    main = ("value", "values", "pattern", "fields", "max", "schema", "criteria")
+    return [
+        (spec.type, next((spec.params[name] for name in main if name in spec.params), None))
+        for spec in contract.checks
+    ]
+
+
+def skipped(contract: Contract) -> list[tuple[str, str, int | None]]:
+    return [(part.kind, part.position.path, part.position.line) for part in contract.not_run]
+
+
+def test_github_evaluators_are_checks() -> None:
+    more = GITHUB + (
+        "  - {name: near, uses: github/similarity}\n"
+        "  - {name: true, uses: github/groundedness}\n"
+        "  - name: kind\n    llm:\n      modelId: openai/gpt-4o\n"
+        "      prompt: Is {{completion}} a kind answer to {{input}}? {{ other }}\n"
+        "      choices:\n        - {choice: 'yes', score: 1}\n        - {choice: 'no', score: 0}\n"
+    ).replace("name: true", "name: grounded")
+    contract = loaded({"evals/c.prompt.yml": more}, "evals/c.prompt.yml")
+    assert contract.name == "city-facts"
+    assert contract.target.model == "openai/gpt-4o-mini"
+    assert contract.target.params == {"temperature": 0.2, "max_tokens": 40}
+    assert sent(contract)[1] == ("user", "What is the capital of France?")
+    contains, exact, near, kind = contract.checks
+    assert (contains.params["value"], contains.params["ignore_case"]) == ("{{ expected }}", True)
+    assert (exact.type, exact.params["strip"]) == ("equals", True)
+    assert (near.params["model"], near.params["pass"]) == ("openai/gpt-4o", 2)
+    assert kind.params["choices"] == {"yes": 1, "no": 0}
+    assert "(the data named `output`)" in kind.params["criteria"]
+    assert "{{ '? {{ other }}' }}" in kind.params["criteria"]
+    assert kind.params["question"] == "{{ input }}"
+    assert skipped(contract) == [("github/groundedness", "evals/c.prompt.yml", 23)]
+
+
+def test_a_pcsl_triple_sends_what_prompt_contracts_sends() -> None:
+    contract = loaded(triple(), "evals/mail/ep.json#mail.v1-openai-gpt-4o-mini")
+    assert contract.target.model == "openai/gpt-4o-mini"
+    text = "Label the mail. Reply {label: …}.\n\n[USER INPUT]\nYou won! {{ now }}"
+    assert sent(contract) == [("user", text)]
+    assert [spec.name for spec in contract.checks] == ["json_valid", "enum $.label"]
+    assert contract.mode == "assist"
+    assert contract.repair.steps[-1] == "lowercase_fields"
+    assert {o.name: o.target for o in contract.slo} == {
+        "checks.enum $.label": 0.9,
+        "latency_p95_ms": 3000,
+    }
+    assert [kind for kind, _, _ in skipped(contract)] == ["pc.check.similarity", "max_retries"]
+
+
+def test_a_pcsl_triple_in_the_names_of_the_later_versions() -> None:
+    files = {
+        "evals/de/ep.json": json.dumps(
+            {
+                "prompt_template": "Gefühl von {input_text}? JSON wie {{}}.",
+                "model": "gpt-4o-mini",
+                "temperature": 0.0,
+                "seed": 7,
+            }
+        ),
+        "evals/de/pd.json": json.dumps(
+            {
+                "checks": [
+                    {"type": "json_valid", "severity": "error"},
+                    {"type": "json_required", "keys": ["label"]},
+                    {"type": "enum_value", "field": "label", "allowed": ["good", "bad"]},
+                    {"type": "token_budget", "severity": "warn", "max_tokens": 150},
+                ]
+            }
+        ),
+        "evals/de/es.json": json.dumps({"output_schema": {"type": "object"}}),
+        "evals/de/fixtures/one.json": json.dumps(
+            {"input_text": "Toll", "expected_output": {"label": "good"}}
+        ),
+    }
+    contract = loaded(files, "evals/de/ep.json")
+    assert sent(contract) == [("user", "Gefühl von Toll? JSON wie {}.")]
+    assert (contract.fixtures[0].id, contract.fixtures[0].expected) == ("one", {"label": "good"})
+    assert [kind for kind, _ in checks(contract)] == [
+        "json_valid",
+        "json_required",
+        "enum",
+        "length",
+        "json_schema",
+    ]
+    assert contract.checks[3].severity == "warn"
+    assert contract.target.params == {"temperature": 0.0}
+
+
+def test_the_published_pcsl_triples_are_contracts(shared_data: Path) -> None:
+    folder = shared_data / "pcsl" / "artefacts"
+    files = {f"evals/{f.relative_to(folder)}": f.read_text("utf-8") for f in folder.rglob("*.json")}
+    paths = contract_paths(revision(files), EVERYTHING, SHAPES)
+    assert len(paths) == 7
+    for path in paths:
+        assert sent(loaded(files, path))[0][1].count("[USER INPUT]") == 1
+
+
+SUITE = """\
+name: Headlines
+version: 2.1.0
+model: gpt-4o-mini
+temperature: 0
+prompt_template: |
+  Write a headline of at most {words} words for {article}.
+  Answer as {{"headline": …}}.
+categories:
+  news:
+    invariants:
+      - {type: max_words, spec: 12}
+cases:
+  - {id: a, category: news, inputs: {article: A storm, words: 9}, expected: Storm}
+  - {id: b, category: sport, inputs: {article: A match, words: 5}}
+invariants:
+  - {name: valid, type: json_valid}
+  - {name: shape, type: json_schema, spec: {type: object, required: [headline]}}
+  - {type: contains, spec: "{expected}", category: news}
+  - {type: tone, spec: neutral}
+"""
+
+
+def test_a_harness_suite_has_format_fields_and_invariants() -> None:
+    contract = loaded({"evals/h.yaml": SUITE}, "evals/h.yaml")
+    text = 'Write a headline of at most 9 words for A storm.\nAnswer as {"headline": …}.'
+    assert sent(contract)[0] == ("user", text)
+    assert checks(contract) == [
+        ("json_valid", None),
+        ("json_schema", {"type": "object", "required": ["headline"]}),
+        ("contains", "{{ expected }}"),
+        ("length", 12),
+    ]
+    assert [len(contract.checks_for(fixture)) for fixture in contract.fixtures] == [4, 2]
+    assert skipped(contract) == [("tone", "evals/h.yaml", 19)]
+
+
+def test_each_version_of_a_harness_suite_is_a_contract() -> None:
+    template = SUITE[SUITE.index("prompt_template") : SUITE.index("categories")]
+    two = (
+        "versions:\n  v1: {prompt_template: 'Old: {article}'}\n"
+        "  v2: {prompt_template: 'New: {article}', model: gpt-4o}\n"
+    )
+    files = {"evals/h.yaml": SUITE.replace(template, two)}
+    first, second = contract_paths(revision(files), EVERYTHING, SHAPES)
+    assert (first, second) == ("evals/h.yaml#headlines-v1", "evals/h.yaml#headlines-v2")
+    assert sent(loaded(files, second)) == [("user", "New: A storm")]
+    assert [loaded(files, p).target.model for p in (first, second)] == [
+        "openai/gpt-4o-mini",
+        "openai/gpt-4o",
+    ]
+
+
+@pytest.mark.parametrize(
+    "field", ["{article.title}", "{article!r}", "{0}", "{}", "{article:>9}", "{"]
+)
+def test_a_format_field_that_is_no_plain_name_is_an_error_at_its_line(field: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        loaded({"evals/h.yaml": SUITE.replace("{article}.", field)}, "evals/h.yaml")
+    assert caught.value.problems[0].line == 5
+
+
+PROMPTY = """\
+---
+name: Basic Prompt
+model:
+  api: chat
+  configuration: {type: openai, name: openai/gpt-4o-mini}
+  parameters: {max_tokens: 128, response_format: {type: json_object}}
+sample:
+  firstName: Jane
+  question: Which tents are there?
+---
+system:
+You help {{firstName}}.
+user:
+{{question}}
+"""
+
+
+def test_the_sample_of_a_prompty_file_is_a_fixture() -> None:
+    contract = loaded({"evals/basic.prompty": PROMPTY}, "evals/basic.prompty")
+    assert sent(contract) == [("system", "You help Jane."), ("user", "Which tents are there?")]
+    assert checks(contract) == [("json_valid", None)]
+    apart = PROMPTY.replace(
+        "sample:\n  firstName: Jane\n  question: Which tents are there?\n",
+        "sample: ${file:people.json}\n",
+    )
+    rows = [{"firstName": name, "question": "Why?"} for name in ("Ann", "Bo")]
+    both = loaded(
+        {"evals/basic.prompty": apart, "evals/people.json": json.dumps(rows)}, "evals/basic.prompty"
+    )
+    assert [fixture.vars["firstName"] for fixture in both.fixtures] == ["Ann", "Bo"]
+    assert "evals/people.json" in both.dependencies
+
+
+def test_prompty_2_has_its_samples_with_the_inputs() -> None:
+    text = PROMPTY.replace(
+        "sample:\n  firstName: Jane\n  question: Which tents are there?\n",
+        "inputs:\n  - {name: firstName, kind: string, sample: Jane}\n"
+        "  - {name: question, kind: string, example: Which?}\n"
+        "outputs:\n  answer: {type: string}\n  score: {type: float}\n",
+    )
+    contract = loaded({"evals/basic.prompty": text}, "evals/basic.prompty")
+    assert dict(contract.fixtures[0].vars) == {"firstName": "Jane", "question": "Which?"}
+    [(kind, schema)] = checks(contract)
+    assert kind == "json_schema"
+    assert schema["properties"] == {"answer": {"type": "string"}, "score": {"type": "number"}}
+
+
+REGISTRY = """\
+capitals:
+  id: capitals.dev.v0
+  metrics: [accuracy]
+capitals.dev.v0:
+  class: evals.elsuite.basic.includes:Includes
+  args: {samples_jsonl: capitals/samples.jsonl, model: openai/gpt-4o-mini, ignore_case: true}
+capitals.graded.v0:
+  class: evals.elsuite.modelgraded.classify:ModelBasedClassify
+  args: {samples_jsonl: capitals/samples.jsonl, model: openai/gpt-4o-mini, modelgraded_spec: fact}
+"""
+
+
+def _sample(country: str, city: Any) -> str:
+    messages = [
+        {"role": "system", "content": "Name the {{ capital }}."},
+        {"role": "user", "content": country},
+    ]
+    return json.dumps({"input": messages, "ideal": city})
+
+
+SAMPLES = _sample("Peru", "Lima") + "\n" + _sample("Japan", ["Tokyo", "Edo"]) + "\n"
+
+
+def test_samples_of_openai_evals_are_a_prompt_and_its_fixtures() -> None:
+    plain = REGISTRY[: REGISTRY.index("capitals.graded")]
+    files = {"evals/evals/c.yaml": plain, "evals/data/capitals/samples.jsonl": SAMPLES}
+    contract = loaded(files, "evals/evals/c.yaml")
+    assert sent(contract, 1) == [("system", "Name the {{ capital }}."), ("user", "Japan")]
+    assert [fixture.expected for fixture in contract.fixtures] == [["Lima"], ["Tokyo", "Edo"]]
+    [spec] = contract.checks
+    assert (spec.type, spec.params["match"], spec.params["ignore_case"]) == (
+        "contains",
+        "any",
+        True,
+    )
+    assert "evals/data/capitals/samples.jsonl" in contract.dependencies
+
+
+def test_a_class_of_openai_evals_that_is_not_run_is_an_error_at_its_line() -> None:
+    files = {"evals/evals/c.yaml": REGISTRY, "evals/data/capitals/samples.jsonl": SAMPLES}
+    with pytest.raises(ContractError, match="ModelBasedClassify") as caught:
+        loaded(files, "evals/evals/c.yaml#capitals.dev.v0")
+    assert caught.value.problems[0].line == 8
+    unnamed = REGISTRY.replace(", model: openai/gpt-4o-mini", "")
+    with pytest.raises(ContractError, match="no model"):
+        loaded({**files, "evals/evals/c.yaml": unnamed}, "evals/evals/c.yaml")
+
+
+def test_an_eval_of_the_api_has_items_and_criteria() -> None:
+    data = {
+        "name": "Ticket labels",
+        "data_source_config": {"type": "custom", "item_schema": {"type": "object"}},
+        "testing_criteria": [
+            {
+                "type": "string_check",
+                "name": "label",
+                "operation": "eq",
+                "input": "{{ sample.output_text }}",
+                "reference": "{{ item.label }}",
+            },
+            {
+                "type": "label_model",
+                "name": "polite",
+                "model": "gpt-4o",
+                "input": [{"role": "user", "content": "Is {{sample.output_text}} polite?"}],
+                "labels": ["polite", "rude"],
+                "passing_labels": ["polite"],
+            },
+            {"type": "python", "source": "def grade(sample, item): return 1.0"},
+        ],
+        "data_source": {
+            "type": "completions",
+            "model": "gpt-4o-mini",
+            "sampling_params": {"temperature": 0, "max_completion_tokens": 9, "seed": None},
+            "input_messages": {
+                "type": "template",
+                "template": [{"role": "developer", "content": "Label {{ item.text }}."}],
+            },
+            "source": {"type": "file_content", "content": [{"item": {"text": "Hi", "label": "x"}}]},
+        },
+    }
+    contract = loaded({"evals/e.json": json.dumps(data, indent=1)}, "evals/e.json")
+    assert sent(contract) == [("developer", "Label Hi.")]
+    assert contract.target.params == {"temperature": 0, "max_tokens": 9}
+    assert checks(contract)[0] == ("equals", "{{ item.label }}")
+    assert contract.checks[1].params["choices"] == {"polite": 1.0, "rude": 0.0}
+    assert [kind for kind, _, _ in skipped(contract)] == ["python"]
+    source = data["data_source"]
+    assert isinstance(source, dict)
+    source["source"] = {"type": "file_id", "id": "rows.jsonl"}
+    files = {"evals/e.json": json.dumps(data), "evals/rows.jsonl": '{"item": {"text": "Yo"}}\n'}
+    assert sent(loaded(files, "evals/e.json")) == [("developer", "Label Yo.")]
