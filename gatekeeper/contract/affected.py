@@ -21,9 +21,9 @@ from gatekeeper.contract.contract_files import (
     near_miss_notices,
 )
 from gatekeeper.contract.definition import Contract, Target
-from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.load_contracts import load_contracts, shared_names
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import load_prompt
@@ -34,7 +34,7 @@ from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.successors import Successors
 from gatekeeper.contract.watched_paths import WatchedPaths
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.errors import ContractError
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,11 @@ class Affected:
 def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affected:
     """Return every contract of one revision, for the full suite. Raises ContractError."""
     sketches = find_contracts(References(revision, shapes), policy)
-    loaded, problems = _load_all(revision, [sketch.path for sketch in sketches], shapes)
+    loaded, problems = load_contracts(revision, [sketch.path for sketch in sketches], shapes)
     names: dict[str, list[str]] = defaultdict(list)
     for path, contract in loaded.items():
         names[contract.name].append(path)
-    problems += _shared_names(names)
+    problems += shared_names(names)
     if problems:
         raise ContractError(problems)
     return Affected(
@@ -107,30 +107,6 @@ def find_affected(change: Change, policy: Policy, shapes: Shapes) -> Affected:
     Raises ContractError if one cannot be loaded at head.
     """
     return _Comparison(change, policy, shapes).affected()
-
-
-def _load_all(
-    revision: Revision, paths: Sequence[str], shapes: Shapes
-) -> tuple[dict[str, Contract], list[Problem]]:
-    loaded: dict[str, Contract] = {}
-    problems: list[Problem] = []
-    for path in paths:
-        try:
-            loaded[path] = load_contract(revision, path, shapes)
-        except ContractError as error:
-            problems.extend(error.problems)
-    return loaded, list(dict.fromkeys(problems))
-
-
-def _shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
-    fix = "give each contract its own name"
-    return [
-        Problem(
-            file_of_contract(path), f"the name `{name}` is taken by {paths[0]}", fix, field="name"
-        )
-        for name, paths in names.items()
-        for path in paths[1:]
-    ]
 
 
 @dataclass
@@ -156,14 +132,14 @@ class _Comparison:
         at_head = References(self.change.head, self.shapes)
         sketches = find_contracts(at_head, self.policy)
         suspects = self._suspects(sketches)
-        loaded, problems = _load_all(
+        loaded, problems = load_contracts(
             self.change.head, [sketch.path for sketch in suspects], self.shapes
         )
         names: dict[str, list[str]] = defaultdict(list)
         for sketch in sketches:
             name = loaded[sketch.path].name if sketch.path in loaded else sketch.name
             names[name or sketch.path].append(sketch.path)
-        problems += _shared_names(names)
+        problems += shared_names(names)
         if problems:
             raise ContractError(problems)
         at_base = self._base_sketches(sketches)

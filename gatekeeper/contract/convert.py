@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from posixpath import dirname, join, relpath
+from posixpath import join, relpath
 from typing import Any
 
 import yaml
@@ -19,6 +19,7 @@ from gatekeeper.contract.contract_document import ContractDocument, read_contrac
 from gatekeeper.contract.definition import CheckShape, Contract, NotRun, Prompt
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import core_schema_resolvers, parse_yaml
 from gatekeeper.errors import ContractError, Problem, UsageError
@@ -69,7 +70,8 @@ def _converted(
     data = moved.contract(read.document.data)
     prompt = contract.target.prompt
     files: list[ConvertedFile] = []
-    if read.prompt is not None or "#" in str(read.document.data["prompt"]):
+    place = locate_prompt(read.document.data["prompt"], path)
+    if read.prompt is not None or (place.part and place.path == read.file):
         written = _prompt_file(prompt, folder, contract.name)
         files.append(written)
         data["prompt"] = relpath(written.path, folder or ".")
@@ -121,8 +123,8 @@ class _Moved:
 
     def contract(self, data: Mapping[str, Any]) -> dict[str, Any]:
         moved = dict(data)
-        if "#" not in str(moved["prompt"]):
-            moved["prompt"] = self._path(moved["prompt"])
+        place = locate_prompt(moved["prompt"], self.file)
+        moved["prompt"] = self._path(f"/{place.path}") + place.part
         moved["fixtures"] = [self._fixture(item) for item in moved["fixtures"]]
         if moved.get("checks"):
             moved["checks"] = [*self._checks(moved["checks"])]
@@ -159,11 +161,10 @@ class _Moved:
             yield moved
 
     def _path(self, reference: str) -> str:
-        if reference.startswith("/"):
-            return reference
+        """Return a path relative to the other folder, or from the root if it leads out of it."""
         located = locate(reference, self.file)
         found = relpath(located, self.folder or ".")
-        return found if dirname(self.file) == self.folder else f"/{located}"
+        return f"/{located}" if found.startswith("../") else found
 
 
 class _Dumper(yaml.SafeDumper):

@@ -26,6 +26,7 @@ from gatekeeper.contract.definition import (
 )
 from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning, groups_meaning
 from gatekeeper.contract.fixture_files import FixtureFile, known_file
+from gatekeeper.contract.fixture_formats import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.gating_checks import ungated_fixtures
 from gatekeeper.contract.judge_calibration import read_calibration
@@ -158,7 +159,7 @@ class _Loading:
             if tally.exceeded:
                 break
             if "file" in item and "vars" not in item:
-                found += self._fixture_file(index, item["file"], tally)
+                found += self._fixture_file(index, item["file"], item.get("format"), tally)
             else:
                 row = Row(self._document, ("fixtures", index), item)
                 try:
@@ -173,10 +174,12 @@ class _Loading:
         made = (fixture_from(row, self._checks.read, self._problems) for row in rows)
         return [fixture for fixture in made if fixture]
 
-    def _fixture_file(self, index: int, reference: Any, tally: Tally) -> Sequence[Fixture]:
+    def _fixture_file(
+        self, index: int, reference: Any, kind: Any, tally: Tally
+    ) -> Sequence[Fixture]:
         key = ("fixtures", index, "file")
-        if not isinstance(reference, str):
-            return []
+        if not isinstance(reference, str) or kind not in (None, *FIXTURE_FORMATS):
+            return []  # the schema has said so
         try:
             path = locate(reference, self._document.path)
             if path in self._fixture_files:
@@ -185,11 +188,12 @@ class _Loading:
                 return []
             text = read_text(self._revision, path)
             tally.add_text(len(text), key)
-            known = known_file(text, path)
+            known = known_file(text, path) if kind is None else None
             if known is not None:
                 tally.add(len(known.fixtures), 0, key)
             else:
                 rows = read_rows(text, path, tally.left)
+                rows = convert_rows(rows, kind) if kind else rows
                 known = FixtureFile(self._fixtures_of(rows, key, tally))
             self._fixture_files[path] = known
         except UnreadableError as error:

@@ -1,0 +1,140 @@
+"""Reads the data sets of DeepEval, Inspect and OpenAI Evals as fixtures.
+
+A contract says which it is, as `{file: goldens.json, format: deepeval}`: the files are lists of
+plain columns, and `input` and `target` could be variables of any other file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gatekeeper.contract.fixtures import Row
+from gatekeeper.errors import ContractError, Problem
+
+_CSV_LISTS = ("context", "retrieval_context", "choices")
+_LIST_SEPARATORS = ("|", ";")
+# Earlier versions of DeepEval write these names with capitals.
+_DEEPEVAL = {
+    "expectedOutput": "expected_output",
+    "actualOutput": "actual_output",
+    "retrievalContext": "retrieval_context",
+    "additionalMetadata": "additional_metadata",
+    "sourceFile": "source_file",
+}
+_DEEPEVAL_METADATA = ("additional_metadata", "source_file", "comments", "name")
+_DEEPEVAL_UNUSED = ("actual_output", "tools_called", "expected_tools", "token_cost")
+_INSPECT_UNUSED = ("sandbox", "files", "setup")
+
+
+def convert_rows(rows: Sequence[Row], kind: str) -> list[Row]:
+    """Return the rows of a data set as rows of fixtures. Raises ContractError with the line of each
+    row that is none."""
+    convert = _KINDS[kind]
+    found: list[Row] = []
+    problems: list[Problem] = []
+    for row in rows:
+        try:
+            if not isinstance(row.data, dict):
+                raise _NoFixtureError("a row that is not a mapping", "write `{input: …}`")
+            data = {name: value for name, value in convert(row.data).items() if value is not None}
+            found.append(replace(row, data=data))
+        except _NoFixtureError as error:
+            problems.append(row.document.problem(row.key, error.what, error.fix))
+    if problems:
+        raise ContractError(problems)
+    return found
+
+
+class _NoFixtureError(Exception):
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.what, self.fix = what, fix
+
+
+def _deepeval(data: Mapping[str, Any]) -> dict[str, Any]:
+    named = {_DEEPEVAL.get(name, name): value for name, value in data.items()}
+    if "scenario" in named and "input" not in named:
+        what = "a golden of a conversation, which a model has to play"
+        raise _NoFixtureError(what, "write its messages as `turns` of a fixture")
+    if not isinstance(named.get("input"), str):
+        raise _NoFixtureError("a golden without `input`", "add `input`")
+    metadata = {name: named[name] for name in _DEEPEVAL_METADATA if named.get(name)}
+    unused = (*_DEEPEVAL_METADATA, *_DEEPEVAL_UNUSED, "expected_output")
+    variables = {
+        name: _list_of(name, value)
+        for name, value in named.items()
+        if name not in unused and value is not None
+    }
+    return {"vars": variables, "expected": named.get("expected_output"), "metadata": metadata}
+
+
+def _inspect(data: Mapping[str, Any]) -> dict[str, Any]:
+    unused = ("id", "target", "metadata", *_INSPECT_UNUSED)
+    variables = {
+        name: _list_of(name, value)
+        for name, value in data.items()
+        if name not in unused and value is not None
+    }
+    variables |= _dialogue(data.get("input"), "a sample")
+    return {
+        "id": data.get("id"),
+        "vars": variables,
+        "expected": data.get("target"),
+        "metadata": _mapping(data.get("metadata")),
+    }
+
+
+def _openai_evals(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"vars": _dialogue(data.get("input"), "a sample"), "expected": data.get("ideal")}
+
+
+def _dialogue(written: Any, what: str) -> dict[str, Any]:
+    """Return the message of the user as `input`, and that of the system as `system`."""
+    if isinstance(written, str):
+        return {"input": written}
+    found: dict[str, Any] = {}
+    for message in written if isinstance(written, list) else ():
+        role = message.get("role") if isinstance(message, dict) else None
+        name = "input" if role == "user" else "system" if role == "system" else None
+        if name is None or name in found or not isinstance(message.get("content"), str):
+            fix = "keep one message of the user and at most one of the system"
+            raise _NoFixtureError(f"{what} whose `input` is a longer conversation", fix)
+        found[name] = message["content"]
+    if "input" not in found:
+        raise _NoFixtureError(f"{what} without `input`", "add `input`")
+    return found
+
+
+def _list_of(name: str, value: Any) -> Any:
+    """Return a list that is written in one cell of a CSV file as a list."""
+    if name not in _CSV_LISTS or not isinstance(value, str):
+        return value
+    if value.startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return [value]
+    separator = next((s for s in _LIST_SEPARATORS if s in value), None)
+    return [part.strip() for part in value.split(separator)] if separator else [value]
+
+
+def _mapping(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict) else None
+
+
+_KINDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "deepeval": _deepeval,
+    "inspect": _inspect,
+    "openai-evals": _openai_evals,
+}
+
+FIXTURE_FORMATS = tuple(_KINDS)
+"""What a contract can write as the `format` of a fixture file."""

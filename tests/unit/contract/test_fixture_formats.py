@@ -1,0 +1,100 @@
+"""Data sets of other tools as fixture files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from support.foreign_files import loaded
+
+from gatekeeper.contract.definition import Fixture
+from gatekeeper.errors import ContractError
+
+CONTRACT = """\
+contract: 1
+name: data
+prompt: p.txt
+model: openai/gpt-4o-mini
+fixtures:
+  - {file: FILE, format: FORMAT}
+checks:
+  - {type: equals, value: x}
+"""
+
+
+def fixtures(file: str, kind: str, text: str) -> tuple[Fixture, ...]:
+    contract = CONTRACT.replace("FILE", file).replace("FORMAT", kind)
+    files = {"evals/c.yaml": contract, "evals/p.txt": "{{ input }}", f"evals/{file}": text}
+    return loaded(files, "evals/c.yaml").fixtures
+
+
+GOLDEN: Mapping[str, Any] = {
+    "input": "What is the return policy?",
+    "actual_output": None,
+    "expected_output": "30 days.",
+    "context": ["All goods can be returned within 30 days."],
+    "source_file": "policy.pdf",
+    "additional_metadata": {"owner": "support"},
+}
+
+
+def test_goldens_of_deepeval() -> None:
+    camel = {"input": "Hi", "expectedOutput": "Hello", "retrievalContext": ["greetings"]}
+    first, second = fixtures("goldens.json", "deepeval", json.dumps([GOLDEN, camel]))
+    assert first.vars == {"input": GOLDEN["input"], "context": GOLDEN["context"]}
+    assert first.expected == "30 days."
+    assert first.metadata == {
+        "additional_metadata": {"owner": "support"},
+        "source_file": "policy.pdf",
+    }
+    assert (second.vars["retrieval_context"], second.expected) == (["greetings"], "Hello")
+    [row] = fixtures("g.csv", "deepeval", "input,expected_output,context\nWho?,Me,one|two\n")
+    assert row.vars == {"input": "Who?", "context": ["one", "two"]}
+
+
+def test_samples_of_inspect() -> None:
+    rows = [
+        {"input": "2+2?", "target": "4", "id": 7, "metadata": {"level": 1}},
+        {"input": [{"role": "user", "content": "Pick"}], "target": ["A"], "choices": ["x", "y"]},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    first, second = fixtures("samples.jsonl", "inspect", text)
+    assert (first.id, first.vars, first.expected) == ("7", {"input": "2+2?"}, "4")
+    assert first.metadata == {"level": 1}
+    assert second.vars == {"input": "Pick", "choices": ["x", "y"]}
+    [row] = fixtures("s.csv", "inspect", 'input,target,choices\nPick,A,"[""x"", ""y""]"\n')
+    assert row.vars["choices"] == ["x", "y"]
+
+
+def test_samples_of_openai_evals() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Peru?"}]
+    [found] = fixtures(
+        "s.jsonl", "openai-evals", json.dumps({"input": messages, "ideal": ["Lima", "lima"]})
+    )
+    assert found.vars == {"system": "Be brief.", "input": "Peru?"}
+    assert found.expected == ["Lima", "lima"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "row"),
+    [
+        ("deepeval", {"scenario": "angry customer", "expected_outcome": "calm"}),
+        ("deepeval", {"expected_output": "x"}),
+        ("inspect", {"target": "x"}),
+        ("inspect", {"input": [{"role": "user", "content": "a"}] * 2}),
+        ("openai-evals", {"input": [{"role": "tool", "content": "a"}], "ideal": "x"}),
+        ("openai-evals", "text"),
+    ],
+)
+def test_a_row_that_is_no_fixture_is_an_error_at_its_line(kind: str, row: Any) -> None:
+    text = json.dumps({"input": "fine", "target": "x"}) + "\n" + json.dumps(row) + "\n"
+    with pytest.raises(ContractError) as caught:
+        fixtures("s.jsonl", kind, text)
+    assert [(p.path, p.line) for p in caught.value.problems] == [("evals/s.jsonl", 2)]
+
+
+def test_a_format_that_is_not_known_names_the_known_ones() -> None:
+    with pytest.raises(ContractError, match="openai-evals"):
+        fixtures("s.jsonl", "ragas", "{}")
