@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from support.git_repository import GitRepository, isolated_environment
+from support.release_sources import write_release
 
 ROOT = Path(__file__).parents[2]
 UV = [str(Path(sys.executable).with_name("uv"))]
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "gatekeeper")
 
 pytestmark = pytest.mark.long
 
@@ -33,17 +33,7 @@ def run(*command: object, cwd: Path, code: int = 0) -> str:
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> GitRepository:
     """What is released, under the tag v0.1.0."""
-    made = GitRepository.create(tmp_path_factory.mktemp("sources") / "gatekeeper")
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            shutil.copytree(
-                ROOT / name, made.path / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
-        else:
-            shutil.copy(ROOT / name, made.path / name)
-    made.commit("release")
-    made.git("tag", "v0.1.0")
-    return made
+    return write_release(tmp_path_factory.mktemp("sources") / "gatekeeper")
 
 
 @pytest.fixture(scope="module")
