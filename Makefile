@@ -68,6 +68,7 @@ bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.replicas --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.clusters --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.mutation --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.blame --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.judge_correction --write docs/judges-trust.md
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
@@ -95,6 +96,7 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.replicas --runs 2 --limit 1
 	$(BIN)/python -m benchmarks.clusters --runs 2 --limit 1
 	$(BIN)/python -m benchmarks.mutation --runs 1 --limit 1
+	$(BIN)/python -m benchmarks.blame --runs 100
 	$(BIN)/python -m benchmarks.judge_correction --runs 5
 	$(BIN)/python benchmarks/report.py --fixtures 30 --samples 1 --repeat 1 --smoke
 	$(BIN)/python benchmarks/ray_nodes.py --calls 6 --repeat 1 --ratio 0

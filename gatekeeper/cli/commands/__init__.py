@@ -13,6 +13,7 @@ from collections.abc import Callable
 from gatekeeper.cli.commands import (
     action,
     affected,
+    blame,
     budget,
     check,
     convert,
@@ -46,6 +47,7 @@ COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] 
     (diff.diff, diff.add),
     (sweep.sweep, sweep.add),
     (mutate.mutate, mutate.add),
+    (blame.blame, blame.add),
     (validate.validate, validate.add),
     (init.init, init.add),
     (convert.convert, convert.add),

@@ -68,7 +68,7 @@ def mutate(arguments: argparse.Namespace) -> int:
         if few:
             print_error(few)
         require_writable(arguments.out, plan.work.called_models, arguments.replay)
-        result = measure_mutants(plan, RunOptions(replay=arguments.replay))
+        result = measure_mutants(plan, RunOptions(replay=arguments.replay, terminal=True))
     return _report(result, arguments.out)
 
 

@@ -1,0 +1,1 @@
+"""Blame: which edits of a changed prompt made it worse."""

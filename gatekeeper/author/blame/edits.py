@@ -1,0 +1,228 @@
+"""Takes the change of a prompt apart into edits, and applies some of them.
+
+An edit inserts, deletes or rewords one sentence or line, or changes the model or one parameter.
+Lines with statements of the template belong together: one of them alone would be no template.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from gatekeeper.contract.definition import MessageTemplate, Prompt, Target
+from gatekeeper.contract.digests import canonical
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=\S)")
+_STATEMENT = ("{%", "{#")
+_ALIKE = 0.5
+"""The similarity from which a changed sentence counts as reworded, and not as another."""
+_MOST_PAIRS = 2_500
+"""Pairs of sentences that are compared in one changed range."""
+_SHOWN = 80
+
+
+class _Unit(NamedTuple):
+    """A piece of a prompt that is edited as a whole: the beginning of a message, or text with the
+    space after it."""
+
+    role: str | None
+    text: str
+    line: int
+
+
+class _Span(NamedTuple):
+    """Units of base from `start` to before `end`, and what head has in their place, from its unit
+    number `place` on. Sorted, what is inserted before a unit stands before what replaces it."""
+
+    start: int
+    end: int
+    place: int
+    units: tuple[_Unit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit. `before` and `after` are its text at base and at head, empty for an insertion or a
+    deletion. `line` is where it is at head, `base_line` at base; None for a setting that the prompt
+    file does not contain.
+
+    `spans` and `setting` say what it changes: parts of the prompt, or the name of a parameter
+    (`model` for the model)."""
+
+    before: str
+    after: str
+    line: int | None
+    base_line: int | None
+    spans: tuple[_Span, ...] = ()
+    setting: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the edit in words, such as `deleting "Answer in one word."`"""
+        if self.setting is not None:
+            return f"changing {self.setting} from {self.before} to {self.after}"
+        if not self.after.strip():
+            return f"deleting {_quoted(self.before)}"
+        if not self.before.strip():
+            return f"adding {_quoted(self.after)}"
+        return f"rewording {_quoted(self.before)} to {_quoted(self.after)}"
+
+
+def find_edits(base: Target, head: Target) -> tuple[Edit, ...]:
+    """Return the edits that lead from base's prompt, model and parameters to head's, in order."""
+    return (*_of_settings(base, head), *_of_prompt(base.prompt, head.prompt))
+
+
+def apply_edits(base: Target, head: Target, edits: Collection[Edit]) -> Target:
+    """Return base's target with only these of the edits that lead to head's."""
+    units = list(_units(base.prompt))
+    spans = sorted((span for edit in edits for span in edit.spans), reverse=True)
+    for span in spans:
+        units[span.start : span.end] = span.units
+    names = {edit.setting for edit in edits if edit.setting}
+    model = head.model if "model" in names else base.model
+    params = dict(base.params)
+    for name in names - {"model"}:
+        params.pop(name, None)
+        if name in head.params:
+            params[name] = head.params[name]
+    includes = {**base.prompt.includes, **head.prompt.includes}
+    prompt = replace(base.prompt, messages=tuple(_messages(units)), includes=includes)
+    return replace(base, prompt=prompt, model=model, params=params)
+
+
+def _of_settings(base: Target, head: Target) -> Iterator[Edit]:
+    if base.model != head.model:
+        line = head.prompt.model_line
+        yield Edit(base.model, head.model, line, base.prompt.model_line, setting="model")
+    for name in sorted({*base.params, *head.params}):
+        before, after = (
+            canonical(target.params[name]) if name in target.params else "none"
+            for target in (base, head)
+        )
+        if before != after:
+            yield Edit(before, after, None, None, setting=name)
+
+
+def _of_prompt(base: Prompt, head: Prompt) -> Iterator[Edit]:
+    before, after = tuple(_units(base)), tuple(_units(head))
+    matcher = difflib.SequenceMatcher(
+        None, [unit[:2] for unit in before], [unit[:2] for unit in after], autojunk=False
+    )
+    statements: list[_Span] = []
+    for tag, start, end, first, last in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        for span in _single(before, after, (start, end), (first, last)):
+            if _has_statement(before, span):
+                statements.append(span)
+            else:
+                yield _edit(before, after, [span])
+    if statements:
+        yield _edit(before, after, statements)
+
+
+def _single(
+    before: Sequence[_Unit],
+    after: Sequence[_Unit],
+    old: tuple[int, int],
+    new: tuple[int, int],
+) -> Iterator[_Span]:
+    """Divide a changed range into single edits: what is alike was reworded, the rest was deleted or
+    inserted. A message comes and goes with all that it contains."""
+    (start, end), (first, last) = old, new
+    units = (*before[start:end], *after[first:last])
+    too_many = (end - start) * (last - first) > _MOST_PAIRS
+    if too_many or any(unit.role is not None for unit in units):
+        yield _Span(start, end, first, tuple(after[first:last]))
+        return
+    at = start
+    for place, partner in zip(
+        range(first, last), _partners(before[start:end], after[first:last]), strict=True
+    ):
+        if partner is None:
+            yield _Span(at, at, place, (after[place],))
+            continue
+        yield from (_Span(gone, gone + 1, place, ()) for gone in range(at, start + partner))
+        at = start + partner + 1
+        yield _Span(at - 1, at, place, (after[place],))
+    yield from (_Span(gone, gone + 1, last, ()) for gone in range(at, end))
+
+
+def _partners(before: Sequence[_Unit], after: Sequence[_Unit]) -> list[int | None]:
+    """Return which unit of base each of head's rewords, in order, so that the sum of their
+    similarities is as large as possible."""
+    best = [[0.0] * (len(before) + 1) for _ in range(len(after) + 1)]
+    likeness = [[_likeness(old.text, new.text) for old in before] for new in after]
+    for row in range(len(after) - 1, -1, -1):
+        for column in range(len(before) - 1, -1, -1):
+            paired = likeness[row][column]
+            best[row][column] = max(
+                best[row + 1][column],
+                best[row][column + 1],
+                paired + best[row + 1][column + 1] if paired else 0.0,
+            )
+    found: list[int | None] = []
+    column = 0
+    for row in range(len(after)):
+        while column < len(before) and best[row][column] == best[row][column + 1]:
+            column += 1
+        taken = column < len(before) and best[row][column] > best[row + 1][column]
+        found.append(column if taken else None)
+        column += taken
+    return found
+
+
+def _likeness(one: str, other: str) -> float:
+    """Return how alike two texts are; 0 if one is no rewording of the other."""
+    ratio = difflib.SequenceMatcher(None, one, other).ratio()
+    return ratio if ratio >= _ALIKE else 0.0
+
+
+def _has_statement(before: Sequence[_Unit], span: _Span) -> bool:
+    units = (*before[span.start : span.end], *span.units)
+    return any(mark in unit.text for unit in units for mark in _STATEMENT)
+
+
+def _edit(before: Sequence[_Unit], after: Sequence[_Unit], spans: list[_Span]) -> Edit:
+    old = "".join(unit.text for span in spans for unit in before[span.start : span.end])
+    new = "".join(unit.text for span in spans for unit in span.units)
+    lines = _line(after, spans[0].place), _line(before, spans[0].start)
+    return Edit(old, new, *lines, tuple(spans))
+
+
+def _line(units: Sequence[_Unit], place: int) -> int | None:
+    """Return the line of the unit, or of the last one if the place is behind it."""
+    return units[min(place, len(units) - 1)].line if units else None
+
+
+def _units(prompt: Prompt) -> Iterator[_Unit]:
+    for message in prompt.messages:
+        yield _Unit(message.role, "", message.line)
+        line = message.line
+        for text in message.content.splitlines(keepends=True):
+            ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+            for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
+                yield _Unit(None, text[start:end], line)
+            line += 1
+
+
+def _messages(units: Sequence[_Unit]) -> Iterator[MessageTemplate]:
+    """Put messages together again. Text before the first is one of the user; empty ones go."""
+    role, line, texts = "user", 1, list[str]()
+    for unit in (*units, _Unit("", "", 0)):
+        if unit.role is None:
+            texts.append(unit.text)
+            continue
+        content = "".join(texts)
+        if content.strip():
+            yield MessageTemplate(role, content.removesuffix("\n"), line)
+        role, line, texts = unit.role, unit.line, []
+
+
+def _quoted(text: str) -> str:
+    said = " ".join(text.split())
+    return f'"{said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…"}"'

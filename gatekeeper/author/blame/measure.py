@@ -1,0 +1,253 @@
+"""Measures groups of edits on the fixtures that a change broke, and searches the harmful ones."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
+from gatekeeper.author.blame.rates import Rates, expected_rates
+from gatekeeper.author.blame.result import BlameResult, Cause
+from gatekeeper.author.blame.result import Outcome as BlameOutcome
+from gatekeeper.author.blame.search import Found, Group, find_causes
+from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.prompts.render import template_problems
+from gatekeeper.contract.trial import Outcome, Request, Sample, Trial
+from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.monitor import evaluate_sample, judge_questions
+from gatekeeper.gate.plan import Evaluation
+from gatekeeper.sampling.client import ModelClient
+from gatekeeper.sampling.limits import Price
+from gatekeeper.sampling.retries import RetryPolicy
+from gatekeeper.sampling.runner import run_trials
+from gatekeeper.sampling.trials import plan_trials
+
+_REPETITIONS = 5
+"""How often a fixture may be sampled in one test, if answers vary."""
+_AT_ONCE = 4
+"""More calls at a time would be made in vain when a test is decided after a few."""
+_WEAK_EVIDENCE = math.log(4)
+"""What decides a test that has used all its samples, if answers vary."""
+_MOST_EDITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The fixtures that a change broke, and what a test of some of its edits can expect."""
+
+    fixtures: tuple[str, ...]
+    rates: Rates
+
+
+def find_broken(outcomes: Iterable[Outcome]) -> Broken | None:
+    """Return the fixtures that pass more often on base than on head; None if chance alone explains
+    them. `outcomes` are those of one evaluation, on both arms."""
+    passed: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {"base": [], "head": []})
+    for outcome in outcomes:
+        if outcome.passed is not None:
+            passed[outcome.sample.trial.fixture][outcome.sample.trial.arm].append(outcome.passed)
+    both = {name: arms for name, arms in passed.items() if arms["base"] and arms["head"]}
+    drops = {name: _share(arms["base"]) - _share(arms["head"]) for name, arms in both.items()}
+    broke = tuple(name for name, drop in drops.items() if drop > 0)
+    fixed = sum(drop < 0 for drop in drops.values())
+    if not broke:
+        return None
+    base = _share([one for arms in both.values() for one in arms["base"]])
+    head = _share([one for name in broke for one in both[name]["head"]])
+    rates = expected_rates(base, head, len(broke), fixed)
+    return Broken(broke, rates) if rates else None
+
+
+async def blame(
+    evaluation: Evaluation,
+    broken: Broken,
+    client: ModelClient,
+    limits: Limits,
+    *,
+    price: Price | None = None,
+    stop: asyncio.Event | None = None,
+    retry: RetryPolicy | None = None,
+    order_seed: str = "",
+) -> BlameResult:
+    """Search the edits that break the evaluation's fixtures.
+
+    `limits` are for the whole search. Raises UsageError if the model cannot be called.
+    """
+    if evaluation.base is None:
+        raise ValueError("evaluation.base: there is nothing to compare with")
+    base, head = evaluation.base, evaluation.head
+    edits = find_edits(base, head)
+    tests = _Tests(
+        evaluation, base, head, edits, broken, client, limits, price, stop, retry, order_seed
+    )
+    searchable = 0 < len(edits) <= _MOST_EDITS
+    found = await find_causes(len(edits), tests.breaks) if searchable else Found()
+    causes = [await tests.cause(group) for group in found.causes]
+    outcome: BlameOutcome = "explained" if found.explained else "partly" if causes else "unclear"
+    ended = tests.ended
+    if not searchable:
+        ended = f"{len(edits):,} edits are more than can be searched" if edits else "no edit"
+    return BlameResult(
+        contract=evaluation.contract.name,
+        prompt_path=head.prompt.path,
+        edits=edits,
+        causes=tuple(causes),
+        outcome=outcome,
+        fixtures=broken.fixtures,
+        calls=Calls(made=tests.made, cached=tests.cached),
+        cost_usd=tests.cost_usd,
+        ended=ended,
+    )
+
+
+@dataclass
+class _Tests:
+    """The sequential tests of a search, with what they have used of its limits."""
+
+    evaluation: Evaluation
+    base: Target
+    head: Target
+    edits: Sequence[Edit]
+    broken: Broken
+    client: ModelClient
+    limits: Limits
+    price: Price | None
+    stop: asyncio.Event | None
+    retry: RetryPolicy | None
+    order_seed: str
+    made: int = 0
+    cached: int = 0
+    cost_usd: float | None = 0.0
+    ended: str | None = None
+    _number: int = field(default=0, init=False)
+
+    async def breaks(self, group: Group) -> bool | None:
+        """Return whether base with only these edits breaks; None if it could not be decided."""
+        repeated = _REPETITIONS if self._varies(group) else 1
+        outcomes = await self._sample(group, repeated, self.broken.rates)
+        passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
+        decided = self.broken.rates.decide(passed)
+        if decided is not None or self.ended:
+            return decided
+        evidence = self.broken.rates.evidence(passed)
+        # More samples of the same answers would say nothing more.
+        weakest = _WEAK_EVIDENCE if repeated > 1 else 0
+        return evidence > 0 if passed and abs(evidence) >= weakest else None
+
+    async def cause(self, group: Group) -> Cause:
+        """Measure a cause on every fixture that the change broke."""
+        outcomes = await self._sample(group, 1, None)
+        passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
+        edits = tuple(self.edits[number] for number in sorted(group))
+        return Cause(edits, passed.count(False), len(passed))
+
+    async def _sample(self, group: Group, repeated: int, until: Rates | None) -> Sequence[Outcome]:
+        """Sample base with these edits on the broken fixtures, until the rates are decided."""
+        trials = self._plan(group, repeated)
+        if not trials or self.ended:
+            return ()
+        watch = _Watch(self.evaluation, until)
+        run = await run_trials(
+            trials,
+            self.client,
+            watch,
+            self._left(),
+            retry=self.retry,
+            stop=self.stop,
+            price=self.price,
+        )
+        if run.ended == "fatal" and run.author:
+            raise UsageError(run.detail or "the model cannot be called")
+        self.made += run.made
+        self.cached += sum(bool(s.completion and s.completion.replayed) for s in run.samples)
+        known = self.cost_usd is not None and run.cost_usd is not None
+        self.cost_usd = (self.cost_usd or 0) + (run.cost_usd or 0) if known else None
+        if run.ended != "done":
+            self.ended = run.detail or run.ended
+        return watch.outcomes
+
+    def _plan(self, group: Group, repeated: int) -> Sequence[Trial]:
+        """Return the trials; none if base with these edits is no prompt."""
+        target = apply_edits(self.base, self.head, [self.edits[number] for number in group])
+        if not target.prompt.messages or template_problems(target.prompt):
+            return ()
+        self._number += 1
+        contract = _narrowed(self.evaluation.contract, self.broken.fixtures, repeated)
+        try:
+            plan = plan_trials(contract, target, None, {}, order_seed="")
+        except ContractError:
+            return ()
+        rounds: dict[int, list[Trial]] = defaultdict(list)
+        for trial in plan.trials:
+            rounds[trial.repetition].append(trial)
+        drawn = random.Random(f"{self.order_seed}|{self._number}")  # noqa: S311  # an order
+        for together in rounds.values():
+            drawn.shuffle(together)
+        return [trial for number in sorted(rounds) for trial in rounds[number]]
+
+    def _varies(self, group: Group) -> bool:
+        """Return whether an answer to the same request can differ."""
+        names = {self.edits[number].setting for number in group}
+        target = self.head if "temperature" in names else self.base
+        return target.params.get("temperature") != 0
+
+    def _left(self) -> Limits:
+        """Return what is left of the limits."""
+        calls, cost = self.limits.calls, self.limits.cost_usd
+        return replace(
+            self.limits,
+            calls=None if calls is None else max(0, calls - self.made),
+            cost_usd=None if cost is None else max(0.0, cost - (self.cost_usd or 0)),
+            concurrency=min(_AT_ONCE, self.limits.concurrency),
+        )
+
+
+@dataclass
+class _Watch:
+    """Evaluates samples until the rates are decided; every sample without rates."""
+
+    evaluation: Evaluation
+    until: Rates | None
+    outcomes: list[Outcome] = field(default_factory=list)
+    _decided: bool = field(default=False, init=False)
+
+    def wants(self, trial: Trial) -> bool:  # noqa: ARG002
+        return not self._decided
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        return judge_questions(sample, self.evaluation.contract, self.evaluation.evaluator)
+
+    def evaluate(self, sample: Sample) -> Outcome:
+        return evaluate_sample(sample, self.evaluation.contract, self.evaluation.evaluator)
+
+    def add(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        if self.until:
+            passed = [one.passed for one in self.outcomes if one.passed is not None]
+            self._decided = self.until.decide(passed) is not None
+
+
+def _narrowed(contract: Contract, fixtures: Sequence[str], repeated: int) -> Contract:
+    """Return the contract with these fixtures alone, each sampled so many times."""
+    kept = tuple(fixture for fixture in contract.fixtures if fixture.id in set(fixtures))
+    sampling = replace(contract.sampling, samples=repeated, mode="fixed")
+    return replace(contract, fixtures=kept, sampling=sampling)
+
+
+def _share(passed: Sequence[bool]) -> float:
+    return sum(passed) / len(passed)
+
+
+def by_evaluation(outcomes: Iterable[Outcome]) -> Mapping[tuple[str, str], Sequence[Outcome]]:
+    """Group outcomes by contract, and by whose contract evaluates them."""
+    found: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        trial = outcome.sample.trial
+        found[trial.contract, trial.contract_from].append(outcome)
+    return found

@@ -1,0 +1,100 @@
+"""Checks a change in this process, and searches the edits that made it worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.author.blame.measure import Broken, blame, by_evaluation, find_broken
+from gatekeeper.runs.models import free_price, open_models
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from gatekeeper.author.blame.result import BlameResult
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.definition import Target
+    from gatekeeper.contract.policy import Limits
+    from gatekeeper.gate.plan import Evaluation
+    from gatekeeper.gate.result import GateResult
+    from gatekeeper.gate.work import Work
+    from gatekeeper.reports.terminal.progress import TerminalProgress
+
+_BLAMED = frozenset({"regression", "must_pass", "nothing_passes"})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An evaluation that found head worse, and the fixtures that broke."""
+
+    evaluation: Evaluation
+    broken: Broken
+
+
+def find_questions(work: Work, result: GateResult) -> tuple[Question, ...]:
+    """Return what to search for: one question for each contract that failed because head is
+    worse, by the contract that found it."""
+    outcomes = by_evaluation(result.outcomes)
+    worse = {
+        (contract.name, reason.contract_from)
+        for contract in result.contracts
+        for reason in contract.reasons
+        if reason.code in _BLAMED and reason.verdict == "fail"
+    }
+    found = []
+    for job in work.jobs:
+        for evaluation in job.evaluations:
+            key = job.contract.name, evaluation.contract_from
+            broken = find_broken(outcomes.get(key, ())) if key in worse else None
+            if broken and evaluation.base is not None:
+                found.append(Question(evaluation, broken))
+                break
+    return tuple(found)
+
+
+def search_causes(
+    questions: Sequence[Question],
+    work: Work,
+    revisions: tuple[Revision, ...],
+    limits: Limits,
+    replay: Path | None = None,
+) -> tuple[BlameResult, ...]:
+    """Answer the questions one after the other. SIGINT and SIGTERM end the search. The results come
+    without the secrets of this process's environment.
+
+    `limits` are for each question. Raises UsageError if a model cannot be called.
+    """
+    import asyncio
+
+    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.reports.redact import environment_redactor
+    from gatekeeper.runs.signals import with_signals
+
+    client = open_models(revisions, work.policy.through_litellm, replay)
+
+    async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[BlameResult, ...]:
+        models = {target.model for q in questions for target in _targets(q)}
+        await client.require_keys(dict.fromkeys(sorted(models)))
+        price = free_price if replay else worst_cost
+        return tuple(
+            [
+                await blame(
+                    question.evaluation,
+                    question.broken,
+                    client,
+                    limits,
+                    price=price,
+                    stop=stop,
+                    order_seed=work.order_seed,
+                )
+                for question in questions
+            ]
+        )
+
+    return environment_redactor().value(asyncio.run(with_signals(client, within)))
+
+
+def _targets(question: Question) -> Iterable[Target]:
+    return [t for t in (question.evaluation.base, question.evaluation.head) if t]

@@ -1,0 +1,90 @@
+"""Finds the edits that cause a drop by group testing: tests many edits at once, and divides the
+groups in which something breaks.
+
+The search is delta debugging (Zeller 1999, *Yesterday, my program worked. Today, it does not.
+Why?*, ESEC/FSE) with the rule of QuickXplain for edits that only break together (Junker 2004,
+*QuickXplain: preferred explanations and relaxations for over-constrained problems*, AAAI). Each
+answer comes from a sequential test, so it can be wrong with a small probability; what is found is
+therefore tested once more, alone and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+Group = frozenset[int]
+Breaks = Callable[[Group], Awaitable[bool | None]]
+"""Whether base with only these edits is worse than base; None if this could not be decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search found: `causes`, the smallest groups of edits that each break the prompt by
+    themselves (more than one edit in a group only break it together), and whether without them
+    everything is `explained`."""
+
+    causes: tuple[Group, ...] = ()
+    explained: bool = False
+
+
+class _UndecidedError(Exception):
+    """A test could not be decided, so the search cannot go on."""
+
+
+async def find_causes(edits: int, breaks: Breaks, most_causes: int = 4) -> Found:
+    """Return the causes among `edits` edits that together break the prompt.
+
+    Each cause was tested alone at the end. `most_causes` bounds the search.
+    """
+    tests = _Tests(breaks)
+    left: Group = frozenset(range(edits))
+    causes: list[Group] = []
+    try:
+        while left and len(causes) < most_causes:
+            # The whole change is known to break the prompt; what remains of it is tested.
+            if causes and not await tests.of(left):
+                return Found(tuple(causes), explained=True)
+            cause = await _smallest(tests, left, frozenset())
+            if not await tests.again(cause):
+                return Found(tuple(causes))
+            causes.append(cause)
+            left -= cause
+    except _UndecidedError:
+        return Found(tuple(causes))
+    return Found(tuple(causes), explained=not left)
+
+
+async def _smallest(tests: _Tests, group: Group, given: Group) -> Group:
+    """Return the smallest part of the group that breaks the prompt together with the `given`
+    edits, if the whole group does."""
+    if len(group) == 1:
+        return group
+    ordered = sorted(group)
+    first, second = frozenset(ordered[: len(ordered) // 2]), frozenset(ordered[len(ordered) // 2 :])
+    if await tests.of(given | first):
+        return await _smallest(tests, first, given)
+    if await tests.of(given | second):
+        return await _smallest(tests, second, given)
+    # Each half is harmless by itself: edits of both break the prompt together.
+    needed = await _smallest(tests, first, given | second)
+    return needed | await _smallest(tests, second, given | needed)
+
+
+class _Tests:
+    """The tests so far; no group is tested twice, except on purpose."""
+
+    def __init__(self, breaks: Breaks) -> None:
+        self._breaks = breaks
+        self._known: dict[Group, bool] = {}
+
+    async def of(self, group: Group) -> bool:
+        if group not in self._known:
+            self._known[group] = await self.again(group)
+        return self._known[group]
+
+    async def again(self, group: Group) -> bool:
+        answer = await self._breaks(group)
+        if answer is None:
+            raise _UndecidedError
+        return answer

@@ -1,0 +1,99 @@
+"""The sentences and the JSON of a search for harmful edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gatekeeper import __version__, numbers
+from gatekeeper.author.blame.edits import Edit
+from gatekeeper.author.blame.result import BlameResult, Cause
+from gatekeeper.reports.escape import plain
+
+
+def sentences(result: BlameResult) -> Iterator[str]:
+    """Yield what was found, one sentence for each cause, then what is left."""
+    if not result.edits:
+        yield "The prompt, the model and the parameters have no edit that can be tested alone."
+        return
+    for cause in result.causes:
+        yield _cause(cause)
+    if result.outcome == "explained" and result.harmless:
+        yield f"{_others(len(result.harmless))} harmless."
+    elif result.outcome == "partly":
+        yield "This does not explain everything: without it, the prompt still breaks fixtures."
+    elif result.outcome == "unclear":
+        yield (
+            f"No single edit of {numbers.count(len(result.edits), 'edit')} could be shown to break "
+            f"the {numbers.count(len(result.fixtures), 'fixture')} that the whole change broke."
+        )
+    if result.ended:
+        yield f"The search ended early: {plain(result.ended)}."
+
+
+def place(edit: Edit) -> str:
+    """Return where the edit is, such as `line 12`, or the line of a deleted text on base."""
+    if edit.after.strip() and edit.line is not None:
+        return f"line {edit.line}"
+    if edit.base_line is not None:
+        return f"line {edit.base_line} of base"
+    return ""
+
+
+def blame_document(results: Sequence[BlameResult]) -> dict[str, Any]:
+    """Return all results for `blame.json`."""
+    return {
+        "blame": 1,
+        "gatekeeper": __version__,
+        "contracts": [
+            {
+                "contract": result.contract,
+                "prompt": result.prompt_path,
+                "outcome": result.outcome,
+                "fixtures": list(result.fixtures),
+                "causes": [
+                    {
+                        "edits": [_edit(edit) for edit in cause.edits],
+                        "broke": cause.broke,
+                        "measured": cause.measured,
+                    }
+                    for cause in result.causes
+                ],
+                "harmless": [_edit(edit) for edit in result.harmless],
+                "calls": result.calls.made,
+                "recorded_calls": result.calls.cached,
+                "cost_usd": result.cost_usd,
+                "ended": result.ended,
+            }
+            for result in results
+        ],
+    }
+
+
+def _cause(cause: Cause) -> str:
+    said = " and ".join(_with_place(edit) for edit in cause.edits)
+    said = said[0].upper() + said[1:]
+    together = " together" if len(cause.edits) > 1 else ""
+    verb = "account" if together else "accounts"
+    total = numbers.count(cause.measured, "broken fixture")
+    more = "; each of these edits alone is harmless" if together else ""
+    return f"{said}{together} {verb} for {cause.broke} of {total}{more}."
+
+
+def _with_place(edit: Edit) -> str:
+    where = place(edit)
+    return f"{plain(edit.text)} ({where})" if where else plain(edit.text)
+
+
+def _others(number: int) -> str:
+    return "The other edit is" if number == 1 else f"The other {number} edits are"
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {
+        "before": edit.before,
+        "after": edit.after,
+        "line": edit.line,
+        "base_line": edit.base_line,
+        "setting": edit.setting,
+    }

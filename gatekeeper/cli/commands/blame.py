@@ -1,0 +1,75 @@
+"""`gatekeeper blame`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.cli.arguments import add_arms, add_out, add_replay
+from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.contract.policy import policy_in_force
+from gatekeeper.git import Repository
+from gatekeeper.library.reports import require_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatekeeper.author.blame.result import BlameResult
+
+DEFAULT_OUT = Path(".gatekeeper/blame")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arms(parser)
+    add_out(parser, DEFAULT_OUT)
+    add_replay(parser)
+
+
+def blame(arguments: argparse.Namespace) -> int:
+    """Find the edits of a change that made a prompt worse.
+
+    Checks the change, then tries its edits in groups on the fixtures that broke. Decides nothing
+    about a merge: the exit code is 0 if every regression is explained or there is none, and 3
+    otherwise.
+    """
+    from gatekeeper.author.blame.run import find_questions, search_causes
+    from gatekeeper.gate.work import plan_check
+    from gatekeeper.library.repository import change_of
+    from gatekeeper.runs.session import RunOptions, measure
+
+    with Repository.open(arguments.repo) as repository:
+        change = change_of(repository, arguments.base, arguments.head, arguments.worktree)
+        policy, notices = policy_in_force(change)
+        work = plan_check(change, policy, arguments.contract, notices)
+        require_writable(arguments.out, work.called_models, arguments.replay)
+        revisions = (change.base, change.head)
+        result = measure(work, revisions, RunOptions(replay=arguments.replay, terminal=True))
+        questions = find_questions(work, result)
+        print_error(
+            f"{len(questions)} of {len(result.contracts)} contracts got worse; searching the edits"
+            if questions
+            else "no contract got worse"
+        )
+        found: Sequence[BlameResult] = ()
+        if questions:
+            found = search_causes(questions, work, revisions, policy.limits, arguments.replay)
+    return _report(found, arguments.out)
+
+
+def _report(found: Sequence[BlameResult], out: Path) -> int:
+    from gatekeeper.author.blame.words import blame_document, sentences
+    from gatekeeper.reports.terminal.console import log_console
+    from gatekeeper.reports.write import write_files
+
+    document = json.dumps(blame_document(found), indent=2, ensure_ascii=False)
+    write_files({"blame.json": lambda: f"{document}\n"}, out)
+    console = log_console()
+    with readers_may_leave():
+        for result in found:
+            console.print(f"{result.contract}: {result.prompt_path}", style="bold", markup=False)
+            for sentence in sentences(result):
+                console.print(f"  {sentence}", markup=False, highlight=False)
+            console.print(f"  {result.calls.made} calls for the search", style="dim", markup=False)
+    return 0 if all(result.outcome == "explained" for result in found) else 3

@@ -1,0 +1,106 @@
+"""`gatekeeper blame` as its user runs it: real git, a model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.git_repository import GitRepository
+from support.openai_server import OpenAIServer
+from support.recorded_repository import csv
+
+from gatekeeper.cli.main import main
+
+CONTRACT = """\
+contract: 1
+name: words
+prompt: ../prompts/words.txt
+model: openai/gpt-4o-mini
+params: {temperature: 0}
+fixtures: [{file: words.csv}]
+checks: [{type: equals, value: ok}]
+"""
+BASE = "Be kind.\nAnswer with ok only.\nUse small letters.\n\nWord: {{ word }}\n"
+HEAD = "Be very kind.\nUse small letters.\nThink twice.\n\nWord: {{ word }}\n"
+
+
+@pytest.fixture
+def repository(
+    git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
+) -> GitRepository:
+    made = git_repository("blame")
+    made.write("contracts/words.yaml", CONTRACT)
+    made.write("contracts/words.csv", csv(tuple(f"word{n:02}" for n in range(20))))
+    made.write("prompts/words.txt", BASE)
+    made.commit("sound")
+    made.branch("pr", "main")
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    return made
+
+
+def blame(
+    made: GitRepository,
+    head: str,
+    answer: Callable[[dict[str, Any]], str],
+    out: Path,
+    patch: pytest.MonkeyPatch,
+) -> tuple[int, list[dict[str, Any]]]:
+    made.commit("change", {"prompts/words.txt": head})
+    with OpenAIServer(answer) as server:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        flags = ["--base", "main", "--head", "pr", "--repo", str(made.path), "--out", str(out)]
+        code = main(["blame", *flags])
+    return code, json.loads((out / "blame.json").read_text())["contracts"]
+
+
+def prompt_of(body: dict[str, Any]) -> str:
+    return str(body["messages"][0]["content"])
+
+
+def test_the_deleted_rule_is_named_and_the_other_edits_are_harmless(
+    repository, tmp_path, monkeypatch, capsys
+):
+    def answer(body: dict[str, Any]) -> str:
+        return "ok" if "Answer with ok only." in prompt_of(body) else "OK, gladly."
+
+    code, (found,) = blame(repository, HEAD, answer, tmp_path, monkeypatch)
+    assert (code, found["outcome"]) == (0, "explained")
+    ((edit,),) = (cause["edits"] for cause in found["causes"])
+    assert (edit["before"].strip(), edit["base_line"]) == ("Answer with ok only.", 2)
+    assert len(found["harmless"]) == 2
+    assert found["causes"][0]["broke"] == found["causes"][0]["measured"] == len(found["fixtures"])
+    assert 'deleting "Answer with ok only."' in capsys.readouterr().out.lower().replace(
+        "answer with ok only", "Answer with ok only"
+    )
+
+
+def test_edits_that_only_break_together_are_one_cause(repository, tmp_path, monkeypatch):
+    def answer(body: dict[str, Any]) -> str:
+        prompt = prompt_of(body)
+        broken = "Be very kind." in prompt and "Think twice." in prompt
+        return "no" if broken else "ok"
+
+    code, (found,) = blame(repository, HEAD, answer, tmp_path, monkeypatch)
+    assert code == 0
+    ((first, second),) = (cause["edits"] for cause in found["causes"])
+    assert {first["after"].strip(), second["after"].strip()} == {"Be very kind.", "Think twice."}
+
+
+def test_a_change_that_breaks_nothing_is_not_searched(repository, tmp_path, monkeypatch):
+    assert blame(repository, HEAD, lambda _: "ok", tmp_path, monkeypatch) == (0, [])
+
+
+def test_a_model_that_answers_by_no_rule_blames_nobody(repository, tmp_path, monkeypatch):
+    """Only head itself breaks, as if the model recognised it: no group of edits does."""
+
+    def answer(body: dict[str, Any]) -> str:
+        head = HEAD.split("\n\n")[0]
+        return "no" if prompt_of(body).startswith(head) else "ok"
+
+    code, (found,) = blame(repository, HEAD, answer, tmp_path, monkeypatch)
+    assert code == 0
+    (cause,) = found["causes"]
+    assert len(cause["edits"]) == 3

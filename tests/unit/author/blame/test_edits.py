@@ -1,0 +1,90 @@
+"""The edits of a prompt, and the prompt with some of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.author.blame.edits import apply_edits, find_edits
+from gatekeeper.contract.definition import MessageTemplate, Prompt, Target
+from gatekeeper.contract.prompts.load import parse_prompt
+
+
+def target(text: str, model: str = "m/x", path: str = "prompt.txt", **params: object) -> Target:
+    return Target(parse_prompt(text, path), model, params)
+
+
+def said(found: Target) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in found.prompt.messages]
+
+
+def test_sentences_and_settings_are_edits_with_their_lines():
+    base = target("Be kind. Answer in one word.\nUse English.\n\n{{ x }}", temperature=0, top_p=1)
+    head = target("Be very kind. Use English.\nNever guess.\n\n{{ x }}", "m/y", temperature=1)
+    edits = find_edits(base, head)
+    assert [(edit.text, edit.line) for edit in edits[:3]] == [
+        ("changing model from m/x to m/y", None),
+        ("changing temperature from 0 to 1", None),
+        ("changing top_p from 1 to none", None),
+    ]
+    assert any('"Answer in one word.' in edit.before or edit.before for edit in edits[3:])
+    assert said(apply_edits(base, head, edits)) == said(head)
+    only_model = apply_edits(base, head, edits[:1])
+    assert (only_model.model, said(only_model)) == ("m/y", said(base))
+
+
+def test_inserted_and_deleted_sentences_are_edits_of_their_own():
+    base = target("One rule.\nTwo rules.\nThree rules.\n{{ x }}")
+    deleted = find_edits(base, target("One rule.\n{{ x }}"))
+    assert [(edit.text, edit.base_line) for edit in deleted] == [
+        ('deleting "Two rules."', 2),
+        ('deleting "Three rules."', 3),
+    ]
+    inserted = find_edits(target("{{ x }}"), target("Be brief.\nBe kind.\n{{ x }}"))
+    assert [(edit.text, edit.line) for edit in inserted] == [
+        ('adding "Be brief."', 1),
+        ('adding "Be kind."', 2),
+    ]
+
+
+def test_statements_of_the_template_are_one_edit():
+    base = target("{{ x }}\nBe kind.\n")
+    head = target("{% if x %}\n{{ x }}\n{% endif %}\nBe kind.\n")
+    (edit,) = find_edits(base, head)
+    assert said(apply_edits(base, head, [edit])) == said(head)
+
+
+def test_an_added_message_is_one_edit():
+    text = "system:\nBe kind.\nuser:\n{{ x }}\n"
+    longer = "system:\nBe kind.\nuser:\nTwo?\nassistant:\n2. It is 2.\nuser:\n{{ x }}\n"
+    base, head = (target(t, path="p.prompty") for t in (text, longer))
+    edits = find_edits(base, head)
+    assert len(edits) == 1
+    assert said(apply_edits(base, head, edits)) == said(head)
+    assert said(apply_edits(base, head, ())) == said(base)
+
+
+TEXTS = st.lists(
+    st.sampled_from(["A b. ", "C d.\n", "{{ x }}\n", "{% if x %}", "{% endif %}", "\n", "e ", "ü"]),
+    max_size=10,
+).map("".join)
+MESSAGES = st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), TEXTS), max_size=4)
+
+
+@given(MESSAGES, MESSAGES)
+def test_all_edits_make_head_and_none_make_base(before, after):
+    base, head = (
+        Target(Prompt("p.txt", tuple(MessageTemplate(r, t, 1) for r, t in one), ""), "m/x", {})
+        for one in (before, after)
+    )
+    edits = find_edits(base, head)
+    assert said(apply_edits(base, head, edits)) == kept(head)
+    assert said(apply_edits(base, head, ())) == kept(base)
+    assert not find_edits(base, replace(base))
+
+
+def kept(found: Target) -> list[tuple[str, str]]:
+    """The messages without those that are empty, and without the line end at their end."""
+    return [(role, text.removesuffix("\n")) for role, text in said(found) if text.strip()]
