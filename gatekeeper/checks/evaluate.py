@@ -29,13 +29,14 @@ from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pair_check import PairCheck
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
+from gatekeeper.checks.step_views import StepViews, filler_sample
 from gatekeeper.contract.definition import (
     CheckSpec,
     Contract,
     Fixture,
     Position,
-    Prompt,
     Severity,
+    Target,
 )
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import render_value
@@ -66,9 +67,8 @@ class PreparedCheck:
     position: Position | None = None
     weight: float = 1.0
     must_pass: bool = False
-
-    def apply(self, sample: Sample) -> CheckResult:
-        return self.result(self.evaluate(sample))
+    step: str | None = None
+    """The step of a chain that it evaluates; None for the last."""
 
     def result(self, finding: Finding) -> CheckResult:
         return CheckResult(
@@ -80,6 +80,7 @@ class PreparedCheck:
             finding.votes,
             self.weight,
             self.must_pass,
+            self.step,
         )
 
 
@@ -110,17 +111,17 @@ class Evaluator:
         it carries; nothing if the model gave no answer or refused the request."""
         if not self.has_judges or sample.completion is None or _refusal(sample.completion):
             return ()
-        checks = self.checks[sample.trial.fixture]
-        return tuple(q for check in checks for q in questions_of(check.evaluate, sample))
+        views = StepViews(sample)
+        asking = ((c.evaluate, views.of(c.step)) for c in self.checks[sample.trial.fixture])
+        return tuple(q for check, seen in asking if seen for q in questions_of(check, seen))
 
     def forecast(self, trial: Trial, characters: int) -> tuple[Request, ...]:
         """Return what judges would be asked about an answer of so many characters."""
         if not self.has_judges:
             return ()
-        filler = _filler(characters)
-        sample = Sample(trial, Completion(filler), output=filler)
-        checks = self.checks[trial.fixture]
-        return tuple(q for check in checks for q in forecast_of(check.evaluate, sample))
+        views = StepViews(filler_sample(trial, characters))
+        asking = ((c.evaluate, views.of(c.step)) for c in self.checks[trial.fixture])
+        return tuple(q for check, seen in asking if seen for q in forecast_of(check, seen))
 
     def evaluate(self, sample: Sample) -> tuple[CheckResult, ...]:
         """Return the outcome of each check for a sample; none if its call failed.
@@ -134,13 +135,8 @@ class Evaluator:
         refused = _refusal(sample.completion)
         if refused:
             return tuple(check.result(failed(refused)) for check in checks)
-        return tuple(check.apply(sample) for check in checks)
-
-
-@lru_cache(maxsize=16)
-def _filler(characters: int) -> str:
-    """Return text of this length: the same for all fixtures, because it can be long."""
-    return "x" * characters
+        views = StepViews(sample)
+        return tuple(check.result(views.apply(check.evaluate, check.step)) for check in checks)
 
 
 def _refusal(completion: Completion) -> str | None:
@@ -152,14 +148,14 @@ def _refusal(completion: Completion) -> str | None:
 def prepare(
     contract: Contract,
     checks: Mapping[str, Check] = CHECKS,
-    prompts: Mapping[Arm, Prompt] | None = None,
+    targets: Mapping[Arm, Target] | None = None,
 ) -> Evaluator:
     """Prepare every check for every fixture. Raises ContractError with every problem found.
 
-    `prompts` are those of the arms; the contract's own counts for an arm that is left out.
+    `targets` are those of the arms; the contract's own counts for an arm that is left out.
     """
-    own = contract.target.prompt
-    bench = _Bench(contract.path, checks, {"base": own, "head": own, **(prompts or {})})
+    own = contract.target
+    bench = _Bench(contract.path, checks, {"base": own, "head": own, **(targets or {})})
     by_fixture = {
         fixture.id: bench.ready(contract.checks_for(fixture), fixture)
         for fixture in contract.fixtures
@@ -189,10 +185,10 @@ class _Bench:
     """Prepares checks. Work that does not depend on the fixture is done once."""
 
     def __init__(
-        self, contract_path: str, checks: Mapping[str, Check], prompts: Mapping[Arm, Prompt]
+        self, contract_path: str, checks: Mapping[str, Check], targets: Mapping[Arm, Target]
     ) -> None:
         self._contract_path = contract_path
-        self._prompts = prompts
+        self._targets = targets
         self._checks = checks
         self._budget = Budget()
         self._done: dict[int, PreparedCheck | None] = {}
@@ -249,7 +245,8 @@ class _Bench:
             else:
                 _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
-            files = Files(spec.files, written_in, self._prompts, spec.code, fixture)
+            prompts = {arm: target.prompt_of(spec.step) for arm, target in self._targets.items()}
+            files = Files(spec.files, written_in, prompts, spec.code, fixture)
             evaluate = self._prepared(check, params, files)
             _require_pairs_alone(spec, evaluate, params)
         except ParameterError as error:
@@ -259,9 +256,8 @@ class _Bench:
                 self._complain(spec, problem.what, problem.fix, fixture)
         else:
             evaluate = NegatedCheck(evaluate) if spec.negated else evaluate
-            return PreparedCheck(
-                spec.name, spec.severity, evaluate, spec.position, spec.weight, spec.must_pass
-            )
+            given = (spec.position, spec.weight, spec.must_pass, spec.step)
+            return PreparedCheck(spec.name, spec.severity, evaluate, *given)
         return None
 
     def _inner(self, specs: Sequence[CheckSpec], fixture: Fixture) -> tuple[InnerCheck, ...] | None:
@@ -302,6 +298,10 @@ def _require_pairs_alone(
         raise ParameterError(
             "`judge: prefer` compares two outputs and cannot be inside another check",
             "make it a check of its own",
+        )
+    if isinstance(evaluate, PairCheck) and spec.step:
+        raise ParameterError(
+            "`judge: prefer` compares the last outputs", "move it to the contract's own `checks`"
         )
     if isinstance(evaluate, PairCheck) and (spec.negated or spec.severity == "warn"):
         key = "not: true" if spec.negated else "severity: warn"

@@ -25,15 +25,13 @@ from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.load_contracts import load_contracts, shared_names
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.prompts.existing import has_prompt
-from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompt_moves import PromptMoves
 from gatekeeper.contract.prompts.overridden_settings import overridden_settings
 from gatekeeper.contract.prompts.reference import prompt_file
-from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.successors import Successors
-from gatekeeper.contract.watched_paths import WatchedPaths
+from gatekeeper.contract.watched_prompts import Watched, pair_prompts, places_of
 from gatekeeper.errors import ContractError
 
 
@@ -45,9 +43,9 @@ class AffectedContract:
 
     `base_target` is what the base arm runs: the base contract's target; without one, the prompt as
     it was at base with head's model and parameters; None if there was no such prompt. `left_prompt`
-    is the path at head of the base contract's prompt, if it still exists and head's contract names
-    another. `left_as` says what replaced that prompt, such as a symbolic link; None if it is a
-    regular file or removed. `is_new` says whether a pull request adds the contract
+    is the path at head of a prompt of the base contract, if it still exists and head's contract
+    names another in its place. `left_as` says what replaced that prompt, such as a symbolic link;
+    None if it is a regular file or removed. `is_new` says whether a pull request adds the contract
     (contract/new_contracts.py). `successors` are files that may replace a removed prompt, not
     tested by the base contract: see contract/successors.py, and contract/new_contracts.py for a
     removed contract. `lost_prompt` is the prompt at base of a contract that could not be loaded
@@ -121,7 +119,7 @@ class _Comparison:
     def __post_init__(self) -> None:
         self.before: Mapping[str, Entry] = self.change.base.entries
         self.after: Mapping[str, Entry] = self.change.head.entries
-        self.watched = WatchedPaths(self.after)
+        self.prompts = PromptMoves(self.change, self.before, self.after)
         self.old_path = {new: old for old, new in self.change.renames.items()}
         gone = self.before.keys() - self.after.keys()
         self.changed = gone | {
@@ -187,20 +185,22 @@ class _Comparison:
     ) -> list[AffectedContract]:
         waiting = {sketch.path: sketch for sketch in at_base}
         pairs = self._pairs(loaded, waiting)
-        turned = {path: waiting[old].prompt for path, old in pairs.items()}
+        turned = [
+            w for path, old in pairs.items() for w in self._watched(waiting[old], loaded[path])
+        ]
         following = Successors(self.change, self.policy, loaded, covered, turned)
         results = []
         for path, head in loaded.items():
             old = pairs.get(path)
             sketch = waiting.pop(old) if old else None
             base = self._load_base(sketch, head.name) if sketch else None
-            watched = base.target.prompt.reference if base else sketch.prompt if sketch else None
-            left = self._left_prompt(watched, head)
+            watched = self._watched(base or sketch, head)
+            left = next((w for w in watched if self.prompts.left(w)), None)
             self.notices += overridden_settings(base, head) if base else ()
-            successors = () if left else following.of(watched, head)
+            successors = () if left else following.of_all(watched, head)
             if base is None or left or successors or differs(base, head):
-                lost = watched if base is None and self._is_lost(watched, head) else None
-                result = replace(self._result(base, head, left), lost_prompt=lost)
+                gone = (w.reference for w in watched if base is None and self.prompts.is_lost(w))
+                result = replace(self._result(base, head, left), lost_prompt=next(gone, None))
                 results.append(replace(result, successors=successors))
         # A file without a name that can be read was no contract anybody could have relied on.
         named = [sketch for sketch in waiting.values() if sketch.name is not None]
@@ -224,7 +224,10 @@ class _Comparison:
             sketch = waiting.get(self._old(path))
             if path in pairs or sketch is None or sketch.path in pairs.values():
                 continue
-            if self._now(sketch.prompt) == head.target.prompt.reference or sketch.name is None:
+            if (
+                self.prompts.now(sketch.prompt) == head.target.prompt.reference
+                or sketch.name is None
+            ):
                 pairs[path] = sketch.path
                 if sketch.name is not None:
                     self.notices.append(f"The contract {sketch.name} is now called {head.name}.")
@@ -234,13 +237,6 @@ class _Comparison:
         """Return the path at base of the contract at the path, if its file was renamed."""
         file = file_of(self.change.head, path)
         return self.old_path.get(file, file) + path.removeprefix(file)
-
-    def _now(self, reference: str | None) -> str | None:
-        """Return the reference with its file's path at head."""
-        if not reference:
-            return None
-        path = prompt_file(reference)
-        return self.change.renames.get(path, path) + reference.removeprefix(path)
 
     def _load_base(self, sketch: Sketch, name: str) -> Contract | None:
         try:
@@ -252,40 +248,17 @@ class _Comparison:
             )
             return None
 
-    def _left_prompt(self, watched: str | None, head: Contract) -> str | None:
-        """Return the prompt of the base contract, if head's contract names another and a program
-        still finds something at its path.
+    def _watched(self, base: Contract | Sketch | None, head: Contract) -> tuple[Watched, ...]:
+        return pair_prompts(places_of(base), places_of(head), self.prompts.now)
 
-        A link to a copy counts, also if git calls the copy the prompt's new name.
-        """
-        now = head.target.prompt
-        if watched is None or prompt_file(watched) not in self.before or watched == now.reference:
-            return None
-        if self.watched.replacement(prompt_file(watched), known=now.path):
-            return watched
-        place = self._now(watched)
-        if place is None or place == now.reference or not self._is_file(prompt_file(place)):
-            return None
-        return place if has_prompt(self.change.head, place) else None
-
-    def _is_file(self, path: str) -> bool:
-        return path in self.after and self.after[path].kind == "file"
-
-    def _is_there(self, reference: str | None) -> bool:
-        """Return whether the prompt exists at head, by its own path or the one that it has now."""
-        now = self._now(reference)
-        return now is not None and has_prompt(self.change.head, now)
-
-    def _is_lost(self, watched: str | None, head: Contract) -> bool:
-        if watched is None or self._is_there(watched) or not has_prompt(self.change.base, watched):
-            return False
-        path, prompt = prompt_file(watched), head.target.prompt
-        same_part = watched.removeprefix(path) == prompt.part
-        return not (same_part and self.watched.is_same_name(path, prompt.path))
-
-    def _result(self, base: Contract | None, head: Contract, left: str | None) -> AffectedContract:
-        causes, prompt = self._causes(base, head), head.target.prompt
+    def _result(
+        self, base: Contract | None, head: Contract, watched: Watched | None
+    ) -> AffectedContract:
+        """Return the affected contract; `watched` is the prompt that head's contract left."""
+        causes = self._causes(base, head)
+        left = self.prompts.left(watched) if watched else None
         left_file = prompt_file(left) if left else None
+        now = prompt_file(watched.now) if watched and watched.now else None
         if left_file in self.changed and left_file not in head.dependencies:
             causes.append(AffectedBy(left_file, self._kind(left_file)))
         causes = sorted(causes, key=lambda cause: cause.path)
@@ -298,42 +271,30 @@ class _Comparison:
             head,
             tuple(causes),
             prompt_still_there=True,
-            base_target=base.target if base else self._target_at_base(head),
+            base_target=base.target if base else self.prompts.target_at_base(head.target),
             left_prompt=left,
-            left_as=self.watched.replacement(left_file, prompt.path) if left_file else None,
+            left_as=self.prompts.paths.replacement(left_file, now) if left_file else None,
         )
-
-    def _target_at_base(self, head: Contract) -> Target | None:
-        """Return the same prompt as it was at base, at its path there."""
-        target = head.target
-        path = self.old_path.get(target.prompt.path, target.prompt.path)
-        if path not in self.before:
-            return None
-        try:
-            prompt = load_prompt(self.change.base, path + target.prompt.part)
-        except (UnreadableError, ContractError):
-            return None
-        return Target(prompt, target.model, target.params)
 
     def _removed(self, sketch: Sketch, following: Successors) -> AffectedContract:
         try:
             base = load_contract(self.change.base, sketch.path, self.shapes)
         except ContractError:
             base = None
-        prompt = base.target.prompt.reference if base else sketch.prompt
+        prompts = tuple(places_of(base or sketch).values())
         kind: PathChange = "modified" if sketch.file in self.after else "deleted"
-        file = prompt_file(prompt) if prompt else None
-        replacement = self.watched.replacement(file) if file and file in self.before else None
+        files = [file for file in map(prompt_file, prompts) if file in self.before]
+        replacement = next(filter(None, map(self.prompts.paths.replacement, files)), None)
         return AffectedContract(
             sketch.name or sketch.path,
             sketch.path,
             base,
             None,
             (AffectedBy(sketch.file, kind),),
-            prompt_still_there=replacement is not None or self._is_there(prompt),
+            prompt_still_there=replacement is not None or any(map(self.prompts.is_there, prompts)),
             base_target=base.target if base else None,
             left_as=replacement,
-            successors=following.of(prompt),
+            successors=following.of_all([Watched(path, None) for path in prompts]),
         )
 
     def _causes(self, base: Contract | None, head: Contract) -> list[AffectedBy]:

@@ -117,6 +117,8 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         yield f"{what}: `must_pass` removed"
     if base.negated != head.negated:
         yield f"{what}: `not` {'added' if head.negated else 'removed'}"
+    if base.step != head.step:
+        yield f"{what}: `step` changed from {base.step or 'the last'} to {head.step or 'the last'}"
     if base.turn != head.turn:
         yield f"{what}: `turn` changed from {base.turn or 'the last'} to {head.turn or 'the last'}"
     for name in dict.fromkeys((*base.params, *head.params)):

@@ -14,7 +14,7 @@ def differs(base: Contract, head: Contract) -> bool:
     target = target_digest(base.target)
     return (
         target != target_digest(head.target)
-        or target != target_digest(base.target_for(head.target.prompt))
+        or target != target_digest(base.target_for(head.target))
         or _recorded_answers(base) != _recorded_answers(head)
         or digest(evaluation_meaning(base)) != digest(evaluation_meaning(head))
         or contract_digest(base) != contract_digest(head)

@@ -1,8 +1,8 @@
-"""Conversations with several turns: the user's messages are written before, the model answers each.
+"""Requests that take several calls: conversations, and chains of prompts (contract/chain.py).
 
-A request of a conversation has a message of the role ANSWER wherever the model is to answer first.
-It stands for one call after another, each with the answers so far. Whatever compares requests thus
-compares whole conversations.
+In a conversation the user's messages are written before, and the model answers each. Its request
+has a message of the role ANSWER wherever the model is to answer first. It stands for one call after
+another, each with the answers so far. Whatever compares requests thus compares whole conversations.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gatekeeper.contract.chain import OUTPUT, STEP, step_names, with_outputs
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request, Sample
 
@@ -25,41 +26,63 @@ def with_turns(messages: Messages, turns: Sequence[str]) -> Messages:
     return (*messages, *later)
 
 
-def steps(request: Request) -> tuple[Request, ...]:
-    """Return the calls that a request takes: itself, or one for each answer of a conversation, in
-    which earlier answers still stand as ANSWER."""
-    ends = [at for at, message in enumerate(request.messages) if message.role == ANSWER]
+def calls_of(request: Request) -> tuple[Request, ...]:
+    """Return the calls that a request takes: itself, or one for each answer of a conversation and
+    each step of a chain. Earlier answers and outputs are not yet inserted."""
+    messages = request.messages
+    ends = [at for at, message in enumerate(messages) if message.role in (ANSWER, STEP)]
     if not ends:
         return (request,)
-    return tuple(_until(request, end) for end in (*ends, len(request.messages)))
+    calls, start = [], 0
+    for end in (*ends, len(messages)):
+        calls.append(_call(request, start, end, ends[0]))
+        if end < len(messages) and messages[end].role == STEP:
+            start = end + 1
+    return tuple(calls)
 
 
-def count_steps(request: Request) -> int:
-    """Return how many calls a request takes."""
-    return 1 + sum(message.role == ANSWER for message in request.messages)
+def count_inserted(call: Request) -> int:
+    """Return how many earlier answers and outputs are inserted in the messages of a call."""
+    return sum(message.role in (ANSWER, OUTPUT) for message in call.messages)
 
 
-def filled(messages: Messages, answers: Sequence[str]) -> Messages:
-    """Return the messages with the model's answers in their places, as far as there are any."""
-    return tuple(_filled(messages, answers))
+def filled(messages: Messages, answers: Sequence[str], steps: Sequence[str] = ()) -> Messages:
+    """Return the messages of a call with the model's answers in their places, as far as there are
+    any. `steps` are those of the chain, which the first answers are the outputs of."""
+    outputs = dict(zip(steps, answers, strict=False))
+    return with_outputs(tuple(_filled(messages, answers[len(steps) :])), outputs)
 
 
 def spoken(sample: Sample) -> Sample:
     """Return a sample whose request has the answers of the conversation before its last one, as the
-    model saw them; any other sample as it is."""
+    model saw them; of a chain it is the last call. Any other sample stays as it is."""
     turns = sample.completion.turns if sample.completion else ()
     if not turns:
         return sample
     trial = sample.trial
+    if step_names(trial.request.messages):
+        return as_called(sample, len(turns) - 1)
     messages = filled(trial.request.messages, [turn.completion.text for turn in turns])
     return replace(sample, trial=replace(trial, request=replace(trial.request, messages=messages)))
 
 
-def _until(request: Request, end: int) -> Request:
+def as_called(sample: Sample, number: int) -> Sample:
+    """Return a sample whose request is its call of that number, as the model saw it."""
+    request = sample.trial.request
+    answers = (
+        [turn.completion.text for turn in sample.completion.turns] if sample.completion else []
+    )
+    call = calls_of(request)[number]
+    messages = filled(call.messages, answers[:number], step_names(request.messages))
+    return replace(sample, trial=replace(sample.trial, request=replace(call, messages=messages)))
+
+
+def _call(request: Request, start: int, end: int, first: int) -> Request:
+    """Return the call with the messages from `start` to `end`. `first` is the number of messages of
+    the first call, which alone can share a prefix with other requests."""
     prefix = request.shared_prefix
-    first = next(at for at, m in enumerate(request.messages) if m.role == ANSWER)
-    kept = prefix if prefix is not None and prefix.messages <= first else None
-    return replace(request, messages=request.messages[:end], shared_prefix=kept)
+    kept = prefix if prefix is not None and not start and prefix.messages <= first else None
+    return replace(request, messages=request.messages[start:end], shared_prefix=kept)
 
 
 def _filled(messages: Messages, answers: Sequence[str]) -> Iterator[Message]:

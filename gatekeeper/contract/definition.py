@@ -98,17 +98,37 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptStep:
+    """A prompt that runs before the contract's own one. Later prompts use its output by its name, a
+    variable of the templates (contract/chain.py)."""
+
+    name: str
+    prompt: Prompt
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What an arm runs: the prompt, the model and its parameters.
 
     Only this differs between base and head; the rest of a contract evaluates the outputs.
-    `appended` is the text that the contract's mode adds to the messages.
+    `appended` is the text that the contract's mode adds to the messages. `steps` run before the
+    prompt, in order, with the same model and parameters.
     """
 
     prompt: Prompt
     model: str
     params: Mapping[str, Any]
     appended: str = ""
+    steps: tuple[PromptStep, ...] = ()
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Every prompt in the order in which they run; the contract's own is the last."""
+        return (*(step.prompt for step in self.steps), self.prompt)
+
+    def prompt_of(self, step: str | None) -> Prompt:
+        """Return the prompt of the step of that name; the last prompt if there is no such step."""
+        return next((s.prompt for s in self.steps if s.name == step), self.prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +160,8 @@ class CheckSpec:
     back. `when` is the condition of a fixture to which the check applies, as written. `weight` is
     that of its score. `parts` are the checks that it is composed of. `code` has the files of a
     team's own check as they may run; None until somebody says which revision is trusted. `turn` is
-    the answer of a conversation that it evaluates, counted from 1; None for the last.
+    the answer of a conversation that it evaluates, counted from 1; None for the last. `step` names
+    the step whose output it evaluates; None for the last prompt's.
     """
 
     type: str
@@ -156,6 +177,7 @@ class CheckSpec:
     weight: float = 1.0
     parts: tuple[CheckSpec, ...] = ()
     turn: int | None = None
+    step: str | None = None
     code: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
 
 
@@ -265,11 +287,13 @@ class Contract:
             yield spec
             waiting += spec.parts
 
-    def target_for(self, prompt: Prompt) -> Target:
-        """Return what calls a prompt file the way this contract calls its own.
+    def target_for(self, other: Target) -> Target:
+        """Return what calls the prompts of another target the way this contract calls its own.
 
         The contract file overrides the prompt's front matter. A prompt that names no model gets the
         model of this contract's prompt.
         """
+        prompt = other.prompt
         model = self.own_model or prompt.model or self.target.model
-        return Target(prompt, model, {**prompt.params, **self.own_params})
+        params = {**prompt.params, **self.own_params}
+        return Target(prompt, model, params, steps=other.steps)

@@ -75,9 +75,31 @@ def prompt_meaning(prompt: Prompt) -> Any:
     }
 
 
+def prompt_file_digests(prompts: Sequence[Prompt]) -> dict[str, str]:
+    """Return the digest of each prompt file, of its messages and settings, and of each included
+    file. Several prompts may be parts of one file."""
+    found: dict[str, list[Any]] = {}
+    for prompt in prompts:
+        messages = [[message.role, message.content] for message in prompt.messages]
+        meaning = {"messages": messages, "model": prompt.model, "params": dict(prompt.params)}
+        found.setdefault(prompt.path, []).append(meaning)
+    digests = {path: digest(each[0] if len(each) == 1 else each) for path, each in found.items()}
+    for prompt in prompts:
+        digests |= {path: digest(text) for path, text in prompt.includes.items()}
+    return digests
+
+
+def chain_meaning(target: Target) -> Any:
+    """Return the prompt's meaning; of a target with steps those of all prompts."""
+    last = prompt_meaning(target.prompt)
+    if not target.steps:
+        return last
+    return {"steps": [[s.name, prompt_meaning(s.prompt)] for s in target.steps], "last": last}
+
+
 def target_meaning(target: Target) -> Any:
     return {
-        "prompt": prompt_meaning(target.prompt),
+        "prompt": chain_meaning(target),
         "model": target.model,
         "params": params_meaning(target.params),
         **({"appended": target.appended} if target.appended else {}),
@@ -123,6 +145,7 @@ def check_meaning(spec: CheckSpec) -> Any:
         "must_pass": spec.must_pass,
         "not": spec.negated,
         "turn": spec.turn,
+        "step": spec.step,
         "when": spec.when,
         "weight": spec.weight if spec.weight != 1 else None,
         "parts": [check_meaning(part) for part in spec.parts],
@@ -205,7 +228,8 @@ def _gate_meaning(gate: GatePolicy) -> Any:
 def is_schema_for_all(spec: CheckSpec) -> bool:
     """Return whether every output must conform to the check's JSON Schema, so that mode `enforce`
     may send it to the model."""
-    return spec.type == "json_schema" and not spec.negated and spec.when is None and not spec.turn
+    plain = not (spec.negated or spec.when is not None or spec.turn or spec.step)
+    return spec.type == "json_schema" and plain
 
 
 def _schema_order(contract: Contract) -> list[str]:

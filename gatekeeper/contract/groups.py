@@ -81,4 +81,5 @@ def _base_target(
     """Return what the base arm of a group runs; for a group that is new the prompt as at base."""
     if base is not None or head is None or affected.base_target is None:
         return base.target if base else affected.base_target
-    return replace(head.target, prompt=affected.base_target.prompt)
+    before = affected.base_target
+    return replace(head.target, prompt=before.prompt, steps=before.steps)

@@ -45,7 +45,8 @@ def judges_named_in(data: Mapping[str, Any]) -> Iterator[str]:
     yield from _in_checks(data.get("checks"), 0)
     groups = data.get("groups")
     of_groups = list(groups.values()) if isinstance(groups, Mapping) else []
-    for holder in (*_mappings(data.get("fixtures")), *_mappings(of_groups)):
+    of_steps = _mappings(data.get("steps"))
+    for holder in (*_mappings(data.get("fixtures")), *_mappings(of_groups), *of_steps):
         yield from _in_checks(holder.get("checks"), 0)
 
 

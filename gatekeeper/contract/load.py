@@ -24,7 +24,13 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.digests import digest, evaluation_meaning, file_meaning, groups_meaning
+from gatekeeper.contract.digests import (
+    digest,
+    evaluation_meaning,
+    file_meaning,
+    groups_meaning,
+    prompt_file_digests,
+)
 from gatekeeper.contract.fixture_files import FixtureFile, known_file
 from gatekeeper.contract.fixture_formats import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
@@ -33,6 +39,7 @@ from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.judge_settings import judges_of
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
+from gatekeeper.contract.prompt_steps import Steps, chain_problems, read_steps
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -98,7 +105,9 @@ class _Loading:
             raise ContractError(self._problems)
         self._problems += repair_problems(document, data)
         self._require_free_name(data)
-        checks = self._checks_of(data)
+        steps, of_steps = read_steps(self._revision, document, self._checks, self._problems)
+        last = self._checks_of(data)
+        checks = (*of_steps, *last)
         fixtures = self._fixtures(data.get("fixtures"), Tally(document, len(checks)))
         prompt = self._prompt(data.get("prompt"))
         self._require_model(data, prompt)
@@ -108,14 +117,17 @@ class _Loading:
         if not self._problems:
             fixtures = apply_conditions(checks, fixtures, document.path, self._problems)
         if not self._problems:
-            self._problems += ungated_fixtures(document, ("checks",), checks, fixtures)
+            self._problems += ungated_fixtures(document, ("checks",), last, fixtures)
         self._require_measurable(data.get("slo"), checks, fixtures)
+        if not self._problems and prompt is not None:
+            target = _target(data, prompt, steps)
+            self._problems += chain_problems(document, target, checks, fixtures)
         if self._problems or prompt is None:
             raise ContractError(_distinct(self._problems))
         contract = Contract(
             name=data["name"],
             path=document.path,
-            target=_target(data, prompt),
+            target=_target(data, prompt, steps),
             fixtures=fixtures,
             checks=checks,
             description=data.get("description", ""),
@@ -310,7 +322,7 @@ class _Loading:
 
         The contract's own leaves out paths, so that a rename alone changes nothing.
         """
-        prompt = contract.target.prompt
+        steps = [step.name for step in contract.target.steps]
         inline = [item for item in data["fixtures"] if "file" not in item or "vars" in item]
         own = {
             "evaluation": evaluation_meaning(contract),
@@ -318,17 +330,9 @@ class _Loading:
             "params": data.get("params", {}),
             "inline": inline,
             **({"groups": groups_meaning(contract)} if contract.groups else {}),
+            **({"steps": steps} if steps else {}),
         }
-        digests = {
-            prompt.path: digest(
-                {
-                    "messages": [[message.role, message.content] for message in prompt.messages],
-                    "model": prompt.model,
-                    "params": dict(prompt.params),
-                }
-            )
-        }
-        digests |= {path: digest(text) for path, text in prompt.includes.items()}
+        digests = prompt_file_digests(contract.target.prompts)
         digests |= {path: self._content_digest(path) for path in self._read.paths}
         digests |= {path: file.digest for path, file in self._fixture_files.items()}
         specs = [spec for part in (contract, *contract.groups) for spec in part.every_check()]
@@ -357,9 +361,9 @@ def all_checks(contract: Contract) -> list[CheckSpec]:
     return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
 
 
-def _target(data: Mapping[str, Any], prompt: Prompt) -> Target:
+def _target(data: Mapping[str, Any], prompt: Prompt, steps: Steps) -> Target:
     params = {**prompt.params, **data.get("params", {})}
-    return Target(prompt, data.get("model") or prompt.model or "", params)
+    return Target(prompt, data.get("model") or prompt.model or "", params, steps=steps)
 
 
 def _gate(data: Mapping[str, Any]) -> GatePolicy:

@@ -129,5 +129,6 @@ def _is_successor(
 ) -> bool:
     if contract.base is None:
         return True
-    path = head.target.prompt.path
-    return path not in known and old_path.get(path) != contract.base.target.prompt.path
+    before = {prompt.path for prompt in contract.base.target.prompts}
+    paths = (prompt.path for prompt in head.target.prompts)
+    return any(path not in known and old_path.get(path) not in before for path in paths)

@@ -34,7 +34,12 @@ from gatekeeper.contract.prompts.reference import (
     read_reference,
 )
 from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.size_limits import MOST_APPLIED, MOST_FIXTURE_FILES, MOST_FIXTURES
+from gatekeeper.contract.size_limits import (
+    MOST_APPLIED,
+    MOST_FIXTURE_FILES,
+    MOST_FIXTURES,
+    MOST_STEPS,
+)
 from gatekeeper.contract.syntax.yaml_positions import parse, parse_once
 from gatekeeper.contract.templates.client import find_included
 from gatekeeper.errors import ContractError
@@ -85,6 +90,8 @@ class Sketch:
     patterns: Set[str] = frozenset()
     is_foreign: bool = False
     is_prompt: bool = False
+    steps: tuple[tuple[str, str], ...] = ()
+    """The name of each step and the reference of its prompt."""
 
     def depends_on(self, changed: Set[str]) -> bool:
         """Return whether one of the changed paths is in the closure or matches a pattern."""
@@ -119,7 +126,8 @@ class References:
             items = islice(_items(data.get("fixtures")), MOST_FIXTURE_FILES)
             files = (self._located(item.get("file"), path)[0] for item in items)
             prompt, _ = _located_prompt(data.get("prompt"), path)
-            yield from filter(None, (prompt.path if prompt else None, *files))
+            places = (prompt, *(place for _, place in _steps(data, path)))
+            yield from filter(None, (*(place.path for place in places if place), *files))
 
     def _look(self, file: str) -> list[Sketch]:
         try:
@@ -145,6 +153,9 @@ class References:
         prompt = str(place) if place else None
         if place is not None and contract.prompt is None:
             sound &= self._add_prompt(place, closure)
+        steps = _steps(data, path)
+        for _, step in steps:
+            sound &= step is not None and self._add_prompt(step, closure)
         files = 0
         for item in _items(data.get("fixtures")):
             files += "file" in item
@@ -153,8 +164,9 @@ class References:
                 break
             sound &= self._add_fixtures(item, path, closure)
         groups = data.get("groups")
-        lists = _items([*groups.values()] if isinstance(groups, dict) else ())
-        for checks in (data.get("checks"), *(group.get("checks") for group in lists)):
+        parts = [*groups.values()] if isinstance(groups, dict) else []
+        parts += _items(data.get("steps"))
+        for checks in (data.get("checks"), *(part.get("checks") for part in _items(parts))):
             sound &= self._add_checks(checks, path, closure)
         name = data.get("name")
         paths = {file, *contract.paths, *(named for named, _ in closure)}
@@ -168,6 +180,7 @@ class References:
             file=file,
             patterns=contract.patterns,
             is_foreign=contract.is_foreign,
+            steps=tuple((name, str(step)) for name, step in steps if step is not None),
         )
 
     def _recording(self, model: Any, prompt: str | None) -> frozenset[str]:
@@ -293,6 +306,14 @@ def _located_prompt(reference: Any, path: str) -> tuple[PromptReference | None, 
         )
     except UnreadableError:
         return None, False
+
+
+def _steps(data: Mapping[str, Any], path: str) -> list[tuple[str, PromptReference | None]]:
+    """Return the name of each step and its prompt, None if that is not known."""
+    return [
+        (str(item.get("name")), _located_prompt(item.get("prompt"), path)[0])
+        for item in islice(_items(data.get("steps")), MOST_STEPS)
+    ]
 
 
 def _prompt_files(text: str, reference: str) -> frozenset[str] | None:

@@ -25,6 +25,8 @@ MOST_JUDGED = 50_000
 """The most characters of an output that a judge is asked about; a longer one is not measured."""
 MOST_CHECKS = 1_000
 """Of one list: a contract's, or a fixture's."""
+MOST_STEPS = 20
+"""Of a contract; also the `maxItems` of its schema."""
 MOST_APPLIED = 500_000
 """Fixtures of a contract x checks, with the fixtures' own."""
 MOST_TRIALS = 1_000_000

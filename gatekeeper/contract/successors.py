@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from posixpath import basename
@@ -23,6 +23,7 @@ from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.watched_prompts import Watched
 from gatekeeper.errors import ContractError
 
 LIKE = 0.6
@@ -78,15 +79,15 @@ class Successors:
     """The files that a change adds, and which of them may replace a removed prompt.
 
     `loaded` are the contracts at head that the change affects, `covered` the paths that any
-    contract at head depends on, `turned` the prompt at base of each loaded contract that has a base
-    version, by the contract's path at head.
+    contract at head depends on, `turned` the prompts at base of the loaded contracts that have a
+    base version.
     """
 
     change: Change
     policy: Policy
     loaded: Mapping[str, Contract]
     covered: Set[str]
-    turned: Mapping[str, str | None]
+    turned: Sequence[Watched]
     _compared: int = 0
     _words: dict[tuple[bool, str], Words | None] = field(default_factory=dict)
 
@@ -94,24 +95,30 @@ class Successors:
         self._before: Mapping[str, Entry] = self.change.base.entries
         self._after: Mapping[str, Entry] = self.change.head.entries
 
-    def of(self, watched: str | None, head: Contract | None = None) -> tuple[str, ...]:
+    def of_all(self, watched: Sequence[Watched], head: Contract | None = None) -> tuple[str, ...]:
+        """Return the paths that may replace removed prompts of one contract; `head` is None if the
+        contract was removed as well."""
+        return tuple(sorted({path for one in watched for path in self._of(*one, head)}))
+
+    def _of(self, watched: str, now: str | None, head: Contract | None) -> tuple[str, ...]:
         """Return the paths that may replace a removed prompt of base, without the one that its
-        contract at head names (None if the contract was removed as well).
+        contract at head names in its place.
 
         A file counts if it resembles the prompt, or has its name while the contract's prompt has
         another, or is a prompt without a contract. If the contract's present prompt does not
         resemble the old one, every prompt that the change adds counts.
         """
-        now = head.target.prompt.reference if head else None
-        if watched is None or not self._is_gone(watched):
+        if not self._is_gone(watched):
             return ()
-        used = head.target.prompt.path if head else None
+        used = prompt_file(now) if now else None
         pool = [path for path in self._pool if path != used and not self._moved(path, watched)]
         alike = [path for path in pool if self._resembles(path, watched)]
         if head is None:
             return tuple(path for path in alike if not self._goes_on(path, watched))
         kept = now is not None and self._likeness(watched, now) >= LIKE
-        parts = [path for path in alike if path in head.dependencies]
+        # A step is a prompt of its own, and no part of the one that follows it.
+        steps = {step.prompt.path for step in head.target.steps}
+        parts = [path for path in alike if path in head.dependencies and path not in steps]
         if not kept and len(parts) == 1:
             alike.remove(parts[0])  # the text is now in a part of the new prompt
         found = {path for path in alike if not self._goes_on(path, watched)}
@@ -127,7 +134,7 @@ class Successors:
     @cached_property
     def _prompts(self) -> Set[str]:
         """The files at head that are prompts by the policy's patterns or by a contract."""
-        watched = {contract.target.prompt.path for contract in self.loaded.values()}
+        watched = {p.path for contract in self.loaded.values() for p in contract.target.prompts}
         patterns = self.policy.prompts
         return watched | {path for p in patterns for path in matching(self._after, p)}
 
@@ -165,8 +172,8 @@ class Successors:
     def _goes_on(self, path: str, watched: str) -> bool:
         """Return whether a contract of base uses the file as the successor of its own prompt, which
         was removed as well and is at least as similar to the file."""
-        for place, old in self.turned.items():
-            if self.loaded[place].target.prompt.path != path or old is None or old == watched:
+        for old, now in self.turned:
+            if now is None or prompt_file(now) != path or old == watched:
                 continue
             if self._is_gone(old) and self._likeness(old, path) >= self._likeness(watched, path):
                 return True

@@ -30,7 +30,9 @@ class SharedPrefix(NamedTuple):
 class Request:
     """One call to a model. `repetition` tells apart calls that are otherwise the same. `streamed`
     says that the answer is to come token by token, so that the first one can be timed.
-    `shared_prefix` is for the provider's cache: it changes no answer, and no digest has it."""
+    `shared_prefix` is for the provider's cache: it changes no answer, and no digest has it.
+    `whole` is the digest of the conversation or chain that the call belongs to: several of them may
+    begin with the same call, and go on from different answers."""
 
     model: str
     messages: tuple[Message, ...]
@@ -39,6 +41,7 @@ class Request:
     repetition: int
     streamed: bool = False
     shared_prefix: SharedPrefix | None = field(default=None, compare=False, repr=False)
+    whole: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +215,8 @@ class CheckResult:
     needs (tokens, latency): undefined is never a pass and never a failure. `message` says what was
     found and what was expected, for a person to act on; empty if it passed. `score` is how good the
     output is, from 0 to 1; None for a check that gives none. `votes` are those of its judges.
-    `weight` is that of its score, and `must_pass` says that a sample cannot pass without it.
+    `weight` is that of its score, and `must_pass` says that a sample cannot pass without it. `step`
+    is the step of a chain that it evaluated; None for the last output.
     """
 
     check: str
@@ -223,6 +227,7 @@ class CheckResult:
     votes: tuple[Vote, ...] = ()
     weight: float = 1.0
     must_pass: bool = False
+    step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

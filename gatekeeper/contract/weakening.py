@@ -31,6 +31,7 @@ def weakenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) 
     `rendered` is what the prompts make of head's fixtures, if that is known."""
     return (
         *_model(base, head),
+        *_steps(base, head),
         *_fixtures(base, head),
         *cluster_weakenings(base, head, rendered),
         *check_weakenings("", base.checks, head.checks, _kept_fixtures(base, head)),
@@ -73,6 +74,13 @@ def _model(base: Contract, head: Contract) -> Iterator[str]:
     held = base.dependencies.get(before)
     if held is None or held != head.dependencies.get(now):
         yield f"model now answers from another recording, {now} and not {before}"
+
+
+def _steps(base: Contract, head: Contract) -> Iterator[str]:
+    kept = {step.name for step in head.target.steps}
+    for step in base.target.steps:
+        if step.name not in kept:
+            yield f"step `{step.name}` removed"
 
 
 def _fixtures(base: Contract, head: Contract) -> Iterator[str]:

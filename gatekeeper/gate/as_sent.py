@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.modes import SENDING, Negotiation, negotiate
+from gatekeeper.errors import ContractError, Problem
 
 
 def negotiated(contract: Contract) -> Negotiation:
@@ -22,6 +23,11 @@ def as_sent(contract: Contract) -> Target:
     """Return the contract's target with what its mode adds to each request. Raises ContractError
     for a mode that is not possible."""
     found, target = negotiated(contract), contract.target
+    if target.steps and contract.mode in SENDING:
+        # Only of the base contract applied to head's prompts: the loader refuses one's own.
+        what = f"mode {contract.mode} is not possible for a prompt with `steps`"
+        fix = "change one of them in a pull request of its own"
+        raise ContractError([Problem(contract.path, what, fix, field="mode")])
     if found.added == "nothing":
         return target
     return replace(target, params={**target.params, **found.params}, appended=found.text)

@@ -10,13 +10,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gatekeeper.contract.conversation import count_steps
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.sampling.calls import group_calls
+from gatekeeper.sampling.calls import distinct_calls
 from gatekeeper.stats.sequential import looks
 from gatekeeper.stats.stopping_time import stopping_time
 
@@ -95,12 +94,11 @@ def _calls_of(evaluation: Evaluation, pairs: int) -> int:
     else:
         units = {f: unit for unit, members in evaluation.units().items() for f in members}
     first = [trial for trial in evaluation.trials if trial.repetition == 0]
-    calls, _ = group_calls(first)
     takes: dict[str, int] = defaultdict(int)
-    for call in calls:
-        unit = units.get(first[call.trials[0]].fixture)
+    for trial, _ in distinct_calls(first):
+        unit = units.get(trial.fixture)
         if unit is not None:
-            takes[unit] += count_steps(first[call.trials[0]].request)
+            takes[unit] += 1
     if not takes:
         return 0
     rounds, rest = divmod(pairs, len(takes))

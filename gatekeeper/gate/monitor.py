@@ -14,6 +14,7 @@ from typing import Protocol
 
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.repairs.steps import repair
+from gatekeeper.contract.chain import step_names
 from gatekeeper.contract.conversation import spoken
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import ContractFrom, Outcome, QuestionId, Request, Sample, Trial
@@ -40,7 +41,7 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
     completion = sample.completion
     if completion is None:
         return stored_outcome(Outcome(sample))
-    trial, sample = sample.trial, spoken(sample)
+    trial, sample = sample.trial, _as_evaluated(sample)
     found = repair(completion.text, contract.repair, contract.mode)
     repaired = replace(sample, output=found.output, repairs=found.names, ledger=found.ledger)
     before = (replace(sample, output=text) for text in found.texts)
@@ -61,7 +62,14 @@ def judge_questions(
     if sample.completion is None or not evaluator.has_judges:
         return ()
     found = repair(sample.completion.text, contract.repair, contract.mode)
-    return evaluator.questions(replace(spoken(sample), output=found.output, repairs=found.names))
+    return evaluator.questions(
+        replace(_as_evaluated(sample), output=found.output, repairs=found.names)
+    )
+
+
+def _as_evaluated(sample: Sample) -> Sample:
+    """Return the sample with its whole conversation. Of a chain, each check finds its own step."""
+    return sample if step_names(sample.trial.request.messages) else spoken(sample)
 
 
 class EvaluationMonitor:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gatekeeper import numbers
 from gatekeeper.contract.definition import Aggregate, Contract, Fixture, Message, Target
-from gatekeeper.contract.digests import digest, prompt_meaning, request_digest
+from gatekeeper.contract.digests import chain_meaning, digest, request_digest
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.gate.arm_intervals import cost_interval, latency_interval, rate_intervals
 from gatekeeper.gate.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
@@ -189,7 +189,7 @@ def arm_result(
         intervals=intervals,
         latency_interval=latency_interval(latencies(mine)),
         cost_interval=cost_interval(costs),
-        prompt_digest=digest(prompt_meaning(target.prompt)),
+        prompt_digest=digest(chain_meaning(target)),
     )
 
 

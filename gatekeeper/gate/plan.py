@@ -188,13 +188,13 @@ class Job:
     @property
     def changes_template(self) -> bool:
         """Whether the prompt's template differs from base's in more than comments and layout."""
-        from gatekeeper.contract.templates.structure import is_same_template
+        from gatekeeper.contract.templates.structure import is_same_chain
 
         base, head = self.base, self.contract
         if base is None:
             return False
         renaming = find_renaming(base.fixtures, head.fixtures)
-        return not is_same_template(base.target.prompt, head.target.prompt, renaming)
+        return not is_same_chain(base.target, head.target, renaming)
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -288,7 +288,7 @@ def _evaluations_of_base(
     plan = partial(_evaluation, order_seed=order_seed, trusted=True)
     found = []
     before = as_sent(own)
-    prompt_alone = as_sent(replace(own, target=base.target_for(head.target.prompt)))
+    prompt_alone = as_sent(replace(own, target=base.target_for(head.target)))
     unlike = {target_digest(target) for target in (before, arms.head)}
     if target_digest(prompt_alone) not in unlike:
         found.append(plan("base_settings", own, prompt_alone, before, lent))
@@ -390,7 +390,7 @@ def _evaluation(
         unpaired=plan.unpaired,
         unanswerable=plan.unanswerable,
         same_input=duplicates(plan.trials),
-        evaluator=prepare(contract, prompts={"head": head.prompt, "base": (base or head).prompt}),
+        evaluator=prepare(contract, targets={"head": head, "base": base or head}),
         trusted=trusted,
     )
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gatekeeper import numbers
-from gatekeeper.contract.conversation import steps
+from gatekeeper.contract.conversation import calls_of
 from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH
 from gatekeeper.contract.trial import Completion, Request
@@ -45,7 +45,7 @@ def most_cost(work: Work, known: Mapping[int, Completion], worst: Price) -> floa
     trials = work.trials
     calls, _ = group_calls(trials, known)
     requests = [trials[call.trials[0]].request for call in calls if not call.known]
-    prices = [worst(step) for request in requests for step in steps(request)]
+    prices = [worst(call) for request in requests for call in calls_of(request)]
     prices += map(worst, work.judging.most)
     total = math.fsum(math.nan if price is None else price for price in prices)
     if math.isnan(total):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-from gatekeeper.contract.conversation import count_steps
+from gatekeeper.contract.conversation import count_inserted
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.kept_results import kept_by_identity
 from gatekeeper.contract.trial import Request
@@ -147,7 +147,7 @@ def count_tokens(request: Request) -> tuple[float, float]:
 def _expected_tokens(request: Request) -> tuple[int, int]:
     characters = sum(len(message.content) for message in request.messages)
     answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
-    earlier = (count_steps(request) - 1) * answer
+    earlier = count_inserted(request) * answer
     return -(-characters // _CHARACTERS_PER_TOKEN) + earlier, answer
 
 
@@ -170,10 +170,10 @@ def _longest_answer(entry: Mapping[str, Any], params: Mapping[str, Any]) -> floa
 
 
 def _most_input_tokens(request: Request) -> int:
-    """Return the number of bytes, because no tokenizer makes more tokens than that. An answer that
-    a conversation has before its last one is as long as it may be."""
+    """Return the number of bytes, because no tokenizer makes more tokens than that. An answer or
+    output of an earlier call that is inserted is as long as it may be."""
     around = _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(request.messages)
-    earlier = count_steps(request) - 1
+    earlier = count_inserted(request)
     if earlier:
         longest = _longest_answer(price_entry(request.model) or {}, request.params)
         around += earlier * int(min(longest, _MOST_TOKENS))

@@ -9,7 +9,7 @@ changed since has no recording, and the error says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,9 @@ class _Recorded:
     """The length in characters of an answer of which only the beginning was kept."""
 
 
-# By request and repetition, then by the model that was asked.
+# By request and repetition, then by the model that was asked. An answer of a conversation or a
+# chain is also found by the digest of the whole before its own: others may begin with the same
+# request and go on from another answer.
 _Recording = Mapping[Answered, Mapping[str, _Recorded]]
 
 
@@ -57,7 +59,8 @@ class ReplayClient:
         if path not in self._recordings:
             self._recordings[path] = _parse(path, self._content(path))
         key = request_digest(request.messages, request.params), request.repetition
-        by_model = self._recordings[path].get(key)
+        part = _part(request.whole or "", key[0]), key[1]
+        by_model = self._recordings[path].get(part) or self._recordings[path].get(key)
         if by_model is None:
             raise NotRecorded(_not_recorded(self._recordings[path], key, path), path)
         recorded = self._choose(by_model, request.model, path)
@@ -131,7 +134,7 @@ def _parse(path: str, content: str) -> _Recording:
         try:
             row = json.loads(line)
             found = [_entry(row), *map(_entry, row.get("judge_answers", ()))]
-            found += [_entry(_of_row(turn, row)) for turn in row.get("turns", ())]
+            found += [_entry(each) for turn in row.get("turns", ()) for each in _of_row(turn, row)]
         except (
             AttributeError,
             ValueError,
@@ -161,9 +164,16 @@ def _entry(row: Mapping[str, Any]) -> tuple[Answered, str, _Recorded]:
     return key, _text(row, "model"), _recorded(row)
 
 
-def _of_row(turn: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a turn of a conversation as a line of its own."""
-    return {**turn, "repetition": row["repetition"], "model": row["model"]}
+def _of_row(turn: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a turn of a conversation or a chain as a line of its own, by its request alone and as a
+    part of the whole."""
+    alone = {**turn, "repetition": row["repetition"], "model": row["model"]}
+    part = _part(_text(row, "request"), _text(turn, "request"))
+    yield from (alone, {**alone, "request": part})
+
+
+def _part(whole: str, request: str) -> str:
+    return f"{whole} {request}"
 
 
 def _recorded(row: Mapping[str, object]) -> _Recorded:

@@ -85,8 +85,13 @@ def require_no_judges(job: Job, option: str) -> None:
 
 
 def require_no_conversations(job: Job, option: str) -> None:
-    """Refuse a contract with conversations, whose later messages need the answers to the earlier
-    ones. Raises UsageError."""
+    """Refuse a contract with steps or conversations, whose later messages need the answers to the
+    earlier ones. Raises UsageError."""
+    if any(arm.steps for e in job.evaluations for arm in (e.base, e.head) if arm):
+        raise UsageError(
+            f"{option}: {job.contract.name} has steps, and each step needs the output before it; "
+            f"run this contract without {option}, and name the others with --contract"
+        )
     found = next((f for e in job.evaluations for f in e.contract.fixtures if f.turns), None)
     if found is not None:
         raise UsageError(

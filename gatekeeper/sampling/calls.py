@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from gatekeeper.contract.conversation import steps
+from gatekeeper.contract.conversation import calls_of
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, JudgeAnswer, Outcome, Request, Trial
 
@@ -59,9 +59,32 @@ class Call:
 
 def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
     """Return the requests that the trials need if nothing stops early; shared ones once, and one
-    for each answer of a conversation."""
+    for each answer of a conversation and each step of a chain."""
+    return tuple(request for _, request in distinct_calls(trials))
+
+
+def distinct_calls(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Request]]:
+    """Yield each of these requests with the first trial that needs it. Chains of one fixture that
+    begin with the same requests send them once."""
     calls, _ = group_calls(trials)
-    return tuple(step for call in calls for step in steps(trials[call.trials[0]].request))
+    sent: set[tuple[object, ...]] = set()
+    for trial in (trials[call.trials[0]] for call in calls):
+        parts = calls_of(trial.request)
+        if len(parts) == 1:
+            yield trial, trial.request
+            continue
+        begun: tuple[object, ...] = (
+            trial.part_of or trial.contract,
+            trial.fixture,
+            trial.request.model,
+            trial.request.seed,
+            trial.request.repetition,
+        )
+        for part in parts:
+            begun = (*begun, request_digest(part.messages, part.params))
+            if begun not in sent:
+                yield trial, part
+            sent.add(begun)
 
 
 def group_calls(

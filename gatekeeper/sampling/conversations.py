@@ -1,4 +1,4 @@
-"""Leads a conversation: one call after another, each with the model's answers so far."""
+"""Makes the calls of a conversation or a chain, each with what the model has answered so far."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.conversation import filled, steps
+from gatekeeper.contract.chain import step_names
+from gatekeeper.contract.conversation import calls_of, filled
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import REFUSED_REQUESTS, Completion, Request, Turn
 
@@ -14,16 +15,17 @@ Ask = Callable[[Request], Awaitable[Completion]]
 
 
 async def converse(request: Request, ask: Ask) -> Completion:
-    """Return the answer to a request; for a conversation its last one, with the amounts of all
-    calls. A conversation ends early if the provider refuses to go on."""
-    calls = steps(request)
+    """Return the answer to a request; for a conversation or a chain its last one, with the amounts
+    of all calls. It ends early if the provider refuses to go on."""
+    calls = calls_of(request)
     if len(calls) == 1:
         return await ask(request)
+    steps, whole = step_names(request.messages), request_digest(request.messages, request.params)
     turns: list[Turn] = []
-    for step in calls:
-        messages = filled(step.messages, [turn.completion.text for turn in turns])
-        answer = await ask(replace(step, messages=messages))
-        turns.append(Turn(request_digest(messages, step.params), answer))
+    for call in calls:
+        messages = filled(call.messages, [turn.completion.text for turn in turns], steps)
+        answer = await ask(replace(call, messages=messages, whole=whole))
+        turns.append(Turn(request_digest(messages, call.params), answer))
         if answer.finish_reason in REFUSED_REQUESTS and not answer.text:
             break
     return join_turns(turns)

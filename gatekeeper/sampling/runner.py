@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from gatekeeper.contract.policy import Limits
@@ -25,6 +26,7 @@ from gatekeeper.sampling.judging import JudgeTally, Judging, OnJudgeAnswer
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
 from gatekeeper.sampling.model_calls import FailureCount, ModelCalls, NotNeeded, Order
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
+from gatekeeper.sampling.shared_answers import SharedAnswers
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
@@ -142,6 +144,7 @@ class _Runner:
         self._meter = meter
         self._model_calls = model_calls
         self._on_answer = on_answer
+        self._shared = SharedAnswers(trials, known)
         self._calls, self._call_of = group_calls(trials, known)
         for call in self._calls:
             if call.known and self._has_questions(call):
@@ -253,7 +256,7 @@ class _Runner:
             return answer
 
         trial = self._trials[call.trials[0]]
-        call.completion = await converse(trial.request, ask)
+        call.completion = await converse(trial.request, partial(self._shared.ask, trial, make=ask))
         if self._on_answer and not call.free:
             self._on_answer(trial, call.completion)
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gatekeeper.contract.chain import first_step, join_steps, markers, with_places
 from gatekeeper.contract.conversation import with_turns
 from gatekeeper.contract.definition import Contract, Fixture, Message, Target
 from gatekeeper.contract.modes import with_requirements
+from gatekeeper.contract.prompt_steps import refused_turns
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
 from gatekeeper.contract.renaming import find_renaming, lent_values
@@ -51,6 +53,8 @@ def plan_trials(
     """
     fixtures = list(contract.fixtures)
     seed = contract.sampling.seed
+    for target in (head, base or head):
+        refused_turns(target, contract)
 
     strict = contract_from == "head"
     answers = _render_own(contract, head) if strict else _render(head, fixtures, lent)
@@ -58,7 +62,8 @@ def plan_trials(
     if base is not None:
         arms.insert(0, ("base", base, _render(base, fixtures, lent)))
     arms = [(arm, target, _with_turns(messages, fixtures)) for arm, target, messages in arms]
-    shared = shared_prefixes([messages.values() for _, _, messages in arms])
+    # Only requests for the first step of a chain begin alike.
+    shared = shared_prefixes([list(map(first_step, found.values())) for _, _, found in arms])
     # All requests of an arm share one copy: what depends on it is computed once.
     params = {arm: dict(target.params) for arm, target, _ in arms}
     trials = tuple(
@@ -113,8 +118,8 @@ def _render_own(contract: Contract, target: Target) -> Messages:
     if failing:
         total = len(contract.fixtures)
         raise ContractError([_for_fixtures(p, ids, total) for p, ids in failing.items()])
-    values = [fixture.vars for fixture in contract.fixtures]
-    problems = rendered_role_problems(target.prompt, values)
+    values = [{**fixture.vars, **markers(target)} for fixture in contract.fixtures]
+    problems = [p for prompt in target.prompts for p in rendered_role_problems(prompt, values)]
     if problems:
         raise ContractError(problems)
     return rendered
@@ -123,13 +128,17 @@ def _render_own(contract: Contract, target: Target) -> Messages:
 def _rendered(
     target: Target, fixtures: Sequence[Fixture]
 ) -> Iterator[tuple[Fixture, tuple[Message, ...] | ContractError]]:
-    """Render the target's prompt for each fixture, within its own budget."""
-    found = render_all(target.prompt, [fixture.vars for fixture in fixtures], Budget())
-    for fixture, messages in zip(fixtures, found, strict=True):
-        if isinstance(messages, ContractError):
-            yield fixture, messages
-        else:
-            yield fixture, with_requirements(messages, target.appended)
+    """Render the target's prompts for each fixture, each prompt within its own budget."""
+    places, names = markers(target), [step.name for step in target.steps]
+    values = [{**fixture.vars, **places} for fixture in fixtures]
+    each = (render_all(prompt, values, Budget()) for prompt in target.prompts)
+    for fixture, *found in zip(fixtures, *each, strict=True):
+        errors = [one for one in found if isinstance(one, ContractError)]
+        if errors:
+            yield fixture, ContractError([p for error in errors for p in error.problems])
+            continue
+        rendered = [with_places(one) for one in found if not isinstance(one, ContractError)]
+        yield fixture, with_requirements(join_steps(names, rendered), target.appended)
 
 
 def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,6 +105,7 @@ def run(
     retry: RetryPolicy | None = None,
     time: FakeTime | None = None,
     stop_when: Callable[[], bool] | None = None,
+    known: Mapping[int, Completion] | None = None,
 ) -> Run:
     async def main() -> Run:
         stop = asyncio.Event()
@@ -123,6 +124,7 @@ def run(
                 watch or FakeWatch(),
                 limits,
                 retry=retry,
+                known=known,
                 stop=stop if stop_when else None,
                 clock=moment,
                 sleep=moment.sleep,

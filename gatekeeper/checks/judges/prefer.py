@@ -16,6 +16,7 @@ from gatekeeper.checks.judges.settings import panel_settings
 from gatekeeper.checks.judges.verdict import Choice, ChoiceForm
 from gatekeeper.checks.output import as_text, on_output
 from gatekeeper.checks.pair_check import PairFinding, Preferred
+from gatekeeper.contract.conversation import spoken
 from gatekeeper.contract.data_blocks import data_message
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.size_limits import MOST_JUDGED
@@ -162,7 +163,7 @@ class Prefer:
 
 def _request(sample: Sample) -> str:
     """Return base's last message of the user: what the new answer has to serve too."""
-    messages = sample.trial.request.messages
+    messages = spoken(sample).trial.request.messages
     return next((m.content for m in reversed(messages) if m.role == "user"), "")
 
 

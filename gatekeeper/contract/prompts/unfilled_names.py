@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice
 
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.definition import Contract, Prompt
 from gatekeeper.errors import Problem
 
 # Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.
@@ -20,8 +20,13 @@ _CLOSING = re.compile(r"[%}]\}")
 def unfilled_names(contract: Contract) -> Iterator[Problem]:
     """Yield each place in a prompt that has a fixture's variable as `{name}`, which is sent
     unchanged. If the prompt also uses the variable as `{{ name }}`, the braces are intended."""
-    prompt = contract.target.prompt
     known = {name for fixture in contract.fixtures for name in fixture.vars}
+    known |= {step.name for step in contract.target.steps}
+    for prompt in contract.target.prompts:
+        yield from _unfilled_in(prompt, known)
+
+
+def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:
     texts = [message.content for message in prompt.messages]
     used = {word for text in (*texts, *prompt.includes.values()) for word in words_in_tags(text)}
     unused = known - used

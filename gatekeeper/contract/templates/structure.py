@@ -13,9 +13,19 @@ from functools import lru_cache
 
 from jinja2 import nodes
 
-from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.definition import Prompt, Target
 from gatekeeper.contract.read import locate
 from gatekeeper.contract.templates.environment import environment_for
+
+
+def is_same_chain(base: Target, head: Target, renaming: Mapping[str, str]) -> bool:
+    """Return whether two targets have the same steps and prompts, as `is_same_template` compares
+    them."""
+    names = [[step.name for step in target.steps] for target in (base, head)]
+    return names[0] == names[1] and all(
+        is_same_template(before, now, renaming)
+        for before, now in zip(base.prompts, head.prompts, strict=True)
+    )
 
 
 def is_same_template(base: Prompt, head: Prompt, renaming: Mapping[str, str]) -> bool:

@@ -105,7 +105,8 @@ def _target(contract: Contract, varied: Mapping[str, Any], revision: Revision) -
             prompt = load_prompt(revision, str(varied["prompt"]))
         except UnreadableError as error:
             raise UsageError(f"--prompt {varied['prompt']}: {error.what}; {error.fix}") from None
-    changed = Target(prompt, str(varied.get("model", target.model)), {**target.params, **params})
+    model = str(varied.get("model", target.model))
+    changed = replace(target, prompt=prompt, model=model, params={**target.params, **params})
     return as_sent(replace(contract, target=changed))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.conversation import filled, steps, with_turns
+from gatekeeper.contract.conversation import calls_of, filled, with_turns
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
@@ -141,7 +141,7 @@ def test_a_conversation_costs_what_its_calls_cost(price: Any) -> None:
     messages = with_turns((Message("user", "A sentence."),), ("And another.", "Thank you."))
     conversation = Request("openai/gpt-4o-mini", messages, params, None, 0)
     answers = ["x" * 100, "y" * 100]
-    for step, bare in zip(steps(conversation), (0, 1, 2), strict=True):
+    for step, bare in zip(calls_of(conversation), (0, 1, 2), strict=True):
         said = replace(step, messages=filled(step.messages, answers))
         without = replace(step, messages=filled(step.messages, ["", ""]))
         assert price(step) >= price(said)

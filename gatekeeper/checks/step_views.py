@@ -1,0 +1,63 @@
+"""Shows a check the step of a chain that it evaluates: the step's own request and output.
+
+Repairs apply to the last output alone. A step's checks see what the model wrote, because that is
+what the next step gets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from gatekeeper.checks.check import Finding, SampleEvaluator, undetermined
+from gatekeeper.contract.chain import step_names
+from gatekeeper.contract.conversation import as_called, calls_of, spoken
+from gatekeeper.contract.trial import Completion, Sample, Trial, Turn
+
+
+class StepViews:
+    """The steps of one sample, each as a sample of its own."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+        self._names = step_names(sample.trial.request.messages)
+        self._found: dict[str | None, Sample | None] = {}
+
+    def of(self, step: str | None) -> Sample | None:
+        """Return what a check of the step evaluates; None if the sample has no such step. Without a
+        name it is the last one."""
+        if not self._names:
+            return self._sample if step is None else None
+        if step not in self._found:
+            self._found[step] = spoken(self._sample) if step is None else self._step(step)
+        return self._found[step]
+
+    def apply(self, evaluate: SampleEvaluator, step: str | None) -> Finding:
+        """Return what a check finds in its step."""
+        sample = self.of(step)
+        if sample is None:
+            return undetermined(f"the prompt has no step `{step}`")
+        return evaluate(sample)
+
+    def _step(self, step: str) -> Sample | None:
+        turns = self._sample.completion.turns if self._sample.completion else ()
+        number = self._names.index(step) if step in self._names else len(turns)
+        if number >= len(turns):
+            return None
+        answer = turns[number].completion
+        called = as_called(self._sample, number)
+        return replace(called, completion=answer, output=answer.text, repairs=(), ledger=())
+
+
+def filler_sample(trial: Trial, characters: int) -> Sample:
+    """Return a sample of the trial of which every output has this length, for a forecast."""
+    filler = Completion(_filler(characters))
+    calls = len(calls_of(trial.request)) if step_names(trial.request.messages) else 0
+    answer = replace(filler, turns=tuple(Turn("", filler) for _ in range(calls)))
+    return Sample(trial, answer, output=filler.text)
+
+
+@lru_cache(maxsize=16)
+def _filler(characters: int) -> str:
+    """Return text of this length: the same for all fixtures, because it can be long."""
+    return "x" * characters

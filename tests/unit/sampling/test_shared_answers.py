@@ -1,0 +1,85 @@
+"""Calls that several chains of one fixture need: sent once, and asked again if that fails."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from support.fake_client import FakeClient, run, trial
+
+from gatekeeper.contract.chain import OUTPUT, STEP
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Arm, Completion, Request, Trial
+from gatekeeper.errors import CallFailed
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.sampling.retries import RetryPolicy
+from gatekeeper.sampling.stored_text import MOST_CHARACTERS
+
+
+def chain(arm: Arm, last: str, fixture: str = "f", first: str = "one") -> Trial:
+    messages = (
+        *(Message("user", first), Message(STEP, "a")),
+        *(Message("user", last), Message(OUTPUT, "a")),
+    )
+    made = trial(0)
+    request = replace(made.request, messages=messages)
+    return replace(made, arm=arm, fixture=fixture, request=request)
+
+
+class Counting(FakeClient):
+    """Answers with the number of the request, so that no two answers are the same."""
+
+    def __init__(self, size: int = 0, failures: int = 0) -> None:
+        super().__init__(lambda _: Completion(""))
+        self.said: list[str] = []
+        self._size, self._failures = size, failures
+
+    async def complete(self, request: Request) -> Completion:
+        self.said.append(request.messages[0].content)
+        await asyncio.sleep(0)
+        if len(self.said) <= self._failures:
+            raise CallFailed("no")
+        return Completion(f"<{len(self.said)}>" + "x" * self._size, cost_usd=1.0)
+
+
+def test_both_arms_go_on_from_one_answer() -> None:
+    client = Counting()
+    trials = [chain("base", "two "), chain("head", "three ")]
+    done = run(trials, client)
+    assert sorted(client.said) == ["one", "three <1>", "two <1>"]
+    assert (done.made, done.cost_usd) == (3, 3.0)
+    assert len(distinct_requests(trials)) == 3
+
+
+def test_other_fixtures_and_other_first_steps_ask_for_themselves() -> None:
+    trials = [chain("base", "two "), chain("base", "four ", "g"), chain("head", "two ", first="1")]
+    assert run(trials, Counting()).made == 6
+    assert len(distinct_requests(trials)) == 6
+
+
+def test_one_that_fails_is_asked_again_by_the_other() -> None:
+    client = Counting(failures=1)
+    trials = [chain("base", "two "), chain("head", "three ")]
+    done = run(trials, client, retry=RetryPolicy(attempts=1))
+    assert [sample.completion is None for sample in done.samples] == [True, False]
+    assert client.said.count("one") == 2
+
+
+def test_a_long_answer_is_not_kept() -> None:
+    client = Counting(size=10 * MOST_CHARACTERS)
+    run([chain("base", "two "), chain("head", "three ")], client)
+    assert client.said.count("one") == 2
+
+
+@pytest.mark.parametrize("known", ["base", "head"])
+def test_the_answers_of_an_earlier_run_are_gone_on_from(known: Arm) -> None:
+    trials = [chain("base", "two "), chain("head", "three ")]
+    before = run(trials, Counting())
+    place = 0 if known == "base" else 1
+    answered = before.samples[place].completion
+    assert answered is not None
+    client = Counting()
+    run(trials, client, known={place: answered})
+    assert len(client.said) == 1
+    assert client.said[0].endswith(" <1>")
