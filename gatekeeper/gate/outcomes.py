@@ -14,6 +14,7 @@ from gatekeeper.contract.digests import chain_meaning, digest, request_digest
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.gate.arm_intervals import cost_interval, latency_interval, rate_intervals
 from gatekeeper.gate.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.step_results import step_results
 from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.stored_text import shorten
 from gatekeeper.stats.fisher import fisher_exact
@@ -190,6 +191,7 @@ def arm_result(
         latency_interval=latency_interval(latencies(mine)),
         cost_interval=cost_interval(costs),
         prompt_digest=digest(chain_meaning(target)),
+        steps=step_results(target, mine),
     )
 
 

@@ -23,6 +23,7 @@ from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
+from gatekeeper.gate.step_result import StepResult
 from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -103,6 +104,8 @@ class ArmResult:
     cost_interval: ConfidenceInterval | None = None
     prompt_digest: str | None = None
     """The same for prompts that mean the same, see contract/digests.py."""
+    steps: tuple[StepResult, ...] = ()
+    """The steps of a chain, the last prompt at the end; nothing for a single prompt."""
 
 
 @dataclass(frozen=True, slots=True)

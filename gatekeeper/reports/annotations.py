@@ -77,8 +77,8 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
     first, *more = changes[:_MOST_SECTIONS]
     also = f"Also changed in the prompt of {_name(contract.name)}, which is: {contract.verdict}."
     return (
-        Place(contract, path, first.line, message),
-        *(Place(contract, path, c.line, visible(f"{_section(c)}. {also}")) for c in more),
+        Place(contract, first.path or path, first.line, message),
+        *(Place(contract, c.path or path, c.line, visible(f"{_section(c)}. {also}")) for c in more),
     )
 
 

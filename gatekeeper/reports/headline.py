@@ -34,6 +34,7 @@ from gatekeeper.reports.comparison_text import (
 from gatekeeper.reports.escape import code, prose_with_code
 from gatekeeper.reports.ranking import by_severity, worst_reasons
 from gatekeeper.reports.resource_text import rise, sentence
+from gatekeeper.reports.step_text import broke_at, code_step
 
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
 _REASON_LIMIT = 600
@@ -120,13 +121,22 @@ def what_happened(contract: ContractResult) -> str:
     quoted = _quoted(contract)
     if quoted:
         failed = " could not be measured" if contract.verdict == "error" else ""
-        return f"{name}{failed}: {prose_with_code(quoted.text, _REASON_LIMIT)}"
+        broke = _broke_at(contract)
+        return f"{name}{failed}: {prose_with_code(quoted.text, _REASON_LIMIT)}{broke}"
     contract, label = _as_decided(contract)
     if contract.paired is None or contract.paired.difference is None:
         return f"{name}: {_passed(contract.head) if contract.head else contract.verdict}."
     found = _comparison(contract, contract.paired, label)
     flips = "" if contract.verdict == "fail" else flips_note(contract.paired)
-    return f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}{flips}"
+    return (
+        f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}{flips}{_broke_at(contract)}"
+    )
+
+
+def _broke_at(contract: ContractResult) -> str:
+    """Return a sentence that names the step of a chain at which a failing contract broke."""
+    found = broke_at(contract, code_step) if contract.verdict == "fail" else ""
+    return f" It {found}." if found else ""
 
 
 def foremost(result: GateResult) -> ContractResult | None:

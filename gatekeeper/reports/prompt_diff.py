@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from functools import lru_cache
 from typing import Literal
 
-from gatekeeper.gate.result import ContractResult
+from gatekeeper.gate.result import ArmResult, ContractResult
 
 _BEGINNING = "beginning"
 ROLES = ("system", "user", "assistant", "developer", "tool")
@@ -44,6 +44,8 @@ class SectionChange:
     change: Literal["changed", "added", "removed"]
     diff: str
     line: int = 1
+    path: str | None = None
+    """The prompt file, for a prompt of a chain; None for a contract with a single prompt."""
 
 
 def split_sections(text: str) -> tuple[Section, ...]:
@@ -62,11 +64,31 @@ def split_sections(text: str) -> tuple[Section, ...]:
 
 
 def prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
-    """Return the sections of a contract's prompt that differ; none if there is nothing to
-    compare."""
+    """Return the sections of a contract's prompts that differ; none if there is nothing to
+    compare. Of several prompts, each title begins with the name of the step."""
     if contract.base is None or contract.head is None:
         return ()
-    return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+    if not contract.base.steps and not contract.head.steps:
+        return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+    return tuple(_changes_of_steps(contract.base, contract.head))
+
+
+def _changes_of_steps(base: ArmResult, head: ArmResult) -> Iterator[SectionChange]:
+    """Yield the changes of each step in head's order, then those of the steps that head does not
+    have."""
+    before, now = _prompts(base), _prompts(head)
+    for name in [*now, *(name for name in before if name not in now)]:
+        path, _ = now.get(name) or before[name]
+        texts = [side[name][1] if name in side else "" for side in (before, now)]
+        for change in diff_prompts(*texts):
+            title = change.title if name is None else f"{name} › {change.title}"
+            yield replace(change, title=title, path=path)
+
+
+def _prompts(arm: ArmResult) -> dict[str | None, tuple[str, str]]:
+    """Return the path and text of each prompt of an arm by its step's name; None for the last."""
+    last: dict[str | None, tuple[str, str]] = {None: (arm.prompt_path, arm.prompt_text)}
+    return {step.name: (step.prompt_path, step.prompt_text) for step in arm.steps} or last
 
 
 @lru_cache(maxsize=1_024)

@@ -100,6 +100,9 @@ def test_a_worse_first_step_fails_and_is_named(
     assert "regression" in {reason["code"] for reason in contract["reasons"]}
     failed = contract["fixtures"][0]["failures"][0]
     assert failed["check"] == "extract: customer"
+    broke = [(step["name"], step["broke_first"]) for step in contract["head"]["steps"]]
+    assert broke == [("extract", len(NAMES)), (None, 0)]
+    assert "broke at step `extract` in 12 of 12" in (tmp_path / "out" / "comment.md").read_text()
     # The output looks like a template and is only text.
     said = {request["messages"][-1]["content"] for request in server.requests}
     assert "Greet nobody {{ letter }} politely." in said

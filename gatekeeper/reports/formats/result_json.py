@@ -32,6 +32,7 @@ from gatekeeper.reports.formats.judges_json import (
     judge_calls_document,
 )
 from gatekeeper.reports.formats.preference_json import preference_document
+from gatekeeper.reports.formats.steps_json import step_documents
 from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -247,6 +248,7 @@ def _arm(arm: ArmResult | None) -> dict[str, Any] | None:
         "intervals": _intervals(arm.intervals),
         "latency_interval": _interval(arm.latency_interval),
         "cost_interval": _interval(arm.cost_interval),
+        **step_documents(arm.steps),
     }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Any
 
+from gatekeeper.contract.chain import step_names
 from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, Outcome, Turn
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
@@ -42,7 +44,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "output": sample.output if completion else None,
         **_tool_calls(completion),
         **_whole(completion),
-        **_turns(completion),
+        **_turns(completion, step_names(request.messages)),
         "repairs": list(sample.repairs),
         # Left out for the many outputs that need no repair.
         **({"repair_ledger": list(map(asdict, sample.ledger))} if sample.ledger else {}),
@@ -73,15 +75,17 @@ def _tool_calls(completion: Completion | None) -> dict[str, Any]:
     return {"tool_calls": calls} if calls else {}
 
 
-def _turns(completion: Completion | None) -> dict[str, Any]:
-    """Return every answer of a conversation; a replay finds each by its `request`."""
+def _turns(completion: Completion | None, steps: Sequence[str]) -> dict[str, Any]:
+    """Return every answer of a conversation or a chain; a replay finds each by its `request`."""
     turns = completion.turns if completion else ()
-    return {"turns": [_turn(turn) for turn in turns]} if turns else {}
+    each = zip_longest(turns, steps[: len(turns)])
+    return {"turns": [_turn(turn, step) for turn, step in each]} if turns else {}
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _turn(turn: Turn, step: str | None) -> dict[str, Any]:
     answer = turn.completion
     return {
+        **({} if step is None else {"step": step}),
         "request": turn.request,
         "output_raw": answer.text,
         **_tool_calls(answer),
@@ -116,6 +120,7 @@ def _check_result(check_result: CheckResult) -> dict[str, Any]:
         **({} if check_result.score is None else {"score": check_result.score}),
         **({} if check_result.weight == 1 else {"weight": check_result.weight}),
         **({"must_pass": True} if check_result.must_pass else {}),
+        **({} if check_result.step is None else {"step": check_result.step}),
         **({"votes": [asdict(vote) for vote in check_result.votes]} if check_result.votes else {}),
     }
 

@@ -28,12 +28,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
+from gatekeeper.contract.chain import step_names
 from gatekeeper.contract.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
 from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
 from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html.inputs import distinct_parts
 from gatekeeper.reports.ranking import by_loss, by_severity
+from gatekeeper.reports.step_text import prompt_texts
 from gatekeeper.sampling.answer_text import answer_text
 
 TEXT_LIMIT = 20_000
@@ -214,7 +216,7 @@ def _document(
             {
                 "name": clip(visible(evaluation.label), _NAME_LIMIT),
                 "prompts": [
-                    texts.at(arm.prompt_text if arm else None, PROMPT_LIMIT)
+                    texts.at(prompt_texts(arm) if arm else None, PROMPT_LIMIT)
                     for arm in (evaluation.base, evaluation.head)
                 ],
                 "fixtures": [
@@ -315,9 +317,11 @@ def _facts(outcome: Outcome) -> str:
             facts.append(numbers.milliseconds(completion.latency_ms))
         if completion.ttft_ms is not None:
             facts.append(f"first token after {numbers.milliseconds(completion.ttft_ms)}")
-        for number, turn in enumerate(completion.turns[:-1], start=1):
+        steps = step_names(outcome.sample.trial.request.messages)
+        for number, turn in enumerate(completion.turns[:-1]):
             said = " ".join(turn.completion.text.split())
-            facts.append(f"answer {number}: {clip(said, _EARLIER_ANSWER)}")
+            label = f"step {steps[number]}" if steps else f"answer {number + 1}"
+            facts.append(f"{label}: {clip(said, _EARLIER_ANSWER)}")
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
             facts.append(f"{tokens} tokens")

@@ -27,6 +27,7 @@ from gatekeeper.reports.mode_text import mode_details
 from gatekeeper.reports.ranking import worst_verdict
 from gatekeeper.reports.repair_text import repair_details, repair_table
 from gatekeeper.reports.resource_text import details, limit_details
+from gatekeeper.reports.step_text import step_table
 from gatekeeper.stats.error_budget import ErrorBudget
 
 _TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Status", "Budget left")
@@ -95,6 +96,8 @@ def decision_rows(contract: ContractResult) -> list[str]:
         for label, arm in (("base", contract.base), ("head", contract.head))
         if arm
     ]
+    steps = step_table(contract)
+    rows += [_table(f"Steps of {name}", steps)] if steps else []
     resources = details(contract)
     rows += [f"- {name} from base to head: {resources}"] if resources else []
     limits = limit_details(contract)

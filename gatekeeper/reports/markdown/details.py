@@ -214,14 +214,13 @@ def _add_diff(
         return
     if base.model != head.model:
         page.add(f"Model of {code(contract.name, 60)}: {code(base.model)} → {code(head.model)}")
-    pair = (base.prompt_text, head.prompt_text)
-    if pair in shown:
+    changes = prompt_changes(contract)
+    pair = ("\n".join(change.diff for change in changes), head.prompt_text)
+    if not changes or pair in shown:
         return
     shown.add(pair)
-    changes = prompt_changes(contract)
-    if not changes:
-        return
-    where = html_code(head.prompt_path, 120)
+    paths = dict.fromkeys(change.path or head.prompt_path for change in changes)
+    where = ", ".join(html_code(path, 120) for path in paths)
     opening, closing = fold(
         f"Prompt diff of {where}: {numbers.count(len(changes), 'section')} changed"
     )

@@ -22,6 +22,7 @@ from gatekeeper.reports.headline import ICONS, reason_icon, title
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.ranking import by_loss, by_severity
 from gatekeeper.reports.ranking import worst_reasons as reasons_of
+from gatekeeper.reports.step_text import broke_at, plain_step
 
 if TYPE_CHECKING:
     from gatekeeper.gate.estimate import ContractEstimate, RunEstimate
@@ -124,6 +125,9 @@ def _print_contract(console: Console, contract: ContractResult) -> None:
         console.print(Text(f"  …and weakened in {more:,} more ways", "yellow"))
     for text in contract.warnings:
         console.print(Text("  note: ", "dim").append(_text(text)))
+    broke = broke_at(contract, plain_step)
+    if broke:
+        console.print(Text("  ").append(_text(broke)))
     broken = by_loss(fixture for fixture in contract.fixtures if fixture.change == "broke")
     for fixture in broken[:_MOST_BROKEN]:
         console.print(_broken(fixture))
