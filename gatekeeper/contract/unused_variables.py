@@ -40,9 +40,9 @@ def unused_variables(contract: Contract) -> Iterator[Problem]:
 
 
 def _words_of_prompt(contract: Contract) -> Iterator[str]:
-    prompt = contract.target.prompt
-    for text in (*(message.content for message in prompt.messages), *prompt.includes.values()):
-        yield from words_in_tags(text)
+    for prompt in contract.target.prompts:
+        for text in (*(message.content for message in prompt.messages), *prompt.includes.values()):
+            yield from words_in_tags(text)
 
 
 def _words_of_check(spec: CheckSpec) -> Iterator[str]:

@@ -248,7 +248,7 @@ def _arm(arm: ArmResult | None) -> dict[str, Any] | None:
         "intervals": _intervals(arm.intervals),
         "latency_interval": _interval(arm.latency_interval),
         "cost_interval": _interval(arm.cost_interval),
-        **step_documents(arm.steps),
+        "steps": step_documents(arm.steps),
     }
 
 

@@ -8,10 +8,9 @@ from typing import Any
 from gatekeeper.gate.step_result import StepResult
 
 
-def step_documents(steps: Sequence[StepResult]) -> dict[str, Any]:
-    """Return the steps of an arm under their key; nothing for a single prompt, as for most
-    contracts."""
-    return {"steps": [_document(step) for step in steps]} if steps else {}
+def step_documents(steps: Sequence[StepResult]) -> list[dict[str, Any]]:
+    """Return the steps of an arm; nothing for a single prompt."""
+    return [_document(step) for step in steps]
 
 
 def _document(step: StepResult) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def test_every_prompt_and_file_of_a_step_is_found_without_loading() -> None:
         "s.json": "{}",
     }
     revision = MemoryRevision({path: text.encode() for path, text in files.items()})
-    sketch = References(revision, SHAPES).sketch("order.yaml")
+    (sketch,) = References(revision, SHAPES).sketches(["order.yaml"])
     assert sketch.sound
     assert sketch.closure == files.keys()
     assert sketch.steps == (("extract", "extract.md"), ("rank", "rank.md"))

@@ -69,5 +69,5 @@ def test_all_prompts_are_shown_under_their_names() -> None:
     head = chain().head
     assert head is not None
     assert prompt_texts(head) == "[extract]\nGuess\n\n[last prompt]\nAnswer"
-    assert [one["broke_first"] for one in step_documents(head.steps)["steps"]] == [4, 1]
-    assert step_documents(()) == {}
+    assert [one["broke_first"] for one in step_documents(head.steps)] == [4, 1]
+    assert step_documents(()) == []
