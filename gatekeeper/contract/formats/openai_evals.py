@@ -218,15 +218,26 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
             return "it has no `labels` and `passing_labels`"
         scores = {str(label): float(label in passing) for label in labels}
         return {**base, "choices": scores, "pass": 1}
-    low, high = item.get("range") or (0, 1)
-    least = item.get("pass_threshold", (low + high) / 2)
-    if (low, high) != (0, 1):
-        steps = range(int(low), int(high) + 1)
-        if not 2 <= len(steps) <= 10 or (low, high) != (1, int(high)) or least != int(least):
-            return "its range is neither 0 to 1 nor whole numbers from 1 to at most 10"
-        return {**base, "scale": {str(n): f"{n} of {high}" for n in steps}, "pass": int(least)}
-    scores = {f"{n}/10": n / 10 for n in range(11)}
-    return {**base, "choices": scores, "pass": least}
+    return _scored(base, item)
+
+
+def _scored(base: dict[str, Any], item: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Return the judge of a score; why it is not run, if ours gives no such score."""
+    bounds = item.get("range", [0, 1])
+    if bounds == [0, 1]:
+        least = item.get("pass_threshold", 0.5)
+        if isinstance(least, int | float):
+            return {**base, "choices": {f"{n}/10": n / 10 for n in range(11)}, "pass": least}
+        return "its `pass_threshold` is not a number"
+    most = next((n for n in range(2, 11) if bounds == [1, n]), None)
+    if most is None:
+        return "its range is neither 0 to 1 nor whole numbers from 1 to at most 10"
+    least = item.get("pass_threshold", (1 + most) / 2)
+    if not isinstance(least, int | float) or not 1 <= least <= most:
+        return "its `pass_threshold` is not in its range"
+    levels = range(1, most + 1)
+    passing = next(level for level in levels if level >= least)
+    return {**base, "scale": {str(n): f"{n} of {most}" for n in levels}, "pass": passing}
 
 
 def _message_text(message: object) -> str:

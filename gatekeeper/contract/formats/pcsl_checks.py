@@ -50,7 +50,7 @@ def read_checks(
         if isinstance(made, str):
             not_run.append(NotRun(kind, holder.position(key), made))
             continue
-        name = _unused(" ".join(filter(None, (plain, item.get("field")))), taken)
+        name = _unused(f"{plain} {item['field']}" if item.get("field") else plain, taken)
         severity = {"severity": item["severity"]} if item.get("severity") == "warn" else {}
         at = holder.position(key)
         checks.append(At({"name": At(name, at), **made, **severity}, at))
