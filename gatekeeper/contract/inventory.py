@@ -7,8 +7,8 @@ files plainly hold: see contract/discovery/.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gatekeeper.contract.change import Entry, Revision, prefetch
 from gatekeeper.contract.contract_files import find_contracts
@@ -112,11 +112,6 @@ def take_inventory(revision: Revision, policy: Policy, shapes: Shapes | None = N
     """Read the revision's files as far as needed. Raises ContractError if the policy's patterns
     match too many contracts. `shapes` are those of checks, to know a contract's schema files."""
     return _Inventory(revision, policy, shapes or {}).taken()
-
-
-def with_contracts(policy: Policy, paths: Iterable[str]) -> Policy:
-    """Return the policy as if its `contracts` matched these files too."""
-    return replace(policy, contracts=(*policy.contracts, *map(_literal, paths)))
 
 
 @dataclass
@@ -255,8 +250,3 @@ def _kind_inside(path: str) -> PromptKind:
     if not path.lower().endswith(CODE_SUFFIXES):
         return "key"
     return "Python" if path.lower().endswith(".py") else "TypeScript"
-
-
-def _literal(path: str) -> str:
-    """Return the pattern that matches this path alone."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in path)

@@ -113,7 +113,7 @@ class _Validating:
     def add(self, path: str) -> None:
         """Validate the contract at the path."""
         try:
-            job = _prepare(self.revision, path, self.policy)
+            job = prepare_contract(self.revision, path, self.policy)
         except ContractError as error:
             self._add("error", error.problems, path)
             return
@@ -134,8 +134,12 @@ class _Validating:
         self.contracts.append(_valid_contract(job))
         self._add("warning", [*model_problems(models, allowed), *faults.doubtful], path)
         self._add("warning", self._advice(contract, faults.doubtful), path)
-        self._add("warning", _doubts(job, self._document(path), self.price), path)
-        self._add("note", _notes(job), path)
+        read = read_contract_document(self.revision, path)
+        # With a tolerance, or the tests of a tool that compares nothing.
+        alone = contract.gate.tolerance is not None or read.is_foreign
+        doubts = _doubts(job, read.document, self.price, alone=alone)
+        self._add("warning", doubts, path)
+        self._add("note", _notes(job, alone=alone), path)
 
     def note_unused(self, inventory: Inventory) -> None:
         """Warn of contracts that no pattern of the policy matches."""
@@ -151,7 +155,7 @@ class _Validating:
         that is enough."""
         if self.advise is None:
             return
-        document = self._document(contract.path)
+        document = read_contract_document(self.revision, contract.path).document
         for part in (contract, *contract.groups):
             target = part.target
             for advice in self.advise(target.model, target.params):
@@ -165,9 +169,6 @@ class _Validating:
                     place.path, advice.what, advice.fix, place.line, place.column, advice.param
                 )
 
-    def _document(self, path: str) -> Document:
-        return read_contract_document(self.revision, path).document
-
     def _add(self, level: FindingLevel, problems: Iterable[Problem], path: str | None) -> None:
         known = {(finding.level, finding.problem) for finding in self.findings}
         self.findings += [
@@ -177,22 +178,25 @@ class _Validating:
         ]
 
 
-def _notes(job: Job) -> Iterator[Problem]:
+def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
     """Yield what to know about a contract: what its tool would test and this one does not, and
-    what its fixtures are too few for."""
+    what its fixtures are too few for. `alone` says that a comparison with base is not what its
+    author relies on."""
     contract, evaluation = job.contract, job.evaluations[0]
     for skipped in contract.not_run:
         at, what = skipped.position, f"not run: `{skipped.kind}`: {skipped.why}"
         yield Problem(at.path, what, "", at.line, at.column)
-    for note in (*objective_notes(evaluation), *limit_notes(evaluation)):
-        yield Problem(contract.path, note, "")
+    weak = compute_power(evaluation).warning if alone else None
+    for note in (weak, *objective_notes(evaluation), *limit_notes(evaluation)):
+        if note:
+            yield Problem(contract.path, note, "")
 
 
-def _doubts(job: Job, document: Document, price: Price | None) -> Iterator[Problem]:
+def _doubts(job: Job, document: Document, price: Price | None, *, alone: bool) -> Iterator[Problem]:
     """Yield what is likely not meant in a contract that can run."""
     contract, evaluation = job.contract, job.evaluations[0]
     sentences = [
-        compute_power(evaluation).warning,
+        None if alone else compute_power(evaluation).warning,
         near_duplicate_warning(contract.fixtures, evaluation.counts_with),
         *(unpriced_warnings(evaluation, price) if price else ()),
     ]
@@ -216,7 +220,11 @@ def repository_path(path: Path, root: Path) -> str:
         ) from None
 
 
-def _prepare(revision: Revision, path: str, policy: Policy) -> Job:
+def prepare_contract(revision: Revision, path: str, policy: Policy) -> Job:
+    """Load a contract, render its prompt for every fixture, and prepare its checks.
+
+    Raises ContractError.
+    """
     contract = load_contract(revision, path, SHAPES)
     require_few_trials([(part, 1) for part in (contract, *contract.groups)])
     for group in contract.groups:

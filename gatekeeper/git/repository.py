@@ -129,6 +129,16 @@ class Repository:
                 return named[0]
         return "main"
 
+    def address_of_origin(self) -> str | None:
+        """Return the address of the remote `origin`; None if there is no such remote."""
+        status, output, _ = self._git.attempt("remote", "get-url", "origin")
+        return None if status else text(output).strip()
+
+    def version_tags(self) -> list[str]:
+        """Return the tags such as `v1.2.3`, the highest version first."""
+        options = ("--sort=-v:refname", "--format=%(refname:lstrip=2)")
+        return self._git.run("for-each-ref", *options, "refs/tags/v[0-9]*").decode().split()
+
     def _known_bases(self) -> list[str]:
         known = self._git.run("for-each-ref", "--format=%(refname)", *_BASES).decode().split()
         return [ref for ref in _BASES if ref in known]

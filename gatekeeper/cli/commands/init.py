@@ -3,28 +3,94 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatekeeper.cli.output import readers_may_leave
 from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.author.onboarding.proposal import Proposal
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--action",
         metavar="OWNER/REPO@SHA",
-        help="the release of gatekeeper for the workflows: its repository and full commit",
+        help="the release of gatekeeper for the workflows: its repository and full commit "
+        "(default: the release that this gatekeeper was installed from, if it is known)",
+    )
+    parser.add_argument(
+        "--from",
+        dest="only",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="propose a contract for the prompts or the suite in this file only; repeatable",
     )
 
 
 def init(arguments: argparse.Namespace) -> int:
-    """Write an example contract, a policy and workflows. Does not change existing files."""
-    from gatekeeper.cli.starter import require_action, write_starter
+    """Propose contracts for the prompts found, a policy and workflows. Changes no existing file.
 
-    action = require_action(arguments.action) if arguments.action is not None else None
+    Test suites of other tools run as they are. The other prompts get a contract each. In an empty
+    repository, an example is written.
+    """
+    from gatekeeper.author.onboarding.proposal import policy_lines, propose
+    from gatekeeper.author.onboarding.terminal import show_proposal
+    from gatekeeper.cli import starter
+    from gatekeeper.cli.installed_release import installed_release
+    from gatekeeper.gate.validate import repository_path
+    from gatekeeper.providers.catalogue import CATALOGUE
+    from gatekeeper.reports.terminal.console import log_console
+
+    action = starter.require_action(arguments.action) if arguments.action is not None else None
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
-        lines = list(write_starter(root, repository.default_branch(), action))
+        only = [repository_path(path, root) for path in arguments.only]
+        found = propose(repository.worktree(), only)
+        branch = repository.default_branch()
+    if found.is_empty:
+        texts = dict(starter.example_files())
+    else:
+        texts = {made.path: made.text for made in found.skeletons}
+        texts |= starter.policy_file(policy_lines(found))
+    keys = [CATALOGUE[name].keys[0] for name in found.providers if name in CATALOGUE]
+    texts |= starter.workflow_files(branch, keys)
+    action = action or installed_release()
+    lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
-        for line in lines:
+        show_proposal(found, log_console())
+        for line in (*lines, *_next(found, branch, keys, root)):
             print(line)  # noqa: T201
     return 0
+
+
+def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iterator[str]:
+    """Yield what to do now."""
+    from gatekeeper.cli.starter import WORKFLOWS, has_placeholder
+
+    needed = " and ".join(keys) or "OPENAI_API_KEY"
+    if found.missing:
+        patterns = ", ".join(f'"{pattern}"' for pattern in found.missing)
+        yield f"Add to `contracts` in .github/gatekeeper.yml: {patterns}."
+    yield "Next: `gatekeeper validate` lists every prompt with its contract, and calls no model."
+    if any(made.examples for made in found.skeletons):
+        yield "Replace the example fixtures in the proposed contracts by real inputs."
+    yield f"Then set {needed} and run `gatekeeper run`, which tests every contract once."
+    yield f"Commit these files to `{branch}`; its policy applies to every pull request."
+    yield (
+        f"On GitHub: add {'the secret' if len(keys) < 2 else 'the secrets'} {needed}, and require "
+        "the check `Prompt gate`."
+    )
+    yield (
+        f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after every merge; "
+        "without it, error budgets have no data."
+    )
+    if has_placeholder(root):
+        yield (
+            "Before you push: run `gatekeeper init --action OWNER/REPO@SHA` to write the "
+            "release that you trust into both workflows."
+        )

@@ -1,10 +1,11 @@
-"""`gatekeeper init`: a first contract with its prompt and fixtures, a policy and the workflows."""
+"""The files that `gatekeeper init` writes: the policy, the workflows, and in an empty repository an
+example contract with its prompt and fixtures."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,20 +13,21 @@ import yaml
 
 from gatekeeper.errors import UsageError, WriteError
 
-_WORKFLOWS = {
+WORKFLOWS = {
     "workflow.yml": ".github/workflows/gatekeeper.yml",
     "nightly.yml": ".github/workflows/gatekeeper-nightly.yml",
 }
-# Where each packaged file goes in the user's repository.
-PLACES = {
+_EXAMPLE = {
     "contract.yaml": "contracts/review-sentiment.yaml",
     "fixtures.csv": "contracts/review-sentiment.fixtures.csv",
     "prompt.prompty": "prompts/review-sentiment.prompty",
-    "policy.yml": ".github/gatekeeper.yml",
-    **_WORKFLOWS,
 }
+_POLICY = {"policy.yml": ".github/gatekeeper.yml"}
+# Where each packaged file goes in the user's repository.
+PLACES = {**_EXAMPLE, **_POLICY, **WORKFLOWS}
 _PLACEHOLDER = re.compile(r"OWNER/gatekeeper@COMMIT(?: #[^\n]*)?")
 _BRANCHES = "branches: [main]"
+_KEY = re.compile(r"^( *)OPENAI_API_KEY: .*\n", re.MULTILINE)
 _ACTION = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+@(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _HOW_TO_NAME = "write it as OWNER/REPO@SHA, with the full commit of the release that you trust"
 
@@ -38,31 +40,58 @@ def require_action(name: str) -> str:
     raise UsageError(f"--action {name!r}: this is not a commit of an action; {_HOW_TO_NAME}")
 
 
-def write_starter(root: Path, branch: str = "main", action: str | None = None) -> Iterator[str]:
+def example_files() -> Mapping[str, str]:
+    """Return the example for an empty repository: a contract, its prompt, fixtures and policy."""
+    return {place: _packaged(name) for name, place in {**_EXAMPLE, **_POLICY}.items()}
+
+
+def policy_file(lines: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the policy, with these lines in place of the example's, by their keys."""
+    text = _packaged("policy.yml")
+    for key, line in lines.items():
+        before, _, rest = text.partition(f"\n{key}: ")
+        text = f"{before}\n{line}\n{rest.partition(chr(10))[2]}"
+    return {_POLICY["policy.yml"]: text}
+
+
+def workflow_files(branch: str, keys: Sequence[str] = ()) -> Mapping[str, str]:
+    """Return the two workflows.
+
+    Args:
+        branch: The branch whose pushes the nightly workflow measures.
+        keys: The names of the secrets that the models need; none means OPENAI_API_KEY.
+    """
+    found = {}
+    for name, place in WORKFLOWS.items():
+        text = _packaged(name).replace(_BRANCHES, f"branches: [{_quote(branch)}]")
+        found[place] = _KEY.sub(lambda at: _secrets(at[1], keys), text) if keys else text
+    return found
+
+
+def write_files(root: Path, texts: Mapping[str, str], action: str | None = None) -> Iterator[str]:
     """Write the files that do not exist yet, and report for each whether it was written.
 
     Args:
         root: The top of the user's repository.
-        branch: The branch whose pushes the nightly workflow measures.
+        texts: The files, by their paths from the top.
         action: What the workflows run, as OWNER/REPO@SHA; None leaves a placeholder. In existing
             workflows, the placeholder is replaced.
     """
-    for name, place in PLACES.items():
-        text = files(__package__).joinpath(name).read_text("utf-8")
-        text = text.replace(_BRANCHES, f"branches: [{_quote(branch)}]")
+    for place, text in texts.items():
         yield _write(root / place, place, _fill_in(text, action), action)
-    yield f"Next: commit these files to `{branch}`; its policy applies to every pull request."
-    yield "Then set OPENAI_API_KEY, edit the prompt, and run `gatekeeper check --worktree`."
-    yield "On GitHub: add the secret OPENAI_API_KEY, and require the check `Prompt gate`."
-    yield (
-        f"{_WORKFLOWS['nightly.yml']} measures `{branch}` every night and after every merge; "
-        "without it, error budgets have no data."
-    )
-    if any(_PLACEHOLDER.search(_text(root / place)) for place in _WORKFLOWS.values()):
-        yield (
-            "Before you push: run `gatekeeper init --action OWNER/REPO@SHA` to write the "
-            "release that you trust into both workflows."
-        )
+
+
+def has_placeholder(root: Path) -> bool:
+    """Return whether a workflow does not name the action yet."""
+    return any(_PLACEHOLDER.search(_text(root / place)) for place in WORKFLOWS.values())
+
+
+def _packaged(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _secrets(indent: str, keys: Sequence[str]) -> str:
+    return "".join(f"{indent}{key}: ${{{{ secrets.{key} }}}}\n" for key in keys)
 
 
 def _write(target: Path, place: str, text: str, action: str | None) -> str:
@@ -70,7 +99,7 @@ def _write(target: Path, place: str, text: str, action: str | None) -> str:
     try:
         _create(target, text)
     except FileExistsError:
-        if place in _WORKFLOWS.values():
+        if place in WORKFLOWS.values():
             before = _text(target)
             after = _fill_in(before, action)
             if after != before:

@@ -11,7 +11,7 @@ import tempfile
 import pytest
 
 from gatekeeper.cli import output
-from gatekeeper.cli.starter import write_starter
+from gatekeeper.cli.starter import example_files, write_files
 from gatekeeper.errors import MeasurementError, WriteError, fault_of_the_machine
 from gatekeeper.git.temporary import temporary_folder, temporary_lines
 from gatekeeper.reports.terminal.progress import TerminalProgress
@@ -127,5 +127,5 @@ def test_a_starter_file_that_does_not_fit_is_not_left_behind(tmp_path, monkeypat
 
     monkeypatch.setattr(type(tmp_path), "open", opened)
     with pytest.raises(WriteError, match=r"review-sentiment\.yaml"):
-        list(write_starter(tmp_path))
+        list(write_files(tmp_path, example_files()))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

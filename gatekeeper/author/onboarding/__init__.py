@@ -1,0 +1,1 @@
+"""Looks at a repository and proposes its first contracts and its policy: `gatekeeper init`."""

@@ -1,0 +1,65 @@
+"""Chooses the policy's patterns for the contracts and prompts of a repository."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from gatekeeper.contract.discovery.places import in_prompt_folder
+from gatekeeper.contract.inventory import InventoryPrompt
+
+NATIVE = ("contracts/**/*.yaml", "contracts/**/*.yml")
+_SUFFIXES = (".prompt.yml", ".prompt.yaml", ".prompty")
+_PROMPTFOO = "promptfooconfig"
+_MOST_FILES = 20
+
+
+def contract_patterns(suites: Iterable[str], *, native: bool) -> tuple[str, ...]:
+    """Return the patterns of contracts, for the paths of suites; a file whose name says what it is
+    gets a pattern for later files of the kind. `native` adds the usual folder."""
+    found: dict[str, None] = dict.fromkeys(NATIVE) if native else {}
+    for path in sorted(suites):
+        name = path.rpartition("/")[2]
+        suffix = next((s for s in _SUFFIXES if name.lower().endswith(s)), None)
+        if suffix:
+            found[f"**/*{suffix}"] = None
+        elif name.startswith(f"{_PROMPTFOO}."):
+            found[f"**/{name}"] = None
+        else:
+            found[literal(path)] = None
+    return tuple(found)
+
+
+def prompt_patterns(prompts: Sequence[InventoryPrompt]) -> tuple[str, ...]:
+    """Return the patterns of prompts: folders of prompts, suffixes that only prompts have, and the
+    files that are left."""
+    found: dict[str, None] = {}
+    files: dict[str, list[str]] = defaultdict(list)
+    for path in dict.fromkeys(prompt.path for prompt in prompts):
+        suffix = next((s for s in _SUFFIXES if path.lower().endswith(s)), None)
+        if in_prompt_folder(path):
+            found[f"{literal(_prompt_folder(path))}/**"] = None
+        elif suffix:
+            found[f"**/*{suffix}"] = None
+        else:
+            files[path.rpartition("/")[0]].append(path)
+    if sum(map(len, files.values())) <= _MOST_FILES:
+        found |= dict.fromkeys(literal(path) for paths in files.values() for path in paths)
+    else:
+        for folder, paths in files.items():
+            endings = {path.rpartition(".")[2] for path in paths}
+            start = f"{literal(folder)}/" if folder else ""
+            found |= dict.fromkeys(f"{start}*.{ending}" for ending in sorted(endings))
+    return tuple(found) or ("prompts/**",)
+
+
+def _prompt_folder(path: str) -> str:
+    """Return the outermost folder of prompts above the file."""
+    parts = path.split("/")
+    depth = next(n for n in range(1, len(parts)) if in_prompt_folder("/".join([*parts[:n], "x"])))
+    return "/".join(parts[:depth])
+
+
+def literal(path: str) -> str:
+    """Return the pattern that matches this path alone."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in path)

@@ -1,0 +1,249 @@
+"""Proposes a contract for each prompt of a repository, and the policy that finds them.
+
+A suite of another tool is taken as it is; a prompt without a suite gets a contract of its own.
+Whatever is proposed was loaded and planned first, so that it runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gatekeeper import numbers
+from gatekeeper.author.onboarding.overlay import Overlay
+from gatekeeper.author.onboarding.patterns import NATIVE, contract_patterns, prompt_patterns
+from gatekeeper.author.onboarding.skeleton import (
+    DEFAULT_MODEL,
+    Skeleton,
+    propose_name,
+    write_skeleton,
+)
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_document import read_contract_documents
+from gatekeeper.contract.contract_files import matching_contracts
+from gatekeeper.contract.inventory import (
+    Inventory,
+    InventoryPrompt,
+    InventorySuite,
+    take_inventory,
+)
+from gatekeeper.contract.models.names import is_hosted, read_model_name
+from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.read import UnreadableError
+from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.gate.judge_calls import judge_models
+from gatekeeper.gate.validate import prepare_contract
+
+CONTRACT_FOLDER = "contracts"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalRow:
+    """One prompt or suite that was found. `contract` is the file that covers it from now on; None
+    if there is none, and then `note` says why. `note` else says where the contract is from."""
+
+    found: str
+    kind: str
+    contract: str | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What `init` proposes. `skeletons` are the contracts to write, `contracts` and `prompts` the
+    policy's patterns, `models` the patterns of models in use, `providers` those of hosted ones.
+    `missing` are patterns that the repository's own policy lacks; it is not changed."""
+
+    rows: tuple[ProposalRow, ...] = ()
+    skeletons: tuple[Skeleton, ...] = ()
+    contracts: tuple[str, ...] = NATIVE
+    prompts: tuple[str, ...] = ("prompts/**",)
+    providers: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    has_contracts: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is neither a prompt nor a suite nor a contract."""
+        return not self.rows and not self.has_contracts
+
+
+def propose(revision: Revision, only: Sequence[str] = ()) -> Proposal:
+    """Look at the repository and return a proposal.
+
+    Args:
+        revision: Its files; nothing is written.
+        only: Files to propose contracts for; none means all. Raises UsageError for one that holds
+            neither a prompt nor a suite.
+    """
+    return _Proposing(revision, load_policy(revision), only).proposal()
+
+
+@dataclass
+class _Proposing:
+    revision: Revision
+    policy: Policy
+    only: Sequence[str]
+    rows: list[ProposalRow] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    models: Counter[str] = field(default_factory=Counter)
+    judges: set[str] = field(default_factory=set)
+
+    def proposal(self) -> Proposal:
+        has_policy = POLICY_PATH in self.revision.entries
+        first = self._inventory(self.policy)
+        for suite in first.suites:
+            if suite.used and suite.name:
+                self.names.add(suite.name)
+        used = [suite for suite in first.suites if suite.used]
+        suites = [suite.path for suite in first.unused if self._take_suite(suite)]
+        widened = self._widened(suites)
+        second = self._inventory(widened)
+        skeletons = self._skeletons(second)
+        native = bool(skeletons) or any(path.startswith("contracts/") for path in suites)
+        chosen = contract_patterns(suites, native=native or not suites)
+        kept = [p for p in self.policy.contracts if has_policy or (used and p not in chosen)]
+        self._require_found()
+        return Proposal(
+            tuple(self.rows),
+            tuple(skeletons),
+            tuple(dict.fromkeys((*kept, *chosen))),
+            prompt_patterns(second.prompts),
+            self._providers(),
+            self._missing(chosen, suites, skeletons) if has_policy else (),
+            bool(used),
+        )
+
+    def _inventory(self, policy: Policy) -> Inventory:
+        found = take_inventory(self.revision, policy, SHAPES)
+        if not self.only:
+            return found
+        prompts = tuple(prompt for prompt in found.prompts if prompt.path in self.only)
+        suites = tuple(s for s in found.suites if s.used or s.path in self.only)
+        return replace(found, prompts=prompts, suites=suites)
+
+    def _take_suite(self, suite: InventorySuite) -> bool:
+        """Return whether the suite runs as it is, and say so in a row."""
+        try:
+            read = read_contract_documents(self.revision, suite.path)
+            if suite.kind != "contract" and not any(part.is_foreign for part in read):
+                if not self._is_prompt_too(suite):
+                    note = "gatekeeper does not read this file; see docs/formats.md"
+                    self.rows.append(ProposalRow(suite.path, suite.kind, None, note))
+                return False
+            paths = [part.document.path for part in read]
+            jobs = [prepare_contract(self.revision, path, self.policy) for path in paths]
+        except (UnreadableError, ContractError) as error:
+            what = error.what if isinstance(error, UnreadableError) else error.problems[0].what
+            if not self._is_prompt_too(suite):
+                self.rows.append(ProposalRow(suite.path, suite.kind, None, what))
+            return False
+        taken = [job.contract.name for job in jobs if job.contract.name in self.names]
+        if taken:
+            note = f"another contract is named {taken[0]}"
+            self.rows.append(ProposalRow(suite.path, suite.kind, None, note))
+            return False
+        for job in jobs:
+            self.names.add(job.contract.name)
+            self.models[job.contract.target.model] += 1
+            self.judges.update(model for _, model in judge_models(job))
+        fixtures = sum(len(job.contract.fixtures) for job in jobs)
+        skipped = sum(len(job.contract.not_run) for job in jobs)
+        note = f"as it is: {numbers.count(fixtures, 'fixture')}"
+        note += f"; {numbers.count(skipped, 'part')} not run" if skipped else ""
+        self.rows.append(ProposalRow(suite.path, suite.kind, suite.path, note))
+        return True
+
+    def _is_prompt_too(self, suite: InventorySuite) -> bool:
+        return suite.kind in ("GitHub prompt", "prompty")
+
+    def _widened(self, suites: Sequence[str]) -> Policy:
+        patterns = contract_patterns(suites, native=False)
+        return replace(self.policy, contracts=(*self.policy.contracts, *patterns))
+
+    def _skeletons(self, inventory: Inventory) -> list[Skeleton]:
+        usual = self._usual_model()
+        found: list[Skeleton] = []
+        for prompt in inventory.prompts:
+            if prompt.contracts:
+                continue
+            try:
+                found.append(self._skeleton(prompt, usual))
+            except (UnreadableError, ContractError) as error:
+                what = error.what if isinstance(error, UnreadableError) else error.problems[0].what
+                self.rows.append(ProposalRow(prompt.reference, prompt.kind, None, what))
+        return found
+
+    def _skeleton(self, found: InventoryPrompt, usual: str) -> Skeleton:
+        prompt = load_prompt(self.revision, found.reference)
+        name = propose_name(found.reference, self.names)
+        made = write_skeleton(found, prompt, name, CONTRACT_FOLDER, usual)
+        if f"{CONTRACT_FOLDER}/{name}.yaml" in self.revision.entries:
+            what = f"{CONTRACT_FOLDER}/{name}.yaml is there already, and is no contract of it"
+            raise UnreadableError(what, "rename that file")
+        overlay = Overlay(self.revision, {made.path: made.text})
+        job = prepare_contract(overlay, made.path, self.policy)
+        self.models[job.contract.target.model] += 1
+        demands = ", ".join(str(demand.check["type"]) for demand in made.demands)
+        source = "to replace" if made.examples else "from its samples"
+        count = numbers.count(made.fixtures, "fixture")
+        note = f"{count} {source}; checks: {demands or 'add yours'}"
+        self.rows.append(ProposalRow(found.reference, found.kind, made.path, note))
+        return made
+
+    def _usual_model(self) -> str:
+        hosted = [model for model, _ in self.models.most_common() if is_hosted(model)]
+        return hosted[0] if hosted else DEFAULT_MODEL
+
+    def _providers(self) -> tuple[str, ...]:
+        found = set()
+        for model in (*self.models, *self.judges):
+            try:
+                if is_hosted(model):
+                    found.add(read_model_name(model).provider)
+            except ValueError:
+                continue
+        return tuple(sorted(found))
+
+    def _missing(
+        self, chosen: Sequence[str], suites: Sequence[str], skeletons: Sequence[Skeleton]
+    ) -> tuple[str, ...]:
+        """Return the patterns to add to a policy that the repository has already."""
+        paths = [*suites, *(made.path for made in skeletons)]
+        lost = set(paths) - matching_contracts(paths, self.policy)
+        return tuple(
+            pattern
+            for pattern in chosen
+            if matching_contracts(lost, replace(self.policy, contracts=(pattern,)))
+        )
+
+    def _require_found(self) -> None:
+        rows = {row.found.partition("#")[0].rpartition(":")[0] or row.found for row in self.rows}
+        rows |= {row.found for row in self.rows} | {r.found.partition("#")[0] for r in self.rows}
+        for path in self.only:
+            if path not in rows:
+                raise UsageError(
+                    f"{path}: no prompt or suite without a contract was found in it; "
+                    "`gatekeeper validate` lists all prompts"
+                )
+
+
+def policy_lines(proposal: Proposal) -> Mapping[str, str]:
+    """Return the lines of the policy that follow from the proposal, by their keys."""
+    lines = {
+        "contracts": _list("contracts", proposal.contracts),
+        "prompts": _list("prompts", proposal.prompts),
+    }
+    models = [f"{provider}/*" for provider in proposal.providers]
+    return {**lines, "models": _list("models", models)}
+
+
+def _list(key: str, values: Sequence[str]) -> str:
+    one = f"{key}: [{', '.join(map(json.dumps, values))}]"
+    if len(one) <= 100:
+        return one
+    return "\n".join([f"{key}:", *(f"  - {json.dumps(value)}" for value in values)])

@@ -1,0 +1,203 @@
+"""Writes the first contract of a prompt that has none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import relpath
+from typing import Any
+
+from gatekeeper.author.onboarding.demands import Demand, find_demands
+from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.inventory import InventoryPrompt
+from gatekeeper.contract.syntax.yaml_positions import parse
+from gatekeeper.errors import ContractError
+
+DEFAULT_MODEL = "openai/gpt-4o-mini"
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ROWS = ("testData", "sample", "samples")
+_EXAMPLES = (
+    "Replace this text by a typical value of {name}.",
+    "Here belongs a short value of {name}.",
+    "And here the longest or strangest {name} that you remember.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """A contract to write: `path` and `text`, how many fixtures and checks it has, and what its
+    fixtures come from."""
+
+    path: str
+    name: str
+    text: str
+    fixtures: int
+    demands: tuple[Demand, ...]
+    examples: bool
+
+
+def write_skeleton(
+    found: InventoryPrompt, prompt: Prompt, name: str, folder: str, model: str
+) -> Skeleton:
+    """Return a contract for the prompt.
+
+    Its checks are what the prompt plainly demands. Its fixtures are the samples of the prompt file,
+    or else examples that a person replaces.
+
+    Args:
+        found: Where the prompt is.
+        prompt: The prompt as loaded.
+        name: The contract's name.
+        folder: The folder for the contract, from the root.
+        model: The model if the prompt names none.
+    """
+    text = "\n".join(message.content for message in prompt.messages)
+    demands = find_demands(text)
+    variables = prompt_variables(prompt)
+    rows = _samples(prompt, variables)
+    fixtures = rows or _examples(variables)
+    lines = [
+        f"# Proposed by `gatekeeper init` for {found.reference}.",
+        *(["# Replace the fixtures by real inputs, best 20 or more."] if not rows else []),
+        "contract: 1",
+        f"name: {name}",
+        f"prompt: {_quoted(relpath(found.reference, folder or '.'))}",
+        *([] if prompt.model else [f"model: {model}"]),
+        "",
+        "fixtures:",
+        *(f"  - {_inline(row)}" for row in fixtures),
+        "",
+        "checks:",
+        *_checks(demands),
+        "",
+        "# With few fixtures, every one of them has to pass.",
+        "gate: {tolerance: 1}",
+        "",
+    ]
+    path = f"{folder}/{name}.yaml" if folder else f"{name}.yaml"
+    return Skeleton(path, name, "\n".join(lines), len(fixtures), demands, not rows)
+
+
+def propose_name(reference: str, taken: set[str]) -> str:
+    """Return a name for the contract of a prompt, which none of the others has. It is added to
+    them."""
+    file, mark, part = reference.partition("#")
+    if not mark:
+        file, _, part = reference.partition(":")
+    *folders, last = file.split("/")
+    stem = last.split(".")[0] if not last.startswith(".") else last
+    words = [stem, part] if part else [stem]
+    for depth in range(len(folders) + 1):
+        name = _slug("-".join([*folders[len(folders) - depth :], *words]))
+        if name not in taken:
+            break
+    number = 2
+    while name in taken:
+        name = f"{_slug('-'.join(words))}-{number}"
+        number += 1
+    taken.add(name)
+    return name
+
+
+def prompt_variables(prompt: Prompt) -> tuple[str, ...]:
+    """Return the variables that the prompt's templates read, in the order of their first use."""
+    from jinja2 import Environment, TemplateSyntaxError, meta
+
+    environment = Environment(autoescape=True)
+    found: dict[str, int] = {}
+    texts = [*(message.content for message in prompt.messages), *prompt.includes.values()]
+    for index, text in enumerate(texts):
+        try:
+            names = meta.find_undeclared_variables(environment.parse(text))
+        except (TemplateSyntaxError, RecursionError):
+            continue
+        for name in names:
+            found.setdefault(name, index * 1_000_000 + text.find(name))
+    return tuple(sorted(found, key=lambda name: found[name]))
+
+
+def _samples(prompt: Prompt, variables: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """Return the fixtures that the prompt file itself has: GitHub's `testData`, and the `sample` of
+    a `.prompty`."""
+    data = _front_matter(prompt)
+    for key in _ROWS:
+        written = data.get(key)
+        rows = written if isinstance(written, list) else [written]
+        samples = (_sample(row, variables) for row in rows if isinstance(row, dict))
+        found = [sample for sample in samples if sample is not None]
+        if found:
+            return found
+    return []
+
+
+def _sample(row: Mapping[str, Any], variables: Sequence[str]) -> dict[str, Any] | None:
+    if not set(variables) <= row.keys():
+        return None
+    fixture: dict[str, Any] = {"vars": {name: row[name] for name in variables}}
+    if "expected" in row and "expected" not in variables:
+        fixture["expected"] = row["expected"]
+    return fixture
+
+
+def _front_matter(prompt: Prompt) -> Mapping[str, Any]:
+    text, path = prompt.text, prompt.path
+    if path.lower().endswith(".prompty"):
+        parts = text.split("\n---", 1)
+        text, path = parts[0].removeprefix("---"), "front.yaml"
+    elif not path.lower().endswith((".yaml", ".yml", ".json")):
+        return {}
+    try:
+        data = parse(text, path).data
+    except ContractError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _examples(variables: Sequence[str]) -> list[dict[str, Any]]:
+    if not variables:
+        return [{"id": "only", "vars": {}}]
+    return [
+        {"vars": {name: text.format(name=name.replace("_", " ")) for name in variables}}
+        for text in _EXAMPLES
+    ]
+
+
+def _checks(demands: Sequence[Demand]) -> Iterator[str]:
+    if not demands:
+        yield "  # Say here what a good answer must be; docs/checks.md has all checks."
+        yield "  - {type: length, min: 1, name: says something}"
+    for demand in demands:
+        yield f'  # The prompt says: "{demand.words}"'
+        yield f"  - {_inline(demand.check)}"
+
+
+def _inline(value: Mapping[str, Any]) -> str:
+    """Return the mapping on one line of YAML."""
+    return f"{{{', '.join(f'{name}: {_flow(item)}' for name, item in value.items())}}}"
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, dict):
+        inside = ", ".join(f"{_quoted(str(key))}: {_flow(item)}" for key, item in value.items())
+        return f"{{{inside}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+_PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./ -]*(?:[:#][A-Za-z0-9_.\[\]]+)?")
+_SPECIAL = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+def _quoted(text: str) -> str:
+    plain = _PLAIN.fullmatch(text) and text == text.strip() and text.lower() not in _SPECIAL
+    return text if plain and "[" not in text else json.dumps(text, ensure_ascii=False)
+
+
+def _slug(text: str) -> str:
+    return _NO_WORD.sub("-", _CAMEL.sub("-", text).lower()).strip("-")[:80] or "prompt"

@@ -1,0 +1,171 @@
+"""What `gatekeeper init` writes in repositories of several shapes is valid and runs as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.git_repository import GitRepository
+from support.record_all import record_all
+from support.recorded_repository import result_of
+
+from gatekeeper.cli.main import main
+from gatekeeper.contract.definition import Contract, Fixture
+
+POLICY = ".github/gatekeeper.yml"
+GITHUB_PROMPT = """\
+name: Sentiment
+model: openai/gpt-4o-mini
+messages:
+  - {role: system, content: "Answer with positive or negative."}
+  - {role: user, content: "{{input}}"}
+testData:
+  - {input: I love it, expected: positive}
+  - {input: It broke after a day, expected: negative}
+"""
+EVALUATORS = "evaluators:\n  - {name: label, string: {equals: '{{expected}}'}}\n"
+PYTHON = '''\
+SYSTEM_PROMPT = "You are the assistant of a bank. Answer in at most 50 words."
+mail_prompt = PromptTemplate.from_template("""Classify the mail into one of: refund, other.
+
+Mail: {mail}
+""")
+'''
+PCSL: Mapping[str, Any] = {
+    "pd.json": {
+        "pcsl": "0.3.0",
+        "id": "contact",
+        "version": "1.0.0",
+        "prompt": "Extract the contact as JSON with the fields name and email.",
+        "io": {"channel": "text", "expects": "structured/json"},
+    },
+    "es.json": {
+        "pcsl": "0.3.0",
+        "id": "contact.suite",
+        "version": "1.0.0",
+        "checks": [{"type": "pc.check.json_valid"}],
+    },
+    "ep.json": {
+        "pcsl": "0.3.0",
+        "id": "contact.eval",
+        "version": "1.0.0",
+        "targets": [{"type": "openai", "model": "gpt-4o-mini", "params": {"temperature": 0}}],
+        "execution": {"mode": "observe"},
+        "fixtures": [{"id": "one", "input": "I am Ann, ann@example.org"}],
+    },
+}
+PROMPTFOO = """\
+prompts: ["Summarise in one sentence: {{article}}"]
+providers: [openai:gpt-4o-mini]
+tests:
+  - vars: {article: The council met on Monday.}
+    assert: [{type: icontains, value: council}]
+"""
+SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
+    "github": (
+        {
+            "ai/label.prompt.yml": GITHUB_PROMPT + EVALUATORS,
+            "ai/plain.prompt.yml": GITHUB_PROMPT.replace("Sentiment", "Plain"),
+        },
+        {"ai/label.prompt.yml", "contracts/plain.yaml"},
+    ),
+    "pcsl": (
+        {f"pcsl/{name}": json.dumps(data, indent=2) for name, data in PCSL.items()},
+        {"pcsl/ep.json"},
+    ),
+    "files": (
+        {
+            "prompts/mail.md": "Return JSON with the fields kind and urgency.\n\n{{ mail }}\n",
+            "prompts/README.md": "What these are.\n",
+            "config/prompts.yaml": "greet:\n  long: Greet {{ name }} warmly in at most 20 words.\n",
+        },
+        {"contracts/mail.yaml", "contracts/prompts-greet-long.yaml"},
+    ),
+    "empty": ({"main.go": "package main\n"}, {"contracts/review-sentiment.yaml"}),
+}
+
+
+def answer(contract: Contract, fixture: Fixture) -> str:
+    """An answer that all of the contract's checks accept."""
+    types = {spec.type for spec in contract.checks}
+    if fixture.expected is not None:
+        return str(fixture.expected)
+    if types & {"json_valid", "json_required"}:
+        return '{"name": "Ann", "email": "a@example.org", "kind": "a", "urgency": 1}'
+    labels = [spec.params["values"] for spec in contract.checks if spec.type == "enum"]
+    return labels[0][0] if labels else "The council met."
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_init_writes_is_valid_and_runs_green(
+    shape: str, git_repository: Callable[..., GitRepository], tmp_path: Path, capsys
+) -> None:
+    files, expected = SHAPES[shape]
+    made = git_repository(shape)
+    made.commit("before", files)
+    where = ["--repo", str(made.path)]
+
+    assert main(["init", *where]) == 0
+    table = capsys.readouterr().out
+    for path in files:
+        assert (made.path / path).read_text("utf-8") == files[path]
+    assert main(["validate", *where]) == 0
+    said = capsys.readouterr().out
+    assert "warning: " not in said, said
+    assert all(path in said for path in expected), said
+
+    recording = tmp_path / "recording.jsonl"
+    assert set(record_all(made.path, recording, answer)) == expected
+    made.commit("gate")
+    out = tmp_path / "out"
+    assert main(["run", *where, "--replay", str(recording), "--out", str(out)]) == 0
+    result = result_of(out)
+    assert {contract["verdict"] for contract in result["contracts"]} == {"pass"}
+    assert result["calls"]["unrecorded"] == 0
+
+    # Once more: nothing is left to propose, and nothing is changed.
+    assert main(["init", *where]) == 0
+    again = capsys.readouterr().out
+    assert "written" not in again
+    assert shape == "empty" or " none " not in table
+
+
+def test_a_single_file_is_proposed_on_request(git_repository, capsys) -> None:
+    made = git_repository("one")
+    made.commit("before", SHAPES["files"][0])
+    where = ["--repo", str(made.path)]
+
+    assert main(["init", *where, "--from", str(made.path / "prompts/mail.md")]) == 0
+    assert [path.name for path in (made.path / "contracts").iterdir()] == ["mail.yaml"]
+    assert main(["init", *where, "--from", str(made.path / "prompts/README.md")]) == 2
+    assert "README.md" in capsys.readouterr().err
+
+
+def test_an_existing_policy_is_kept_and_its_missing_patterns_are_named(
+    git_repository, capsys
+) -> None:
+    made = git_repository("kept")
+    policy = "contracts: [gates/*.yaml]\n"
+    made.commit("before", {POLICY: policy, **SHAPES["pcsl"][0]})
+
+    assert main(["init", "--repo", str(made.path)]) == 0
+    assert (made.path / POLICY).read_text("utf-8") == policy
+    assert '"pcsl/ep.json"' in capsys.readouterr().out
+
+
+def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> None:
+    made = git_repository("keys")
+    prompt = GITHUB_PROMPT.replace("openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5")
+    made.commit("before", {"ai/label.prompt.yml": prompt + EVALUATORS})
+
+    assert main(["init", "--repo", str(made.path)]) == 0
+    for name in ("gatekeeper.yml", "gatekeeper-nightly.yml"):
+        text = (made.path / ".github/workflows" / name).read_text("utf-8")
+        assert "ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}" in text
+        assert "OPENAI_API_KEY" not in text
+        yaml.safe_load(text)
+    assert yaml.safe_load((made.path / POLICY).read_text("utf-8"))["models"] == ["anthropic/*"]

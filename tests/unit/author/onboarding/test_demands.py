@@ -1,0 +1,80 @@
+"""What a prompt plainly demands, and what it only seems to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.author.onboarding.demands import find_demands
+
+
+def demanded(text: str) -> list[tuple[str, Any]]:
+    """The type of each check with its main parameter."""
+    found = []
+    for demand in find_demands(text):
+        check = demand.check
+        found.append((check["type"], check.get("values", check.get("fields", check.get("max")))))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "checks"),
+    [
+        ("Answer with positive, negative or neutral.", ["positive", "negative", "neutral"]),
+        ("Reply with exactly one of: spam, ham.", ["spam", "ham"]),
+        ("Classify the mail into one of: refund, other.\n\nMail: {{ m }}", ["refund", "other"]),
+        ("Classify it as bug, feature, or question", ["bug", "feature", "question"]),
+        ("Answer yes or no.", ["yes", "no"]),
+        ("Respond with either 'yes' or 'no'.", ["yes", "no"]),
+        ("Choose one of the following:\n- billing\n- other\n\n{{ m }}", ["billing", "other"]),
+    ],
+)
+def test_a_list_of_labels_is_an_enum(text, checks):
+    assert demanded(text) == [("enum", checks)]
+
+
+@pytest.mark.parametrize(
+    ("text", "checks"),
+    [
+        ("Respond in valid JSON.", [("json_valid", None)]),
+        (
+            'Return JSON with keys "name", "age".',
+            [("json_valid", None), ("json_required", ["name", "age"])],
+        ),
+        (
+            "Return only a JSON object with the fields name, email and phone.\n{{ text }}",
+            [("json_valid", None), ("json_required", ["name", "email", "phone"])],
+        ),
+        ("Return JSON; `label` is one of good, bad.", [("json_valid", None)]),
+        ("Answer in at most 50 words.", [("length", 50)]),
+        ("Write 200 characters or less.", [("length", 200)]),
+    ],
+)
+def test_json_and_lengths_are_checks(text, checks):
+    assert demanded(text) == checks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do not answer in JSON. Use plain text.",
+        "You help either customers or sellers of the shop with their questions.",
+        "Use one of our tools, or ask the user.",
+        "Answer with a summary, then a list.",
+        "Categories: a big list of things, of which some are new.",
+        "Read at least 50 words.",
+        "The file is JSON.",
+        "",
+    ],
+)
+def test_what_only_looks_like_a_demand_is_none(text):
+    assert demanded(text) == []
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text):
+    for demand in find_demands(f"Answer in JSON with one of {text}, at most {text} words"):
+        assert demand.words
