@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from gatekeeper.action.github.repository import PullRequestState, RepositoryApi
     from gatekeeper.action.inputs import ActionInputs
     from gatekeeper.action.waivers import Place
-    from gatekeeper.contract.change import Change
+    from gatekeeper.contract.change import Change, Revision
     from gatekeeper.contract.policy import Policy
     from gatekeeper.gate.result import GateResult, Waiver
     from gatekeeper.gate.work import Work
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.runs.keep_in_history import MergedWaivers
+    from gatekeeper.runs.session import Explain
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
@@ -76,10 +77,11 @@ def check(
         refuse_own_history(_location(settings, work.policy), change)
     waivers, notices = _waivers(settings, activity, work, api)
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
+    revisions = change.base, change.head
     cache = cache_file(settings.workspace, settings.cache) if settings.cache else None
     result = measure(
         work,
-        (change.base, change.head),
+        revisions,
         RunOptions(
             # Most pull requests touch no prompt, and need not load what reads a history.
             history=history_of(settings, work.policy, checkout) if work.trials else None,
@@ -87,11 +89,22 @@ def check(
             waivers=waivers,
             notices=notices,
             trusted=trusted,
+            # A fork's pull request spends nothing beyond its check.
+            explain=_explanation(work.policy, revisions) if trusted else None,
         ),
     )
     if cache is not None:
         give_to_owner(settings.workspace, cache)
     return result
+
+
+def _explanation(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | None:
+    """Return what names the harmful edits of a failing check, if the policy pays for it."""
+    if not policy.blame_usd:
+        return None
+    from gatekeeper.author.blame.explain import blame_within
+
+    return blame_within(policy, revisions)
 
 
 def suite_of_head(

@@ -107,6 +107,8 @@ class Policy:
     history: str = "branch:gatekeeper-data"
     checks: OwnChecks = OwnChecks()
     judge: JudgePolicy = JudgePolicy()
+    blame_usd: float = 0.0
+    """What the action may spend to find the harmful edits of a failing change; 0: no search."""
 
 
 def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
@@ -202,6 +204,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         history=data.get("history", defaults.history) or NO_HISTORY,
         checks=OwnChecks(**{name: tuple(given) for name, given in data.get("checks", {}).items()}),
         judge=JudgePolicy(**data.get("judge", {})),
+        blame_usd=data.get("blame", {}).get("cost_usd", defaults.blame_usd),
     )
 
 

@@ -43,6 +43,7 @@ def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
         *_new_contracts(before, now),
         *_models(change, before, now),
         *_limits(before.limits, now.limits),
+        *_raised("blame.cost_usd", before.blame_usd, now.blame_usd),
         *_error_budget(before, now),
         *_people(before, now),
         *_own_checks(before, now),

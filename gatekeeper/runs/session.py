@@ -5,7 +5,8 @@ The command line and the action share this. Work that calls no model does not st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,6 +53,19 @@ _FORKS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Explanation:
+    """What more is known of a failed run: notices, and the calls and US dollars that this took;
+    a cost of None is not known."""
+
+    notices: tuple[str, ...] = ()
+    calls: int = 0
+    cost_usd: float | None = 0.0
+
+
+Explain = Callable[[Work, Measurement], Explanation]
+
+
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """How a run is made; the default is a trusted run of this process that keeps nothing.
 
@@ -62,6 +76,7 @@ class RunOptions:
     `trusted` is False for a fork's head: a plan that could spend more than the limits, or whose
     price is unknown, is then refused. A `full_suite` is refused if the policy's limit of the month
     is reached. Without a `terminal`, no progress is shown and signals are the caller's.
+    `explain` is called after the measurement, and may call models.
     """
 
     history: HistoryStore | None = None
@@ -75,6 +90,7 @@ class RunOptions:
     notices: tuple[str, ...] = ()
     trusted: bool = True
     full_suite: bool = False
+    explain: Explain | None = None
     terminal: bool = True
 
 
@@ -120,6 +136,8 @@ def measure(
     )
     log = _answer_log(options.answers, work, unfinished, redact) if options.answers else None
     found = _measure_now(work, client, _with_past(around, past), log, options)
+    if options.explain:
+        found = _explained(found, options.explain(work, found))
     more = [] if options.replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, found.outcomes)
     more += _about_unfinished(log, unfinished, found) if log else ()
@@ -127,6 +145,18 @@ def measure(
     if options.history and options.keep:
         found = keep_run(options.history, past, work, found, options.keep)
     return redact.value(build_result(work, found, past_runs(past.records)))
+
+
+def _explained(found: Measurement, more: Explanation) -> Measurement:
+    """Add the notices, the calls and the cost of an explanation, so that the history and the
+    report count them."""
+    costs = found.cost_usd, more.cost_usd
+    return replace(
+        found,
+        notices=(*found.notices, *more.notices),
+        calls=replace(found.calls, made=found.calls.made + more.calls),
+        cost_usd=None if None in costs else math.fsum(cost for cost in costs if cost is not None),
+    )
 
 
 def _read_past(work: Work, options: RunOptions) -> tuple[Past, tuple[str, ...]]:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from gatekeeper.contract.change import Revision
     from gatekeeper.contract.definition import Target
     from gatekeeper.contract.policy import Limits
+    from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.plan import Evaluation
     from gatekeeper.gate.result import GateResult
     from gatekeeper.gate.work import Work
-    from gatekeeper.reports.terminal.progress import TerminalProgress
 
 _BLAMED = frozenset({"regression", "must_pass", "nothing_passes"})
 
@@ -33,7 +33,7 @@ class Question:
     broken: Broken
 
 
-def find_questions(work: Work, result: GateResult) -> tuple[Question, ...]:
+def find_questions(work: Work, result: GateResult | Measurement) -> tuple[Question, ...]:
     """Return what to search for: one question for each contract that failed because head is
     worse, by the contract that found it."""
     outcomes = by_evaluation(result.outcomes)
@@ -61,8 +61,8 @@ def search_causes(
     limits: Limits,
     replay: Path | None = None,
 ) -> tuple[BlameResult, ...]:
-    """Answer the questions one after the other. SIGINT and SIGTERM end the search. The results come
-    without the secrets of this process's environment.
+    """Answer the questions one after the other. The results come without the secrets of this
+    process's environment. SIGINT and SIGTERM end the search.
 
     `limits` are for each question. Raises UsageError if a model cannot be called.
     """
@@ -74,7 +74,7 @@ def search_causes(
 
     client = open_models(revisions, work.policy.through_litellm, replay)
 
-    async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[BlameResult, ...]:
+    async def within(_: object, stop: asyncio.Event) -> tuple[BlameResult, ...]:
         models = {target.model for q in questions for target in _targets(q)}
         await client.require_keys(dict.fromkeys(sorted(models)))
         price = free_price if replay else worst_cost

@@ -1,0 +1,41 @@
+"""Explains a failing check in the action: names the edits that made it worse, within a budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from gatekeeper.author.blame.run import find_questions, search_causes
+from gatekeeper.author.blame.words import sentences
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.policy import Policy
+from gatekeeper.errors import GatekeeperError
+from gatekeeper.gate.pipeline import Measurement
+from gatekeeper.gate.work import Work
+from gatekeeper.runs.session import Explain, Explanation
+
+
+def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | None:
+    """Return what explains a run within the policy's `blame.cost_usd`; None if that is 0."""
+    if not policy.blame_usd:
+        return None
+
+    def explain(work: Work, found: Measurement) -> Explanation:
+        questions = find_questions(work, found)
+        if not questions:
+            return Explanation()
+        limits = replace(policy.limits, cost_usd=policy.blame_usd / len(questions))
+        try:
+            results = search_causes(questions, work, revisions, limits)
+        except GatekeeperError as error:
+            # The verdict is known, and this cannot change it.
+            return Explanation((f"The harmful edits could not be searched: {error}",))
+        costs = [result.cost_usd for result in results]
+        known = [cost for cost in costs if cost is not None]
+        return Explanation(
+            tuple(f"{result.contract}: {' '.join(sentences(result))}" for result in results),
+            sum(result.calls.made for result in results),
+            math.fsum(known) if len(known) == len(costs) else None,
+        )
+
+    return explain

@@ -1,0 +1,56 @@
+"""The action names the harmful edits of a failing pull request, if the base policy pays for it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support.github_server import FakeGithub
+from support.openai_server import OpenAIServer
+from support.pull_request import FEW, PROMPT, PullRequest
+from support.quick_github import leave_out_pauses
+
+from gatekeeper.action import main as action
+
+CHANGED = (
+    "What do you make of this?\nPlease think about it.\nDo not hurry.\n\nReview: {{ review }}\n"
+)
+
+
+def run(
+    change: PullRequest,
+    github: FakeGithub,
+    model: OpenAIServer,
+    patch: pytest.MonkeyPatch,
+    folder: Path,
+) -> tuple[int, dict[str, object], str]:
+    github.pull_request(7, change.head)
+    for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
+        patch.delenv(name)
+    patch.setenv("OPENAI_BASE_URL", model.url)
+    leave_out_pauses(patch)
+    for name, value in change.environment(folder / "event.json", github.url).items():
+        patch.setenv(name, value)
+    code = action.main()
+    result = json.loads((change.workspace / ".gatekeeper/out/result.json").read_text())
+    return code, result, github.comments[7][0].body
+
+
+@pytest.mark.parametrize("budget", ["0.30", "0", "0.0000001"])
+def test_the_comment_names_the_harmful_edit(
+    github: FakeGithub,
+    model: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    budget: str,
+) -> None:
+    policy = {".github/gatekeeper.yml": f"blame: {{cost_usd: {budget}}}\n"}
+    change = PullRequest.make(tmp_path, {PROMPT: CHANGED}, fixtures=FEW, more=policy)
+    code, result, comment = run(change, github, model, monkeypatch, tmp_path)
+    assert code == 1
+    # Calls that were started and cancelled count too, also if the server never saw them.
+    assert result["calls"]["made"] >= len(model.requests) >= 2 * FEW  # type: ignore[index]
+    assert ("accounts for" in comment) == (budget == "0.30")
+    assert ("ended early" in comment) == (budget == "0.0000001")
