@@ -271,7 +271,7 @@ class _Comparison:
             head,
             tuple(causes),
             prompt_still_there=True,
-            base_target=base.target if base else self.prompts.target_at_base(head.target),
+            base_target=base.target if base else self.prompts.target_at_base(head),
             left_prompt=left,
             left_as=self.prompts.paths.replacement(left_file, now) if left_file else None,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gatekeeper.contract.calibration_record import Calibrations
@@ -78,7 +78,7 @@ class Prompt:
     whole file. `includes` maps each file that the templates include, path from the repository root,
     to its text. `text` is the prompt as it is written, for showing differences. `model_line` is the
     line of the front matter that names the model. `style` is how its templates were written, before
-    they were translated to Jinja.
+    they were translated to Jinja, and `in_style` returns the same prompt read in another style.
     """
 
     path: str
@@ -90,6 +90,13 @@ class Prompt:
     model_line: int | None = field(default=None, compare=False)
     part: str = ""
     style: TemplateStyle = "jinja"
+    in_style: Callable[[TemplateStyle], Prompt] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    def read_as(self, style: TemplateStyle) -> Prompt:
+        """Return the prompt read in a style, if it was read from a file."""
+        return self.in_style(style) if self.in_style and style != self.style else self
 
     @property
     def reference(self) -> str:
@@ -245,7 +252,8 @@ class Contract:
     it is. `model_at` is the place that names the model. `pass_score` is the weighted mean of the
     gating checks' scores at which a sample passes; None if every one of them must pass. `groups`
     are checks that are sampled in another way, each as a contract, which is `part_of` this one.
-    What a mode adds to the requests comes from `checks_of_mode`; None if these are `checks`.
+    `template` is the declared style of the prompt's templates. What a mode adds to the requests
+    comes from `checks_of_mode`; None if these are `checks`.
     `not_run` is what the foreign file of a translated contract asks for and nothing here does.
     """
 
@@ -266,6 +274,7 @@ class Contract:
     model_at: Position | None = field(default=None, compare=False)
     calibrations: Calibrations = field(default_factory=dict, compare=False, repr=False)
     pass_score: float | None = None
+    template: TemplateStyle | None = None
     groups: tuple[Contract, ...] = ()
     part_of: str | None = None
     checks_of_mode: tuple[CheckSpec, ...] | None = field(default=None, repr=False)
@@ -291,9 +300,15 @@ class Contract:
         """Return what calls the prompts of another target the way this contract calls its own.
 
         The contract file overrides the prompt's front matter. A prompt that names no model gets the
-        model of this contract's prompt.
+        model of this contract's prompt. Its templates are read in the style of this contract's
+        prompt, because the program that fills them in did not change.
         """
-        prompt = other.prompt
+        styles = {step.name: step.prompt.style for step in self.target.steps}
+        prompt = other.prompt.read_as(self.target.prompt.style)
+        steps = tuple(
+            replace(step, prompt=step.prompt.read_as(styles.get(step.name, step.prompt.style)))
+            for step in other.steps
+        )
         model = self.own_model or prompt.model or self.target.model
         params = {**prompt.params, **self.own_params}
-        return Target(prompt, model, params, steps=other.steps)
+        return Target(prompt, model, params, steps=steps)

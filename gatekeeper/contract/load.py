@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_groups import read_groups
-from gatekeeper.contract.check_specs import CheckReader, place_unreadable, with_own_names
+from gatekeeper.contract.check_specs import CheckReader, with_own_names
 from gatekeeper.contract.conditions import apply_conditions
 from gatekeeper.contract.contract_document import ContractDocument, read_contract_document
 from gatekeeper.contract.definition import (
@@ -23,6 +22,7 @@ from gatekeeper.contract.definition import (
     Prompt,
     SamplingPolicy,
     Target,
+    TemplateStyle,
 )
 from gatekeeper.contract.digests import (
     digest,
@@ -37,11 +37,14 @@ from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_chec
 from gatekeeper.contract.gating_checks import ungated_fixtures
 from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.judge_settings import judges_of
+from gatekeeper.contract.load_problems import distinct_problems, unreadable_problem
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
 from gatekeeper.contract.prompt_steps import Steps, chain_problems, read_steps
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
+from gatekeeper.contract.prompts.styles.evidence import declared_style
+from gatekeeper.contract.prompts.unfilled_names import require_filled
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
@@ -64,6 +67,7 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
     read = read_contract_document(revision, path)
     contract = _Loading(revision, read, shapes).contract()
     known = read_calibration(revision, path)
+    require_filled(contract)
     groups = tuple(replace(group, calibrations=known) for group in contract.groups)
     return replace(contract, calibrations=known, groups=groups)
 
@@ -109,7 +113,7 @@ class _Loading:
         last = self._checks_of(data)
         checks = (*of_steps, *last)
         fixtures = self._fixtures(data.get("fixtures"), Tally(document, len(checks)))
-        prompt = self._prompt(data.get("prompt"))
+        prompt = self._prompt(data.get("prompt"), declared_style(data))
         self._require_model(data, prompt)
         self._require_known_params(data, prompt)
         fixtures = with_own_names(fixtures, checks)
@@ -123,7 +127,7 @@ class _Loading:
             target = _target(data, prompt, steps)
             self._problems += chain_problems(document, target, checks, fixtures)
         if self._problems or prompt is None:
-            raise ContractError(_distinct(self._problems))
+            raise ContractError(distinct_problems(self._problems))
         contract = Contract(
             name=data["name"],
             path=document.path,
@@ -140,6 +144,7 @@ class _Loading:
             own_params=data.get("params", {}),
             model_at=_model_at(document, data, prompt),
             pass_score=data.get("pass_score"),
+            template=declared_style(data),
             not_run=self._read.not_run,
         )
         contract = replace(contract, groups=self._groups(contract, data))
@@ -153,7 +158,7 @@ class _Loading:
         for group, written in found:
             self._require_measurable(written.get("slo"), group.checks, group.fixtures)
         if self._problems:
-            raise ContractError(_distinct(self._problems))
+            raise ContractError(distinct_problems(self._problems))
         return tuple(group for group, _ in found)
 
     def _checks_of(self, data: Mapping[str, Any]) -> tuple[CheckSpec, ...]:
@@ -209,21 +214,21 @@ class _Loading:
                 known = FixtureFile(self._fixtures_of(rows, key, tally))
             self._fixture_files[path] = known
         except UnreadableError as error:
-            self._problems.append(_unreadable(self._document, key, error, reference))
+            self._problems.append(unreadable_problem(self._document, key, error, reference))
             return []
         except ContractError as error:
             self._problems += error.problems
             return []
         return known.fixtures
 
-    def _prompt(self, reference: Any) -> Prompt | None:
+    def _prompt(self, reference: Any, style: TemplateStyle | None) -> Prompt | None:
         if not isinstance(reference, str) or not reference:
             return None
         try:
             place = locate_prompt(reference, self._document.path)
-            return self._read.prompt or load_prompt(self._revision, str(place))
+            return self._read.prompt or load_prompt(self._revision, str(place), style)
         except UnreadableError as error:
-            self._problems.append(_unreadable(self._document, ("prompt",), error, reference))
+            self._problems.append(unreadable_problem(self._document, ("prompt",), error, reference))
         except ContractError as error:
             self._problems += error.problems
         return None
@@ -377,23 +382,3 @@ def _model_at(document: Document, data: Mapping[str, Any], prompt: Prompt) -> Po
     if data.get("model"):
         return document.position(("model",))
     return Position(prompt.path, prompt.model_line)
-
-
-def _unreadable(
-    document: Document, key: tuple[str | int, ...], error: UnreadableError, reference: str
-) -> Problem:
-    """Report the problem in the file itself if a line is faulty, else at the place that names the
-    file."""
-    if error.line is None:
-        return place_unreadable(document, key, error)
-    path = locate_prompt(reference, document.path).path
-    return Problem(posixpath.normpath(path), error.what, error.fix, error.line)
-
-
-def _distinct(problems: list[Problem]) -> list[Problem]:
-    """Keep one problem for each field at its place: the schema and a reader may both report it."""
-    places = {
-        (problem.path, problem.line, problem.column, problem.field or problem.what): problem
-        for problem in reversed(problems)
-    }
-    return list(reversed(places.values()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gatekeeper.contract.change import Change, Entry
-from gatekeeper.contract.definition import Prompt, Target
+from gatekeeper.contract.definition import Contract, Prompt, Target, TemplateStyle
 from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import prompt_file
@@ -68,22 +68,25 @@ class PromptMoves:
         same_part = old.removeprefix(file) == (now or "").removeprefix(new_file)
         return not (same_part and self.paths.is_same_name(file, new_file))
 
-    def target_at_base(self, target: Target) -> Target | None:
-        """Return the same prompt as it was at base, at its path there; each step too, if there was
-        one."""
-        prompt = self._at_base(target.prompt)
+    def target_at_base(self, head: Contract) -> Target | None:
+        """Return the contract's prompt as it was at base, at its path there; each step too, if
+        there was one."""
+        target, style = head.target, head.template
+        prompt = self._at_base(target.prompt, style)
         if prompt is None:
             return None
-        steps = (replace(s, prompt=self._at_base(s.prompt) or s.prompt) for s in target.steps)
+        steps = (
+            replace(s, prompt=self._at_base(s.prompt, style) or s.prompt) for s in target.steps
+        )
         return Target(prompt, target.model, target.params, steps=tuple(steps))
 
-    def _at_base(self, prompt: Prompt) -> Prompt | None:
+    def _at_base(self, prompt: Prompt, style: TemplateStyle | None) -> Prompt | None:
         old_path = {new: old for old, new in self.change.renames.items()}
         path = old_path.get(prompt.path, prompt.path)
         if path not in self.before:
             return None
         try:
-            return load_prompt(self.change.base, path + prompt.part)
+            return load_prompt(self.change.base, path + prompt.part, style)
         except (UnreadableError, ContractError):
             return None
 

@@ -24,6 +24,7 @@ from gatekeeper.contract.digests import canonical
 from gatekeeper.contract.modes import SENDING
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
+from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
@@ -58,7 +59,7 @@ def read_steps(
             continue  # the schema has said so
         key: KeyPath = ("steps", number)
         problems += _name_problems(document, (*key, "name"), name, [s.name for s in steps])
-        prompt = _prompt(revision, document, (*key, "prompt"), reference, problems)
+        prompt = _prompt(revision, document, key, reference, problems)
         if prompt is not None:
             steps.append(PromptStep(name, prompt))
         if isinstance(item.get("checks"), list):
@@ -82,9 +83,10 @@ def _prompt(
     revision: Revision, document: Document, key: KeyPath, reference: str, problems: list[Problem]
 ) -> Prompt | None:
     try:
-        return load_prompt(revision, str(locate_prompt(reference, document.path)))
+        place = locate_prompt(reference, document.path)
+        return load_prompt(revision, str(place), declared_style(document.data))
     except UnreadableError as error:
-        problems.append(place_unreadable(document, key, error))
+        problems.append(place_unreadable(document, (*key, "prompt"), error))
     except ContractError as error:
         problems += error.problems
     return None

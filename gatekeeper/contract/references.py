@@ -19,18 +19,17 @@ from gatekeeper.contract.contract_document import (
     is_prompt,
     read_contract_documents,
 )
-from gatekeeper.contract.definition import CheckShape
+from gatekeeper.contract.definition import CheckShape, TemplateStyle
 from gatekeeper.contract.fixtures import own_checks, read_rows
 from gatekeeper.contract.formats.recognise import BrokenSuiteError
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.judge_settings import judges_named_in
 from gatekeeper.contract.own_code_paths import named_code
 from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
-from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.load import parse_prompt, parse_written
 from gatekeeper.contract.prompts.reference import (
     PromptReference,
     locate_prompt,
-    prompt_file,
     read_reference,
 )
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -152,10 +151,10 @@ class References:
         place, sound = _located_prompt(data.get("prompt"), path)
         prompt = str(place) if place else None
         if place is not None and contract.prompt is None:
-            sound &= self._add_prompt(place, closure)
+            sound &= self._add_prompt(place, data.get("template"), closure)
         steps = _steps(data, path)
         for _, step in steps:
-            sound &= step is not None and self._add_prompt(step, closure)
+            sound &= step is not None and self._add_prompt(step, data.get("template"), closure)
         files = 0
         for item in _items(data.get("fixtures")):
             files += "file" in item
@@ -199,22 +198,32 @@ class References:
                 return frozenset()  # a part of a file names no model
             text = read_text(self.revision, prompt)
             named = _RECORDED in text or may_hide_words(text)
-            model = parse_prompt(text, prompt).model if named else None
+            model = parse_written(text, prompt).model if named else None
         except (UnreadableError, ContractError):
             return frozenset()  # loading the contract tells what is wrong
         return self._recording(model, None)
 
-    def _add_prompt(self, place: PromptReference, closure: _Closure) -> bool:
-        """Add the file of a prompt, and what that prompt includes. A constant in code includes
-        nothing, and other parts of its file are no part of the prompt."""
-        if not place.part:
+    def _add_prompt(self, place: PromptReference, style: Any, closure: _Closure) -> bool:
+        """Add the file of a prompt, and what that prompt includes. Only Jinja includes files, and
+        not in a constant of code; other parts of its file are no part of the prompt."""
+        if style not in (None, "jinja") or place.constant:
+            closure.add((place.path, "prompt"))
+            return True
+        if not place.part and style is None:
             return self._add(place.path, "prompt", closure)
         closure.add((place.path, "prompt"))
-        reference = str(place)
-        if (reference, "prompt") not in self._inside:
-            found = frozenset() if place.constant else self._read_inside(reference, "prompt")
-            self._inside[reference, "prompt"] = found
-        return self._add_all(self._inside[reference, "prompt"], "include", closure)
+        known: tuple[str, _Kind] = (f"{place} {style}", "prompt")
+        if known not in self._inside:
+            self._inside[known] = self._read_prompt(place, style)
+        return self._add_all(self._inside[known], "include", closure)
+
+    def _read_prompt(
+        self, place: PromptReference, style: TemplateStyle | None = None
+    ) -> frozenset[str] | None:
+        try:
+            return _prompt_files(read_text(self.revision, place.path), place, style)
+        except (UnreadableError, ContractError):
+            return None
 
     def _add_fixtures(self, item: dict[str, Any], path: str, closure: _Closure) -> bool:
         if "file" not in item or "vars" in item:
@@ -264,7 +273,7 @@ class References:
     def _read_inside(self, path: str, kind: _Kind) -> frozenset[str] | None:
         try:
             if kind == "prompt":
-                return _prompt_files(read_text(self.revision, prompt_file(path)), path)
+                return self._read_prompt(PromptReference(path))
             text = read_text(self.revision, path)
             if kind == "include":
                 return _include_files(text, path)
@@ -316,13 +325,14 @@ def _steps(data: Mapping[str, Any], path: str) -> list[tuple[str, PromptReferenc
     ]
 
 
-def _prompt_files(text: str, reference: str) -> frozenset[str] | None:
+def _prompt_files(
+    text: str, place: PromptReference, style: TemplateStyle | None
+) -> frozenset[str] | None:
     """Return the files that the messages of a prompt include, as the loader reads them."""
-    place = read_reference(reference)
-    path = place.path
-    if not may_include(text, "structured" if place.part else prompt_kind(path)):
+    if not may_include(text, "structured" if place.part else prompt_kind(place.path)):
         return frozenset()
-    return _included_files([m.content for m in parse_prompt(text, reference).messages], path)
+    prompt = parse_prompt(text, str(place), style)
+    return _included_files([m.content for m in prompt.messages], place.path)
 
 
 def _include_files(text: str, path: str) -> frozenset[str] | None:

@@ -44,8 +44,8 @@ def weakenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) 
 
 
 def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
-    """Return each change to how the contract file itself calls the model: its model, parameters and
-    mode. The prompt's front matter is part of the prompt."""
+    """Return each change to how the contract file itself calls the model: its model, parameters,
+    mode and style of templates. The prompt's front matter is part of the prompt."""
     changes = []
     if base.own_model != head.own_model:
         before, now = base.own_model or "the prompt's", head.own_model or "the prompt's"
@@ -58,6 +58,9 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
             changes.append(f"params.{name} removed, was {shown(before)}")
         elif canonical(before) != canonical(now):
             changes.append(f"params.{name} changed from {shown(before)} to {shown(now)}")
+    styles = (base.target.prompt.style, head.target.prompt.style)
+    if styles[0] != styles[1]:
+        changes.append(f"template changed from {styles[0]} to {styles[1]}")
     if base.mode != head.mode:
         changes.append(f"mode changed from {base.mode} to {head.mode}")
     return tuple(changes)

@@ -18,7 +18,7 @@ from gatekeeper.contract.judge_settings import judges_named_in
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.models.names import ModelName, is_hosted, matches, read_model_name
 from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.load import parse_written
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.errors import ContractError, Problem
@@ -127,4 +127,4 @@ def _model_of(revision: Revision, read: ContractDocument) -> str | None:
     prompt = locate_prompt(str(data.get("prompt")), read.document.path)
     if prompt.part:
         return None
-    return parse_prompt(read_text(revision, prompt.path), prompt.path).model
+    return parse_written(read_text(revision, prompt.path), prompt.path).model

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import MessageTemplate, Prompt
+from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.contract.prompts import settings as prompt_settings
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
 from gatekeeper.contract.prompts.render import template_problems
+from gatekeeper.contract.prompts.styles.apply import in_jinja, unfilled
 from gatekeeper.contract.prompts.value_at_key import prompt_at_key
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.role_lines import BY_ROLE_LINES, role_of_line
@@ -22,23 +24,42 @@ from gatekeeper.contract.templates.client import find_included, find_role_lines
 from gatekeeper.errors import ContractError, Problem
 
 
-def load_prompt(revision: Revision, reference: str) -> Prompt:
+def load_prompt(revision: Revision, reference: str, style: TemplateStyle | None = None) -> Prompt:
     """Load the prompt at a reference from the repository root: a file, or a part of one.
 
-    Raises UnreadableError if the text cannot be read, and ContractError, with the prompt's line, if
-    it is not a prompt.
+    `style` is how its templates are written; None if the prompt itself shows it. Raises
+    UnreadableError if the text cannot be read, and ContractError, with the prompt's line, if it is
+    not a prompt.
     """
-    prompt = parse_prompt(read_text(revision, prompt_file(reference)), reference)
-    prompt = _split_when_rendered(prompt)
+    text = read_text(revision, prompt_file(reference))
+    prompt = _split_when_rendered(parse_prompt(text, reference, style))
     prompt = replace(prompt, includes=_includes(revision, prompt))
     problems = template_problems(prompt)
     if problems:
         raise ContractError(_across_roles(prompt, problems[0].line) or problems)
-    return prompt
+    return replace(prompt, in_style=cache(partial(_in_style, revision, reference, prompt)))
 
 
-def parse_prompt(text: str, reference: str) -> Prompt:
+def _in_style(revision: Revision, reference: str, prompt: Prompt, style: TemplateStyle) -> Prompt:
+    """Return the prompt read in another style; as it is written, without a variable, if it cannot
+    be read so."""
+    try:
+        return load_prompt(revision, reference, style)
+    except (UnreadableError, ContractError):
+        written = parse_written(read_text(revision, prompt.path), reference)
+        return replace(unfilled(written), style=style)
+
+
+def parse_prompt(text: str, reference: str, style: TemplateStyle | None = None) -> Prompt:
     """Parse the prompt at a reference from the text of its file, without its includes.
+
+    Raises UnreadableError and ContractError, as `load_prompt` does.
+    """
+    return in_jinja(parse_written(text, reference), style)
+
+
+def parse_written(text: str, reference: str) -> Prompt:
+    """Parse a prompt as it is written: its templates may be of any style.
 
     Raises UnreadableError and ContractError, as `load_prompt` does.
     """
@@ -128,7 +149,7 @@ def _starts_with_role(body: str) -> bool:
 def _split_when_rendered(prompt: Prompt) -> Prompt:
     """Return the prompt as one template that is split into messages after it is rendered, if its
     statements cross its role lines or make some of them. Any other prompt as it is."""
-    if prompt.part or not has_roles(prompt.text, prompt.path):
+    if prompt.part or prompt.style != "jinja" or not has_roles(prompt.text, prompt.path):
         return prompt
     _, body, first, _ = _parted(prompt.text, prompt.path)
     if not any(mark in body for mark in ("{%", "{#", "role")):
@@ -146,8 +167,8 @@ def _split_when_rendered(prompt: Prompt) -> Prompt:
 def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     """Return the problem if a template cannot be read only because of its role lines: one of its
     blocks, which is open on the line, crosses a role line. Empty if that is not the reason."""
-    is_part = prompt.part or len(prompt.messages) < 2
-    if is_part or line is None or not has_roles(prompt.text, prompt.path):
+    is_other = prompt.part or prompt.style != "jinja" or len(prompt.messages) < 2
+    if is_other or line is None or not has_roles(prompt.text, prompt.path):
         return []
     _, body, first, _ = _parted(prompt.text, prompt.path)
     if template_problems(replace(prompt, messages=(_whole(body, first),))):

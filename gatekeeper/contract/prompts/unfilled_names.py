@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import islice
 
 from gatekeeper.contract.definition import Contract, Prompt
-from gatekeeper.errors import Problem
+from gatekeeper.errors import ContractError, Problem
 
 # Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.
 _IN_BRACES = re.compile(r"(?<![\w{}\\\]$%#])\{([A-Za-z_]\w*)\}(?!\})")
 _MOST_NOTICES = 3
 """The most places that are named for one contract."""
+_MOST_PROBLEMS = 10
 _OPENING = re.compile(r"\{[{%]")
 _CLOSING = re.compile(r"[%}]\}")
 
@@ -34,10 +35,24 @@ def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:
         for number, line in enumerate(message.content.split("\n"), start=1):
             for name in dict.fromkeys(_IN_BRACES.findall(line)):
                 if name in unused:
-                    what = f"`{{{name}}}` is sent unchanged, although fixtures have `{name}`"
-                    yield Problem(
-                        prompt.path, what, f"write `{{{{ {name} }}}}`", message.line_at(number)
-                    )
+                    yield _unfilled(prompt.path, name, message.line_at(number))
+
+
+def require_filled(contract: Contract) -> None:
+    """Raise ContractError if the prompt would be sent with `{name}` in it, unless the contract
+    declares how its templates are written."""
+    found = [] if contract.template else list(islice(unfilled_names(contract), _MOST_PROBLEMS))
+    if found:
+        raise ContractError(found)
+
+
+def _unfilled(path: str, name: str, line: int) -> Problem:
+    what = f"`{{{name}}}` is sent unchanged, although fixtures have `{name}`"
+    fix = (
+        f"it looks like Python's format style: write `template: fstring` in the contract, or "
+        f"`{{{{ {name} }}}}` here; `template: jinja` sends the braces as they are"
+    )
+    return Problem(path, what, fix, line)
 
 
 def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from gatekeeper.contract.affected import AffectedContract, find_affected
 from gatekeeper.contract.change import Change
 from gatekeeper.contract.new_contracts import hold_new_contracts
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.contract.weakening import setting_changes
 
 LONG = "Sort each ticket by its urgency and name the team that has to reply to {{ x }} today"
 OTHER = "Write a short poem about the sea in autumn for a friend who is called {{ x }}"
@@ -108,3 +110,21 @@ def test_a_contract_may_stand_in_the_file_of_its_prompt() -> None:
     found = between({"contracts/a.yaml": text.replace("Sort", "Rank")}, base)
     assert [cause.path for cause in found["a"].affected_by] == ["contracts/a.yaml"]
     assert between({"contracts/a.yaml": f"# note\n{text}"}, base) == {}
+
+
+def test_head_is_also_read_in_the_style_of_base() -> None:
+    """The program still fills in format strings, whatever the contract says."""
+    plain = contract("a", "/p.yaml#one")
+    base = {**BASE, "contracts/a.yaml": plain, "p.yaml": "one: Read {x}\n"}
+    turned = {"contracts/a.yaml": f"{plain}template: jinja\n", "p.yaml": "one: Read {{x}}\n"}
+    result = between(turned, base)["a"]
+    assert result.base is not None
+    assert result.head is not None
+    assert result.base.target.prompt.style == "fstring"
+    alone = result.base.target_for(result.head.target).prompt
+    assert render_messages(alone, {"x": "1"})[0].content == "Read {x}"
+    assert setting_changes(result.base, result.head) == ("template changed from fstring to jinja",)
+    crashes = between({**turned, "p.yaml": "one: '{ {{x}}'\n"}, base)["a"]
+    assert crashes.head is not None
+    alone = result.base.target_for(crashes.head.target).prompt
+    assert render_messages(alone, {"x": "1"})[0].content == "{ {{x}}"

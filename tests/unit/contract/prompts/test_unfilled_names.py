@@ -10,10 +10,12 @@ from support.two_contracts import FILES, SHAPES, revision
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names, unfilled_notices
+from gatekeeper.errors import ContractError
 
 
 def lines(prompt: str) -> list[int | None]:
-    files = revision({**FILES, "prompts/a.md": prompt})
+    text = f"{FILES['contracts/a.yaml']}template: jinja\n"
+    files = revision({**FILES, "prompts/a.md": prompt, "contracts/a.yaml": text})
     return [
         found.line for found in unfilled_names(load_contract(files, "contracts/a.yaml", SHAPES))
     ]
@@ -52,7 +54,19 @@ def test_tags_that_are_never_closed_take_no_time() -> None:
 
 
 def test_notices_are_few_and_name_each_place_once() -> None:
-    files = revision({**FILES, "prompts/a.md": "{x}\n" * 9})
+    text = f"{FILES['contracts/a.yaml']}template: jinja\n"
+    files = revision({**FILES, "prompts/a.md": "{x}\n" * 9, "contracts/a.yaml": text})
     contract = load_contract(files, "contracts/a.yaml", SHAPES)
     notices = unfilled_notices([contract, contract])
     assert [notice.split(" ")[0] for notice in notices] == [f"prompts/a.md:{n}:" for n in (1, 2, 3)]
+
+
+def test_a_contract_that_declares_no_style_is_refused() -> None:
+    files = revision({**FILES, "prompts/a.md": "Read\n{x}\n" * 20})
+    with pytest.raises(ContractError) as caught:
+        load_contract(files, "contracts/a.yaml", SHAPES)
+    assert [problem.line for problem in caught.value.problems] == list(range(2, 22, 2))
+    assert all("`template: fstring`" in problem.fix for problem in caught.value.problems)
+    text = f"{FILES['contracts/a.yaml']}template: fstring\n"
+    filled = revision({**FILES, "prompts/a.md": "Read {x}", "contracts/a.yaml": text})
+    assert list(unfilled_names(load_contract(filled, "contracts/a.yaml", SHAPES))) == []

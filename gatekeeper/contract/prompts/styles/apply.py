@@ -1,0 +1,66 @@
+"""Translates a prompt's messages from the style that they are written in to Jinja."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
+from gatekeeper.contract.prompts.styles import format_fields, mustache, nunjucks
+from gatekeeper.contract.prompts.styles.evidence import likely_style, refuse_both
+from gatekeeper.contract.prompts.styles.literal import StyleFault, literal, with_line_end
+from gatekeeper.errors import ContractError, Problem
+
+_TRANSLATE: Mapping[TemplateStyle, Callable[[str], str]] = {
+    "fstring": format_fields.translate,
+    "mustache": mustache.translate,
+    "nunjucks": nunjucks.translate,
+}
+
+
+def in_jinja(prompt: Prompt, style: TemplateStyle | None) -> Prompt:
+    """Return the prompt with its messages in Jinja.
+
+    `style` is what the contract declares; None if the prompt itself shows it. Raises ContractError
+    with the line of each part that cannot be translated.
+    """
+    texts = [message.content for message in prompt.messages]
+    found = style or likely_style(prompt.path, prompt.part, texts)
+    if found == "jinja":
+        return prompt
+    problems: list[Problem] = []
+    messages = tuple(
+        _translated(prompt, message, found, problems, by_evidence=style is None)
+        for message in prompt.messages
+    )
+    if problems:
+        raise ContractError(problems)
+    return replace(prompt, messages=messages, style=found)
+
+
+def unfilled(prompt: Prompt) -> Prompt:
+    """Return a prompt whose text is sent as it is written, without a variable."""
+    messages = tuple(
+        replace(message, content=with_line_end(literal(message.content)))
+        for message in prompt.messages
+    )
+    return replace(prompt, messages=messages, includes={})
+
+
+def _translated(
+    prompt: Prompt,
+    message: MessageTemplate,
+    style: TemplateStyle,
+    problems: list[Problem],
+    *,
+    by_evidence: bool,
+) -> MessageTemplate:
+    try:
+        if by_evidence and style == "fstring":
+            refuse_both(message.content)
+        return replace(message, content=_TRANSLATE[style](message.content))
+    except StyleFault as fault:
+        field = f"{message.role} message"
+        line = message.line_at(fault.line)
+        problems.append(Problem(prompt.path, fault.what, fault.fix, line, field=field))
+        return message

@@ -1,0 +1,41 @@
+"""Writes what all translations have in common: literal text, and the value of a variable."""
+
+from __future__ import annotations
+
+import json
+import re
+
+# What begins a tag, and a brace at the end that the next tag would join.
+_OPENING = re.compile(r"\{(?=[{%#]|\Z)")
+_NAME = re.compile(r"[^\W\d]\w*")
+_RESERVED = frozenset(
+    {"and", "else", "false", "if", "import", "in", "is", "none", "not", "or", "recursive", "self"}
+    | {"true", "False", "None", "True"}
+)
+
+
+class StyleFault(Exception):
+    """Text that cannot be translated. `line` counts from 1 in that text."""
+
+    def __init__(self, what: str, fix: str, line: int) -> None:
+        super().__init__(what)
+        self.what, self.fix, self.line = what, fix, line
+
+
+def literal(text: str) -> str:
+    """Return a template that renders to the text, whatever braces are in it."""
+    return _OPENING.sub("{{ '{' }}", text)
+
+
+def variable(name: str, steps: tuple[str | int, ...], line: int) -> str:
+    """Return an expression for a variable, or a part of one. Raises StyleFault for a name that
+    means something else in a template."""
+    if not _NAME.fullmatch(name) or name in _RESERVED:
+        fix = "rename the variable, in the prompt and in the fixtures"
+        raise StyleFault(f"`{name}` cannot be the name of a variable", fix, line)
+    return name + "".join(f"[{json.dumps(step, ensure_ascii=False)}]" for step in steps)
+
+
+def with_line_end(template: str) -> str:
+    """Keep the line end at the end of a text: Jinja drops one, and other styles do not."""
+    return f"{template}\n" if template.endswith("\n") else template

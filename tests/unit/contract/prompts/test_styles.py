@@ -1,0 +1,203 @@
+"""Prompts in the styles of Python, Mustache and Nunjucks: what they render to, and what they
+refuse, with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.contract.prompts.styles import format_fields
+from gatekeeper.errors import ContractError, Problem
+
+VALUES: Mapping[str, Any] = {
+    "x": "<X> & \"Y\" 'Z' {{ no }}",
+    "n": 3,
+    "yes": True,
+    "no": None,
+    "empty": [],
+    "items": ["a", "b"],
+    "order": {"id": 7, "lines": ["first"]},
+}
+
+
+def load(text: str, style: TemplateStyle | None, reference: str = "p.txt") -> Prompt:
+    return load_prompt(MemoryRevision({"p.txt": text.encode()}), reference, style)
+
+
+def rendered(text: str, style: TemplateStyle | None) -> str:
+    (message,) = render_messages(load(text, style), VALUES)
+    return message.content
+
+
+def fault(text: str, style: TemplateStyle) -> Problem:
+    with pytest.raises(ContractError) as caught:
+        render_messages(load(text, style), VALUES)
+    return caught.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{x}", VALUES["x"]),
+        ('{{"id": {n}}} {{{n}}}', '{"id": 3} {3}'),
+        ("{order[id]} {order.id} {order[lines][0]} {n!s}", "7 7 first 3"),
+        ("{{% if %}} {{# {{{{ }}}} {yes} {no}", "{% if %} {# {{ }} True None"),
+        ("ends with {{", "ends with {"),
+        ("two line ends\n\n", "two line ends\n"),
+    ],
+)
+def test_format_strings(text: str, expected: str) -> None:
+    assert rendered(text, "fstring") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\n{", 2),
+        ("a\n\nb } c", 3),
+        ("{}", 1),
+        ("\n{0}", 2),
+        ("\n{n:>10}", 2),
+        ("{n!r}", 1),
+        ('\n{"id": 1}', 2),
+        ("{ n }", 1),
+        ("a\n{n} {missing}", 2),
+        ("{not}", 1),
+    ],
+)
+def test_what_no_format_string_can_be_is_refused(text: str, line: int) -> None:
+    assert fault(text, "fstring").line == line
+
+
+@given(st.text("{}%# \n'\"ab|-", max_size=12))
+def test_a_format_string_says_what_python_makes_of_it(text: str) -> None:
+    try:
+        expected = text.format(a="A}}", b="{{B")
+    except (ValueError, IndexError):
+        assert format_fields.count_fields(text) is None
+        return
+    except KeyError:
+        return  # other names
+    template = format_fields.translate(text)
+    assert template.count("\n") - template.endswith("\n") == text.count("\n")
+    prompt = Prompt("p.txt", (MessageTemplate("user", template, 1),), "")
+    (message,) = render_messages(prompt, {"a": "A}}", "b": "{{B"})
+    assert message.content == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{x}}", "&lt;X&gt; &amp; &quot;Y&quot; 'Z' {{ no }}"),
+        ("{{{x}}} {{&x}} {{& x }}", " ".join([VALUES["x"]] * 3)),
+        ("{{order.id}} {{ order.lines.0 }}", "7 first"),
+        ("a {% b %} {# c #} {x} {", "a {% b %} {# c #} {x} {"),
+        ("a\n  {{! note\n of two lines }}  \nb{{! c }}d", "a\nbd"),
+    ],
+)
+def test_mustache(text: str, expected: str) -> None:
+    assert rendered(text, "mustache") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\n{{#items}}x{{/items}}", 2),
+        ("{{^no}}x{{/no}}", 1),
+        ("\n\n{{> part}}", 3),
+        ("{{=<% %>=}}", 1),
+        ("{{ . }}", 1),
+        ("{{! a\n b }}\n{{ x", 3),
+        ("{{! a\n b }}\n{{ missing }}", 3),
+    ],
+)
+def test_mustache_with_logic_is_refused(text: str, line: int) -> None:
+    assert fault(text, "mustache").line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{ x }} {{x | dump}}", '<X> & "Y" \'Z\' {{ no }} "<X> & \\"Y\\" \'Z\' {{ no }}"'),
+        ("{{ yes }} [{{ no }}] {{ order.id }} {{-n}}", "true [] 73"),
+        ("{% if n === 3 and no === null %}a{% elseif n !== 4 %}b{% endif %}", "a"),
+        ("{% if missing or empty %}a{% else %}b{% endif %}{% if not n %}c{% endif %}", "a"),
+        ("{% if items.length > 1 %}{{ items.length }}{% endif %}", "2"),
+        ("{% for i in items %}{{ loop.index }}{{ i | upper }}{% endfor %}", "1A2B"),
+        ("{% verbatim %}{{ x }}{% endverbatim %}{% raw %}{%{% endraw %}", "{{ x }}{%"),
+        ("{% set y = {'a': n} %}{{ y['a'] }}{# note #}\n\n", "3\n"),
+        ("{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m(n) }}", "<3>"),
+        ("{{ missing | default('d') }} {{ 'a' if yes else 'b' }}", "d a"),
+    ],
+)
+def test_nunjucks(text: str, expected: str) -> None:
+    assert rendered(text, "nunjucks") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\n{% switch n %}{% endswitch %}", 2),
+        ("{{ x | nl2br }}", 1),
+        ("\n{{ x.trim() }}", 2),
+        ("\n{{ x.replace('a', 'b') }}", 2),
+        ("{{ cycler('a') }}", 1),
+        ("{% for k, v in order %}{% endfor %}", 1),
+        ("{% if n && x %}{% endif %}", 1),
+        ("{% if x.startsWith('a') and n %}{% endif %}", 1),
+        ("\n{% include 'a.njk' %}", 2),
+        ("{{ {a: 1} }}", 1),
+        ("{{ r/a+/g.test(x) }}", 1),
+        ("\n{{ x", 2),
+        ("\n\n{{ missing }}", 3),
+        ("{% raw %}x", 1),
+    ],
+)
+def test_what_nunjucks_has_and_jinja_has_not_is_refused(text: str, line: int) -> None:
+    assert fault(text, "nunjucks").line == line
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("p.md", "{x} and {{ x }}", "jinja"),
+        ("p.md", "{{{x}}}", "mustache"),
+        ("p.txt", "{{#items}}{{.}}{{/items}}", None),
+        ("p.txt", "{{ '{{#x}}' }} {% if x %}{% endif %}", "jinja"),
+        ("p.mustache", "{{x}}", "mustache"),
+        ("p.njk", "{{x}}", "nunjucks"),
+        ("p.yaml#a", "a: Summarize {x}", "fstring"),
+        ("p.yaml#a", "a: 'Summarize {x} as {\"y\": 1}'", "jinja"),
+        ("p.yaml#a", "a: 'Summarize {x} as {{\"y\": 1}}'", "fstring"),
+        ("p.yaml#a", "a: 'Summarize {{ x }} as {\"y\": 1}'", "jinja"),
+        ("p.yaml#a", "a: Summarize {x} as {{ y }}", None),
+        ("p.yaml#a", "a: no variable", "jinja"),
+    ],
+)
+def test_the_style_is_decided_by_the_suffix_and_the_text(
+    path: str, text: str, expected: str | None
+) -> None:
+    files = MemoryRevision({path.partition("#")[0]: text.encode()})
+    if expected is None:
+        with pytest.raises(ContractError):
+            load_prompt(files, path)
+    else:
+        assert load_prompt(files, path).style == expected
+
+
+def test_each_message_of_a_file_is_translated_with_its_lines() -> None:
+    text = "---\nmodel: m\n---\nsystem:\nBe {x}.\n\nuser:\n{n}\n{n:d}\n"
+    with pytest.raises(ContractError) as caught:
+        load_prompt(MemoryRevision({"p.md": text.encode()}), "p.md", "fstring")
+    assert caught.value.problems[0].line == 9
+    sound = MemoryRevision({"p.md": text.replace("{n:d}", "{{n}}").encode()})
+    found = render_messages(load_prompt(sound, "p.md", "fstring"), VALUES)
+    assert [message.content for message in found] == [f"Be {VALUES['x']}.", "3\n{n}"]
