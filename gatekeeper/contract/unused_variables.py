@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gatekeeper.contract.definition import CheckSpec, Contract, Position
 from gatekeeper.contract.prompts.unfilled_names import words_in_tags
-from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.errors import Problem
 
+_ALIKE = 0.75
+"""How alike a name must be to be the one that was meant, from 0 to 1."""
 _WORD = re.compile(r"\w+")
 
 
@@ -27,7 +29,9 @@ def unused_variables(contract: Contract) -> Iterator[Problem]:
     for fixture in contract.fixtures:
         for turn in fixture.turns:
             used.update(_WORD.findall(turn))
-    wanted = used - {name for fixture in contract.fixtures for name in fixture.vars}
+    wanted = {*_words_of_prompt(contract), *_templates_of(specs)} - {
+        name for fixture in contract.fixtures for name in fixture.vars
+    }
     found: set[str] = set()
     for fixture in contract.fixtures:
         for name in fixture.vars:
@@ -45,6 +49,12 @@ def _words_of_prompt(contract: Contract) -> Iterator[str]:
             yield from words_in_tags(text)
 
 
+def _templates_of(specs: Sequence[CheckSpec]) -> Iterator[str]:
+    """Yield every word in a template of the checks."""
+    for spec in specs:
+        yield from words_in_tags(json.dumps(dict(spec.params), default=str, ensure_ascii=False))
+
+
 def _words_of_check(spec: CheckSpec) -> Iterator[str]:
     """Yield every word of a check: a template or a condition may stand anywhere in it."""
     written = json.dumps([dict(spec.params), spec.when], default=str, ensure_ascii=False)
@@ -52,5 +62,5 @@ def _words_of_check(spec: CheckSpec) -> Iterator[str]:
 
 
 def _advice(name: str, wanted: set[str]) -> str:
-    near = nearest(name, [word for word in wanted if len(word) > 2])
-    return near if near.endswith("?") else "remove it, or move it to `metadata`"
+    near = difflib.get_close_matches(name, sorted(wanted), n=1, cutoff=_ALIKE)
+    return f"did you mean `{near[0]}`?" if near else "remove it, or move it to `metadata`"

@@ -67,6 +67,22 @@ class ComparisonPower:
         )
 
     @property
+    def note(self) -> str | None:
+        """Return the same in short, for a contract that does not rely on the comparison."""
+        if self.warning is None:
+            return None
+        effect = self.minimum_detectable_effect
+        shown = "no drop"
+        if effect is not None:
+            size = math.ceil(round(effect * 100, 6)) / 100
+            shown = f"only a drop of {numbers.size_in_points(size)} or more"
+        enough = ""
+        if self.fixtures_needed is not None:
+            margin = numbers.size_in_points(self.margin)
+            enough = f"; {self.fixtures_needed:,} would show one of {margin}"
+        return f"{self._units} show {shown} against the base branch{enough}"
+
+    @property
     def _noun(self) -> str:
         return "fixture" if self.clustered_fixtures is None else "cluster"
 

@@ -186,7 +186,7 @@ def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
     for skipped in contract.not_run:
         at, what = skipped.position, f"not run: `{skipped.kind}`: {skipped.why}"
         yield Problem(at.path, what, "", at.line, at.column)
-    weak = compute_power(evaluation).warning if alone else None
+    weak = compute_power(evaluation).note if alone else None
     for note in (weak, *objective_notes(evaluation), *limit_notes(evaluation)):
         if note:
             yield Problem(contract.path, note, "")
@@ -201,8 +201,10 @@ def _doubts(job: Job, document: Document, price: Price | None, *, alone: bool) -
         *(unpriced_warnings(evaluation, price) if price else ()),
     ]
     yield from (Problem(contract.path, sentence, "") for sentence in filter(None, sentences))
-    yield from unfilled_names(contract)
-    yield from unused_variables(contract)
+    unfilled = list(unfilled_names(contract))
+    yield from unfilled
+    # One mistake, said once: a name in single braces is a variable that nothing reads.
+    yield from () if unfilled else unused_variables(contract)
     yield from without_effect(contract, document)
 
 

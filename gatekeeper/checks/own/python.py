@@ -34,10 +34,12 @@ has no keys, no network and no files except those of Python and its packages: se
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import math
 import re
 import sys
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -80,6 +82,8 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
     names = [path, *params.get("modules", ())]
     _require_distinct(names)
     if files.code is None:
+        for other in names:
+            _require_syntax(files.texts.get(other, ""), other)
         _require_function(files.texts[path], path, name)
         return lambda _sample: undetermined(
             f"{path} was not run, because it does not come from a trusted branch"
@@ -188,6 +192,19 @@ def _require_distinct(paths: list[str]) -> None:
             what = f"`{path}` has the name of another module"
             raise ParameterError(what, "rename the file, so that it can be imported")
         taken.add(stem)
+
+
+def _require_syntax(text: str, path: str) -> None:
+    """Raise ParameterError if the file is not Python. Nothing of it is run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        place = f"`{path}`, line {line}" if line else f"`{path}`"
+        what = f"{place}, is not Python: {getattr(error, 'msg', None) or error}"
+        raise ParameterError(what, "correct the file") from None
 
 
 def _require_function(text: str, path: str, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -40,7 +41,9 @@ def python_prompts(source: str) -> Iterator[PromptConstant]:
     if len(source) > _MOST_CHARACTERS or not _MAY_HOLD_ONE.search(source):
         return
     try:
-        module = ast.parse(source)
+        with warnings.catch_warnings():  # such as one about an escape in a string
+            warnings.simplefilter("ignore")
+            module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for statement in module.body:

@@ -48,10 +48,10 @@ def show_inventory(inventory: Inventory, console: Console) -> None:
         _print_rest(console, rest, "prompt without a contract", "`--json` has all of them")
     foreign = [suite for suite in inventory.unused if suite.kind != "contract"]
     for suite in foreign:
-        text = f"{suite.path} is a suite of the kind {suite.kind} that the gate does not run."
+        text = f"{suite.path} ({suite.kind}) is not run: no pattern of `contracts` matches it."
         console.print(_text(text, "dim"))
     if uncovered or foreign:
-        advice = "`gatekeeper init` proposes a contract for each of them."
+        advice = "Next: `gatekeeper init` proposes contracts for what has none."
         console.print(_text(advice, "dim"))
     if inventory.unread:
         files = numbers.count(inventory.unread, "file")

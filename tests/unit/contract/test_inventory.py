@@ -119,6 +119,11 @@ def test_constants_of_code_are_prompts_if_their_name_and_text_say_so():
     ]
 
 
+def test_code_with_an_odd_escape_is_read_without_a_warning():
+    source = "SYSTEM_PROMPT = 'Match \\d digits of the text.'\n"
+    assert found({"src/app.py": source}) == [("src/app.py:SYSTEM_PROMPT", "Python", 1)]
+
+
 def test_code_that_does_not_parse_holds_no_prompt():
     broken = PYTHON + "\nif:\n"
     assert found({"src/app.py": broken, "src/bytes.py": "SYSTEM_PROMPT = b'a b c d e f g h'"}) == []

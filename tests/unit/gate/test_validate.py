@@ -129,6 +129,35 @@ def test_a_variable_that_nothing_reads_is_a_warning(
     assert [problem.line for problem in named] == [8] * len(unused)
 
 
+def test_a_name_in_single_braces_is_one_warning() -> None:
+    files = {"contracts/a.yaml": written("first"), "prompts/words.md": "Say {word}."}
+    warnings = validate(files).of_level("warning")
+    (problem,) = [w.problem for w in warnings if "word" in w.problem.what and "`" in w.problem.what]
+    assert (problem.path, problem.line) == ("prompts/words.md", 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("def f(output):\n  return (", "line 2"), ("x = 1", "`f`")]
+)
+def test_a_check_in_python_that_cannot_run_is_an_error(code: str, said: str) -> None:
+    contract = written("first").replace(
+        "{type: contains, name: n0, value: v0}", "{python: 'own.py:f'}"
+    )
+    files = {"contracts/a.yaml": contract, "contracts/own.py": code}
+    (problem,) = validate(files | {"prompts/words.md": "Say {{ word }}."}).problems
+    assert (problem.path, problem.line) == ("contracts/a.yaml", 6)
+    assert said in problem.what
+
+
+def test_few_fixtures_are_a_note_if_a_tolerance_decides() -> None:
+    text = written("first")
+    lines = text.replace("{margin: 0.9}", "{tolerance: 1}")
+    found = validated(a=lines)
+    assert not found.of_level("warning")
+    (note,) = found.of_level("note")
+    assert "134 would show" in note.problem.what
+
+
 def test_a_contract_that_no_pattern_matches_is_a_warning() -> None:
     found = validate(
         {
