@@ -150,3 +150,22 @@ def test_an_unchanged_prompt_and_a_lost_test_are_told_apart(check_of: CheckOf) -
     found = check_of({**foreign, **POLICY, RECORDING: answered}, {file: fewer})
     assert found.contract["weakened"]
     assert [a["path"] for a in found.contract["affected_by"]] == [file]
+
+
+def test_a_file_that_stops_being_a_contract_is_a_contract_that_was_removed(
+    check_of: CheckOf,
+) -> None:
+    foreign, _, answered, file = CASES["github"]
+    untested = foreign[file].split("evaluators")[0]
+    found = check_of({**foreign, **POLICY, RECORDING: answered}, {file: untested})
+    assert found.code == 1
+    assert found.codes() == {"removed"}
+
+
+def test_a_suite_that_cannot_be_read_any_more_stops_the_gate(
+    check_of: CheckOf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign, _, answered, _ = CASES["pcsl"]
+    found = check_of({**foreign, **POLICY, RECORDING: answered}, {"evals/es.json": None})
+    assert (found.code, found.result) == (2, None)
+    assert "evals/ep.json:1:1: there is no `es.json`" in capsys.readouterr().err

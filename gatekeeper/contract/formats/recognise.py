@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.formats import (
-    github_prompt,
-    harness,
-    openai_evals,
-    openai_registry,
-    pcsl,
-    prompty,
-)
 from gatekeeper.contract.formats.foreign_suite import ForeignContract, ForeignSuite, SuiteFiles
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -46,8 +39,19 @@ class Format(Protocol):
         ...
 
 
+@cache
 def known_formats() -> tuple[Format, ...]:
-    """Return the formats in the order in which they are tried."""
+    """Return the formats in the order in which they are tried. Only a file that is no native
+    contract needs them."""
+    from gatekeeper.contract.formats import (
+        github_prompt,
+        harness,
+        openai_evals,
+        openai_registry,
+        pcsl,
+        prompty,
+    )
+
     return (github_prompt, prompty, pcsl, harness, openai_evals, openai_registry)
 
 
