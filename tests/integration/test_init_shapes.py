@@ -81,9 +81,14 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
         {
             "prompts/mail.md": "Return JSON with the fields kind and urgency.\n\n{{ mail }}\n",
             "prompts/README.md": "What these are.\n",
+            "prompts/title.txt": "Write a title of at most 9 words: {article}\n",
             "config/prompts.yaml": "greet:\n  long: Greet {{ name }} warmly in at most 20 words.\n",
         },
-        {"contracts/mail.yaml", "contracts/prompts-greet-long.yaml"},
+        {
+            "contracts/mail.yaml",
+            "contracts/prompts-greet-long.yaml",
+            "contracts/title.yaml",
+        },
     ),
     "empty": ({"main.go": "package main\n"}, {"contracts/review-sentiment.yaml"}),
 }

@@ -10,8 +10,9 @@ from posixpath import relpath
 from typing import Any
 
 from gatekeeper.author.onboarding.demands import Demand, find_demands
-from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.definition import Prompt, TemplateStyle
 from gatekeeper.contract.inventory import InventoryPrompt
+from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError
 
@@ -54,6 +55,8 @@ def write_skeleton(
         folder: The folder for the contract, from the root.
         model: The model if the prompt names none.
     """
+    style = _unseen_style(prompt)
+    prompt = prompt.read_as(style) if style else prompt
     text = "\n".join(message.content for message in prompt.messages)
     demands = find_demands(text)
     variables = prompt_variables(prompt)
@@ -65,6 +68,7 @@ def write_skeleton(
         "contract: 1",
         f"name: {name}",
         f"prompt: {_quoted(relpath(found.reference, folder or '.'))}",
+        *([f"template: {style}"] if style else []),
         *([] if prompt.model else [f"model: {model}"]),
         "",
         "fixtures:",
@@ -117,6 +121,15 @@ def prompt_variables(prompt: Prompt) -> tuple[str, ...]:
         for name in names:
             found.setdefault(name, index * 1_000_000 + text.find(name))
     return tuple(sorted(found, key=lambda name: found[name]))
+
+
+def _unseen_style(prompt: Prompt) -> TemplateStyle | None:
+    """Return the style that the contract has to declare, because a file of text does not show it:
+    that of a format string, if there are names in single braces and no other template."""
+    if prompt.style != "jinja" or prompt_variables(prompt):
+        return None
+    counts = [count_fields(message.content) for message in prompt.messages]
+    return "fstring" if any(counts) and None not in counts else None
 
 
 def _samples(prompt: Prompt, variables: Sequence[str]) -> Sequence[Mapping[str, Any]]:
