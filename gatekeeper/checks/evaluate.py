@@ -29,7 +29,7 @@ from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pair_check import PairCheck
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.checks.step_views import StepViews, filler_sample
+from gatekeeper.checks.step_views import StepViews, filler_sample, renamed_steps
 from gatekeeper.contract.definition import (
     CheckSpec,
     Contract,
@@ -90,6 +90,7 @@ class Evaluator:
 
     checks: Mapping[str, tuple[PreparedCheck, ...]]
     contract_path: str = ""
+    new_step_names: Mapping[str, str] = field(default_factory=dict)
     judge_models: tuple[NamedModel, ...] = field(init=False)
     """Every model that a check may ask, with the place of the check."""
 
@@ -111,7 +112,7 @@ class Evaluator:
         it carries; nothing if the model gave no answer or refused the request."""
         if not self.has_judges or sample.completion is None or _refusal(sample.completion):
             return ()
-        views = StepViews(sample)
+        views = StepViews(sample, self.new_step_names)
         asking = ((c.evaluate, views.of(c.step)) for c in self.checks[sample.trial.fixture])
         return tuple(q for check, seen in asking if seen for q in questions_of(check, seen))
 
@@ -119,7 +120,7 @@ class Evaluator:
         """Return what judges would be asked about an answer of so many characters."""
         if not self.has_judges:
             return ()
-        views = StepViews(filler_sample(trial, characters))
+        views = StepViews(filler_sample(trial, characters), self.new_step_names)
         asking = ((c.evaluate, views.of(c.step)) for c in self.checks[trial.fixture])
         return tuple(q for check, seen in asking if seen for q in forecast_of(check, seen))
 
@@ -135,8 +136,9 @@ class Evaluator:
         refused = _refusal(sample.completion)
         if refused:
             return tuple(check.result(failed(refused)) for check in checks)
-        views = StepViews(sample)
-        return tuple(check.result(views.apply(check.evaluate, check.step)) for check in checks)
+        views = StepViews(sample, self.new_step_names)
+        found = ((check, views.apply(check.evaluate, check.step)) for check in checks)
+        return tuple(check.result(finding) for check, finding in found if finding is not None)
 
 
 def _refusal(completion: Completion) -> str | None:
@@ -163,7 +165,7 @@ def prepare(
     problems = bench.problems()
     if problems:
         raise ContractError(problems)
-    return Evaluator(by_fixture, contract.path)
+    return Evaluator(by_fixture, contract.path, renamed_steps(own, bench.targets["head"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class _Bench:
         self, contract_path: str, checks: Mapping[str, Check], targets: Mapping[Arm, Target]
     ) -> None:
         self._contract_path = contract_path
-        self._targets = targets
+        self.targets = targets
         self._checks = checks
         self._budget = Budget()
         self._done: dict[int, PreparedCheck | None] = {}
@@ -245,7 +247,7 @@ class _Bench:
             else:
                 _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
-            prompts = {arm: target.prompt_of(spec.step) for arm, target in self._targets.items()}
+            prompts = {arm: target.prompt_of(spec.step) for arm, target in self.targets.items()}
             files = Files(spec.files, written_in, prompts, spec.code, fixture)
             evaluate = self._prepared(check, params, files)
             _require_pairs_alone(spec, evaluate, params)

@@ -1,25 +1,33 @@
 """Shows a check the step of a chain that it evaluates: the step's own request and output.
 
+Base's prompt may lack a step that head's contract adds. Its check is then left out of the base arm,
+so that base can only look better. If head's prompt lacks a step that base's contract checks, the
+check cannot be applied.
+
 Repairs apply to the last output alone. A step's checks see what the model wrote, because that is
 what the next step gets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 from gatekeeper.checks.check import Finding, SampleEvaluator, undetermined
 from gatekeeper.contract.chain import step_names
 from gatekeeper.contract.conversation import as_called, calls_of, spoken
+from gatekeeper.contract.definition import Target
 from gatekeeper.contract.trial import Completion, Sample, Trial, Turn
 
 
 class StepViews:
-    """The steps of one sample, each as a sample of its own."""
+    """The steps of one sample, each as a sample of its own. `new_names` are those of head's steps
+    that have another name in the contract."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: Sample, new_names: Mapping[str, str]) -> None:
         self._sample = sample
+        self._new_names = new_names
         self._names = step_names(sample.trial.request.messages)
         self._found: dict[str | None, Sample | None] = {}
 
@@ -32,14 +40,18 @@ class StepViews:
             self._found[step] = spoken(self._sample) if step is None else self._step(step)
         return self._found[step]
 
-    def apply(self, evaluate: SampleEvaluator, step: str | None) -> Finding:
-        """Return what a check finds in its step."""
+    def apply(self, evaluate: SampleEvaluator, step: str | None) -> Finding | None:
+        """Return what a check finds in its step; None if it is left out."""
         sample = self.of(step)
-        if sample is None:
-            return undetermined(f"the prompt has no step `{step}`")
-        return evaluate(sample)
+        if sample is not None:
+            return evaluate(sample)
+        if self._sample.trial.arm == "base":
+            return None
+        return undetermined(f"the prompt has no step `{step}`")
 
     def _step(self, step: str) -> Sample | None:
+        if step not in self._names:
+            step = self._new_names.get(step, step)
         turns = self._sample.completion.turns if self._sample.completion else ()
         number = self._names.index(step) if step in self._names else len(turns)
         if number >= len(turns):
@@ -47,6 +59,16 @@ class StepViews:
         answer = turns[number].completion
         called = as_called(self._sample, number)
         return replace(called, completion=answer, output=answer.text, repairs=(), ledger=())
+
+
+def renamed_steps(contract: Target, head: Target) -> dict[str, str]:
+    """Return the new name of each step of a contract that head's prompts have under another name:
+    with the same prompt file."""
+    names = {step.name for step in contract.steps}
+    kept = {step.name for step in head.steps}
+    new = {s.prompt.reference: s.name for s in head.steps if s.name not in names}
+    gone = (step for step in contract.steps if step.name not in kept)
+    return {s.name: new[s.prompt.reference] for s in gone if s.prompt.reference in new}
 
 
 def filler_sample(trial: Trial, characters: int) -> Sample:

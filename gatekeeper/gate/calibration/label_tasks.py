@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.calibration.labels import Label
+from gatekeeper.gate.calibration.labels import Label, require_last_output
 from gatekeeper.gate.outcomes import value_text, variables_text
 
 
@@ -39,6 +39,9 @@ def label_tasks(
     An output that was too long to be kept is left out. Raises UsageError if the run has no output
     of the contract.
     """
+    require_last_output(
+        contract, (o for o in outcomes if o.sample.trial.contract == contract), check
+    )
     source = source or random.SystemRandom()
     known = {(label.fixture, label.output) for label in labelled if label.check == check}
     by_fixture: dict[str, list[str]] = defaultdict(list)

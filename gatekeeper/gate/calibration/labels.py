@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.contract.trial import Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.rows import LabelRow, read_rows
 from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
@@ -121,6 +122,17 @@ def _by_output(labels: Iterable[Label]) -> dict[LabelKey, list[Label]]:
     for (key, _), label in last.items():
         grouped[key].append(label)
     return grouped
+
+
+def require_last_output(contract: str, outcomes: Iterable[Outcome], check: str | None) -> None:
+    """Raise UsageError for a check of a step of a chain: labels are about the last output."""
+    checked = (result for outcome in outcomes for result in outcome.check_results)
+    step = next((found.step for found in checked if found.step and found.check == check), None)
+    if step is not None:
+        raise UsageError(
+            f"--check {check}: it evaluates the step {step} of {contract}, and labels are about "
+            "the last output; label the step in a contract of its prompt alone"
+        )
 
 
 def _verdict_of(annotator: str, given: Sequence[Label]) -> bool:

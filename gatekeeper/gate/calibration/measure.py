@@ -64,6 +64,12 @@ class CalibrationRun:
 def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> CalibrationPlan:
     """Plan which judges are asked about which outputs. Raises UsageError if the labels do not fit
     the contract, and ContractError."""
+    if contract.target.steps:
+        # What a judge sees of a step depends on the outputs before it, which labels do not have.
+        raise UsageError(
+            f"{contract.name} has steps, and its judges cannot be calibrated; calibrate them in a "
+            "contract of the step's prompt alone"
+        )
     evaluator = prepare(contract)
     judges = judge_identities(contract, evaluator)
     if not judges:

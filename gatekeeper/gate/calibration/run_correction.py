@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.calibration.labels import SettledLabel
+from gatekeeper.gate.calibration.labels import SettledLabel, require_last_output
 from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean
 
 Shares = Mapping[str, float]
@@ -58,6 +58,7 @@ def correct_run(
         if o.sample.trial.contract == contract and o.sample.trial.contract_from == "head"
     ]
     name = check or _only_judge(contract, mine)
+    require_last_output(contract, mine, name)
     human = {
         (label.fixture, label.output): label.verdict for label in labels if _is_about(label, name)
     }

@@ -96,6 +96,7 @@ def _outcome(line: str, place: str) -> Outcome:
                 tuple(map(_vote, c.get("votes", ()))),
                 _weight(c),
                 c.get("must_pass") is True,
+                None if c.get("step") is None else _text(c, "step"),
             )
             for c in row["checks"]
         )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.outcomes import outcome
 
+from gatekeeper.contract.trial import CheckResult
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import (
     Label,
     annotator_agreement,
     label_document,
     read_labels,
+    require_last_output,
     settle_labels,
 )
 
@@ -102,3 +106,11 @@ def test_two_annotators_have_cohens_kappa_and_three_have_fleiss():
 def test_one_annotator_agrees_with_nobody():
     found = annotator_agreement([Label("a", "x", True, "ada")])
     assert (found.common, found.kappa) == (0, None)
+
+
+def test_labels_are_not_about_a_step():
+    found = outcome("f0", "head", 0, True)
+    of_step = replace(found, check_results=(CheckResult("j", True, step="extract"),))
+    with pytest.raises(UsageError, match="extract"):
+        require_last_output("words", [of_step], "j")
+    require_last_output("words", [of_step, found], "says ok")

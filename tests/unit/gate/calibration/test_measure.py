@@ -11,7 +11,7 @@ from support.judged_checks import FakeJudge, with_judge
 from support.outcomes import contract
 
 from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
-from gatekeeper.contract.definition import CheckSpec
+from gatekeeper.contract.definition import CheckSpec, PromptStep
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
@@ -112,6 +112,13 @@ def test_labels_that_do_not_fit_are_refused(labels):
 def test_a_contract_without_a_judge_cannot_be_calibrated():
     with pytest.raises(UsageError):
         plan_calibration(contract("f0"), LABELS)
+
+
+def test_a_contract_with_steps_cannot_be_calibrated():
+    made = contract("f0")
+    steps = (PromptStep("extract", made.target.prompt),)
+    with pytest.raises(UsageError, match="steps"):
+        plan_calibration(replace(made, target=replace(made.target, steps=steps)), LABELS)
 
 
 def test_of_several_judges_a_label_names_one_and_only_that_is_asked():

@@ -1,0 +1,103 @@
+"""What a check sees of a chain: its step alone, and nothing of a step that an arm does not have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.outcomes import contract, outcome, target
+
+from gatekeeper.checks.evaluate import Evaluator, prepare
+from gatekeeper.checks.step_views import StepViews, filler_sample
+from gatekeeper.contract.chain import OUTPUT, STEP
+from gatekeeper.contract.definition import CheckSpec, Message, PromptStep, Target
+from gatekeeper.contract.trial import Arm, Completion, Sample, Turn
+from gatekeeper.errors import ContractError
+
+MESSAGES = (
+    *(Message("user", "first"), Message(STEP, "extract")),
+    *(Message("user", "last "), Message(OUTPUT, "extract")),
+)
+
+
+def sample(arm: Arm = "head", messages: tuple[Message, ...] = MESSAGES) -> Sample:
+    turns = (Turn("", Completion("facts", 3.0)), Turn("", Completion("reply", 4.0)))
+    made = outcome("a", arm, 0, True).sample
+    trial = replace(made.trial, request=replace(made.trial.request, messages=messages))
+    answer = Completion("reply", 7.0, turns=turns if messages is MESSAGES else ())
+    return Sample(trial, answer, output="repaired", repairs=("strip_whitespace",))
+
+
+def chain(*steps: tuple[str, str]) -> Target:
+    prompts = [PromptStep(name, replace(target().prompt, path=path)) for name, path in steps]
+    return replace(target(), steps=tuple(prompts))
+
+
+def evaluator(head: Target) -> Evaluator:
+    checks = (
+        CheckSpec("contains", "e", {"value": "facts"}, step="extract"),
+        CheckSpec("contains", "l", {"value": "repaired"}),
+    )
+    made = contract("a", target=chain(("extract", "e.md")), checks=checks)
+    return prepare(made, targets={"head": head})
+
+
+def test_a_step_is_a_sample_of_its_own() -> None:
+    views = StepViews(sample(), {})
+    first, last = views.of("extract"), views.of(None)
+    assert first is not None
+    assert last is not None
+    assert first.completion is not None
+    assert (first.output, first.repairs, first.completion.latency_ms) == ("facts", (), 3.0)
+    assert first.trial.request.messages == (Message("user", "first"),)
+    assert (last.output, last.trial.request.messages) == (
+        "repaired",
+        (Message("user", "last facts"),),
+    )
+
+
+def test_each_check_evaluates_its_step() -> None:
+    found = evaluator(chain(("extract", "e.md"))).evaluate(sample())
+    assert [(j.check, j.step, j.passed) for j in found] == [
+        ("e", "extract", True),
+        ("l", None, True),
+    ]
+
+
+@pytest.mark.parametrize(("arm", "expected"), [("base", [True]), ("head", [None, True])])
+def test_a_step_that_an_arm_lacks_is_left_out_of_base_alone(
+    arm: Arm, expected: list[bool | None]
+) -> None:
+    alone = sample(arm, (Message("user", "last"),))
+    found = evaluator(target()).evaluate(alone)
+    assert [j.passed for j in found] == expected
+
+
+@pytest.mark.parametrize(("path", "passed"), [("e.md", True), ("other.md", None)])
+def test_a_step_with_a_new_name_is_known_by_its_prompt(path: str, passed: bool | None) -> None:
+    renamed = tuple(replace(m, content=m.content.replace("extract", "facts")) for m in MESSAGES)
+    made = sample()
+    trial = replace(made.trial, request=replace(made.trial.request, messages=renamed))
+    found = evaluator(chain(("facts", path))).evaluate(replace(made, trial=trial))
+    assert found[0].passed is passed
+
+
+def test_a_chain_that_ended_early_has_no_later_step() -> None:
+    made = sample()
+    assert made.completion is not None
+    ended = replace(made, completion=replace(made.completion, turns=()))
+    assert StepViews(ended, {}).of("extract") is None
+
+
+def test_a_forecast_fills_every_output() -> None:
+    views = StepViews(filler_sample(sample().trial, 5), {})
+    last = views.of(None)
+    assert last is not None
+    assert last.trial.request.messages == (Message("user", "last xxxxx"),)
+
+
+def test_a_comparison_in_pairs_cannot_be_about_a_step() -> None:
+    params = {"judge": "prefer", "model": "openai/m"}
+    checks = (CheckSpec("judge", "p", params, step="extract"),)
+    with pytest.raises(ContractError, match="last outputs"):
+        prepare(contract("a", target=chain(("extract", "e.md")), checks=checks))
