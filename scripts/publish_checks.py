@@ -161,6 +161,8 @@ def _answer(answer: str | Completion) -> str:
     }
     calls = said.pop("tool_calls", ())
     shown = [f"calls {call.name} with {call.arguments}" for call in calls]
+    users = [a.completion.text for a in said.pop("users", ()) if a.completion]
+    shown += [f"the user answered {_one_line(users[-1])}"] if users else []
     return ", ".join([*shown, *(f"{name} {_one_line(value)}" for name, value in said.items())])
 
 

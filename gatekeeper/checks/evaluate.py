@@ -213,6 +213,10 @@ class _Bench:
             self._complain(spec, f"there is no check `{spec.type}`", f"use one of {known}", None)
             return None
         answers = len(fixture.turns) + 1
+        if spec.turn is not None and fixture.user is not None:
+            what = "has `turn`, and the user of the fixture is simulated: each conversation differs"
+            self._complain(spec, what, "remove `turn`, so that the last answer counts", fixture)
+            return None
         if spec.turn is not None and spec.turn > answers:
             what = f"evaluates answer {spec.turn}, and the fixture has {answers}"
             fix = "write a lower `turn`, or limit the check to other fixtures with `when`"

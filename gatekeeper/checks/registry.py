@@ -57,6 +57,7 @@ MODULES: Mapping[str, str] = {
     "ttft": "measures.ttft",
     "tokens": "measures.tokens",
     "cost": "measures.cost",
+    "goal_reached": "measures.goal_reached",
     "all_of": "composed.all_of",
     "any_of": "composed.any_of",
     "python": "own.python",

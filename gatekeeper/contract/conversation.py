@@ -1,8 +1,10 @@
 """Requests that take several calls: conversations, and chains of prompts (contract/chain.py).
 
 In a conversation the user's messages are written before, and the model answers each. Its request
-has a message of the role ANSWER wherever the model is to answer first. It stands for one call after
-another, each with the answers so far. Whatever compares requests thus compares whole conversations.
+has a message of the role ANSWER wherever the model is to answer first. If a model plays the user,
+the request ends in a message that says so (simulated_user/messages.py). It stands for one call
+after another, each with the answers so far. Whatever compares requests thus compares whole
+conversations.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gatekeeper.contract.chain import OUTPUT, STEP, step_names, with_outputs
-from gatekeeper.contract.definition import Message
+from gatekeeper.contract.definition import Message, SimulatedUser
+from gatekeeper.contract.simulated_user.messages import LONGEST_SAID, sayings, user_of
 from gatekeeper.contract.trial import Request, Sample
 
 ANSWER = "(answer)"
@@ -28,7 +31,11 @@ def with_turns(messages: Messages, turns: Sequence[str]) -> Messages:
 
 def calls_of(request: Request) -> tuple[Request, ...]:
     """Return the calls that a request takes: itself, or one for each answer of a conversation and
-    each step of a chain. Earlier answers and outputs are not yet inserted."""
+    each step of a chain. Earlier answers and outputs are not yet inserted. With a simulated user
+    these are the most calls, and each has messages as long as that user may write them."""
+    user = user_of(request.messages)
+    if user is not None:
+        request = replace(request, messages=_longest(request.messages[:-1], user))
     messages = request.messages
     ends = [at for at, message in enumerate(messages) if message.role in (ANSWER, STEP)]
     if not ends:
@@ -39,6 +46,19 @@ def calls_of(request: Request) -> tuple[Request, ...]:
         if end < len(messages) and messages[end].role == STEP:
             start = end + 1
     return tuple(calls)
+
+
+def count_calls(request: Request) -> int:
+    """Return how many calls a request takes; with a simulated user the most."""
+    user = user_of(request.messages)
+    if user is not None:
+        return user.max_turns + (not user_begins(request.messages[:-1]))
+    return 1 + sum(message.role in (ANSWER, STEP) for message in request.messages)
+
+
+def user_begins(messages: Messages) -> bool:
+    """Return whether a simulated user writes the first message after these."""
+    return not messages or messages[-1].role != "user"
 
 
 def count_inserted(call: Request) -> int:
@@ -62,7 +82,12 @@ def spoken(sample: Sample) -> Sample:
     trial = sample.trial
     if step_names(trial.request.messages):
         return as_called(sample, len(turns) - 1)
-    messages = filled(trial.request.messages, [turn.completion.text for turn in turns])
+    messages, answers = trial.request.messages, [turn.completion.text for turn in turns]
+    if user_of(messages) is None:
+        messages = filled(messages, answers)
+    else:
+        users = sample.completion.users if sample.completion else ()
+        messages = _as_said(messages[:-1], answers, [said.message for said in sayings(users)])
     return replace(sample, trial=replace(trial, request=replace(trial.request, messages=messages)))
 
 
@@ -75,6 +100,26 @@ def as_called(sample: Sample, number: int) -> Sample:
     call = calls_of(request)[number]
     messages = filled(call.messages, answers[:number], step_names(request.messages))
     return replace(sample, trial=replace(sample.trial, request=replace(call, messages=messages)))
+
+
+def _as_said(messages: Messages, answers: Sequence[str], said: Sequence[str]) -> Messages:
+    """Return the messages with what user and model said, up to the model's last answer."""
+    left = iter(said)
+    found = [*messages]
+    if user_begins(messages):
+        found += [Message("user", next(left, ""))]
+    for answer in answers[:-1]:
+        found += [Message("assistant", answer), Message("user", next(left, ""))]
+    return tuple(found)
+
+
+def _longest(messages: Messages, user: SimulatedUser) -> Messages:
+    """Return the messages of the longest conversation that is possible with this user."""
+    said = Message("user", "x" * LONGEST_SAID)
+    begins = user_begins(messages)
+    more = user.max_turns - begins
+    first = (said,) if begins else ()
+    return (*messages, *first, *(Message(ANSWER, ""), said) * more)
 
 
 def _call(request: Request, start: int, end: int, first: int) -> Request:

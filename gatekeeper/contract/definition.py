@@ -189,11 +189,25 @@ class CheckSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SimulatedUser:
+    """A model that plays the user until the `goal` is reached, or it has written `max_turns`
+    messages. `goal` and `persona` may be templates over the fixture. `prompt` is the text of a
+    team's own prompt file; None for gatekeeper's. What a fixture leaves empty is the contract's."""
+
+    model: str = ""
+    goal: str = ""
+    max_turns: int = 0
+    persona: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Fixture:
     """One test input. `must_pass` says that it is decided by itself, too. Fixtures of one
     `cluster` are related and count as one wherever evidence is counted. `left_out` are the names of
     the checks that do not apply to it, because of their `when`. `turns` are further messages of the
-    user, each sent after the model has answered."""
+    user, each sent after the model has answered. `user` writes them instead, if there is one."""
 
     id: str
     vars: Mapping[str, Any]
@@ -206,6 +220,7 @@ class Fixture:
     cluster: str | None = None
     left_out: frozenset[str] = frozenset()
     turns: tuple[str, ...] = ()
+    user: SimulatedUser | None = None
 
 
 @dataclass(frozen=True, slots=True)

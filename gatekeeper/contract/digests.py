@@ -164,7 +164,11 @@ def fixture_meaning(fixture: Fixture) -> Any:
         "expected": fixture.expected,
         "checks": [check_meaning(spec) for spec in fixture.checks],
     }
-    optional = {"must_pass": fixture.must_pass, "turns": list(fixture.turns)}
+    optional = {
+        "must_pass": fixture.must_pass,
+        "turns": list(fixture.turns),
+        "user": asdict(fixture.user) if fixture.user else None,
+    }
     return meaning | {key: value for key, value in optional.items() if value}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.definition import CheckSpec, Fixture, Position
+from gatekeeper.contract.definition import CheckSpec, Fixture, Position, SimulatedUser
 from gatekeeper.contract.digests import canonical, digest
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_json, parse_yaml
 from gatekeeper.errors import ContractError, Problem
@@ -28,6 +28,7 @@ _OWN_KEYS = (
     "must_pass",
     "cluster",
     "turns",
+    "user",
 )
 _JSON_CELLS = ("vars", "checks", "metadata", "must_pass", "turns")
 
@@ -45,6 +46,9 @@ class Row:
 
 MOST_TURNS = 20
 """The most messages of the user after the prompt's; each is a call to the model."""
+_OF_USERS = ("goal", "persona", "max_turns")
+"""What a fixture may set of its user; the rest is the contract's."""
+_LONGEST_GOAL = 10_000
 MOST_PROBLEMS = 100
 """The most problems that are reported for one file; each becomes an annotation."""
 
@@ -117,8 +121,47 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
         position=document.position(key),
         cluster=_label(row, "cluster", problems),
         turns=_turns(row, problems),
+        user=_user(row, problems),
     )
     return fixture if len(problems) == before else None
+
+
+def _user(row: Row, problems: list[Problem]) -> SimulatedUser | None:
+    """Return what the row sets of its simulated user."""
+    written = row.data.get("user")
+    if "vars" not in row.data and not _sets_user(written):
+        return None
+    return _own_user(row.document, (*row.key, "user"), written, problems)
+
+
+def _sets_user(written: Any) -> bool:
+    """Return whether `user` of a row without `vars` sets a simulated user, and is no variable."""
+    return isinstance(written, dict) and bool(written) and set(written) <= set(_OF_USERS)
+
+
+def _own_user(
+    document: Document, key: KeyPath, written: Any, problems: list[Problem]
+) -> SimulatedUser | None:
+    """Return what a fixture sets of its user; every mistake is added to `problems`."""
+    if written is None:
+        return None
+    if not isinstance(written, dict) or not written or set(written) - set(_OF_USERS):
+        what = "`user` of a fixture is not a mapping of goal, persona and max_turns"
+        fix = "write `{goal: …}`; the model is set once, in `user` of the contract"
+        problems.append(document.problem(key, what, fix))
+        return None
+    for name in ("goal", "persona"):
+        value = written.get(name, "x")
+        if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_GOAL:
+            what = f"`{name}` is not a text of at most {_LONGEST_GOAL:,} characters"
+            problems.append(document.problem((*key, name), what, "write a sentence"))
+            return None
+    turns = written.get("max_turns", 0)
+    if isinstance(turns, bool) or not isinstance(turns, int) or not 0 <= turns <= MOST_TURNS:
+        what = f"`max_turns` is not a whole number from 1 to {MOST_TURNS}"
+        problems.append(document.problem((*key, "max_turns"), what, "write such as 5"))
+        return None
+    return SimulatedUser("", written.get("goal", ""), turns, written.get("persona", ""))
 
 
 def _turns(row: Row, problems: list[Problem]) -> tuple[str, ...]:
@@ -168,7 +211,9 @@ def _made_id(fixture: Fixture) -> str:
     """Make an id from the values alone, whatever the names and the order of the variables: if a
     variable is renamed in the prompt and the fixtures, each fixture keeps its partner."""
     values = [sorted(map(canonical, fixture.vars.values())), fixture.expected]
-    return "f-" + digest([*values, *([list(fixture.turns)] if fixture.turns else [])])[:10]
+    turns = [list(fixture.turns)] if fixture.turns else []
+    goal = [fixture.user.goal] if fixture.user else []
+    return "f-" + digest([*values, *turns, *goal])[:10]
 
 
 def _twice(fixture: Fixture, first: Fixture) -> Problem:
@@ -180,7 +225,10 @@ def _twice(fixture: Fixture, first: Fixture) -> Problem:
 def _variables(row: Row, problems: list[Problem]) -> dict[str, Any]:
     data = row.data
     if "vars" not in data:
-        return {name: value for name, value in data.items() if name not in _OWN_KEYS}
+        own = set(_OWN_KEYS)
+        if not _sets_user(data.get("user")):
+            own.discard("user")
+        return {name: value for name, value in data.items() if name not in own}
     for name in data:
         if name not in _OWN_KEYS:
             what = "not a column of a fixture with `vars`"

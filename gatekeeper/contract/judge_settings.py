@@ -39,9 +39,10 @@ def judges_of(spec: CheckSpec) -> Iterator[str]:
 
 
 def judges_named_in(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the models that a contract file names as judges, as far as they are written in the file
-    itself; it need not be valid."""
+    """Yield the models that a contract file names as judges or simulated user, as far as they are
+    written in the file itself; it need not be valid."""
     yield from _models(data.get("judge"))
+    yield from _models(data.get("user"))
     yield from _in_checks(data.get("checks"), 0)
     groups = data.get("groups")
     of_groups = list(groups.values()) if isinstance(groups, Mapping) else []

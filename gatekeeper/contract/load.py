@@ -50,6 +50,7 @@ from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.schemas import contract_schema
+from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
 from gatekeeper.contract.size_limits import Tally
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
@@ -117,6 +118,8 @@ class _Loading:
         self._require_model(data, prompt)
         self._require_known_params(data, prompt)
         fixtures = with_own_names(fixtures, checks)
+        user = read_contract_user(self._revision, document, self._problems)
+        fixtures = with_users(user, fixtures, document.path, self._problems)
         self._require_distinct_names(checks, fixtures)
         if not self._problems:
             fixtures = apply_conditions(checks, fixtures, document.path, self._problems)
@@ -334,17 +337,19 @@ class _Loading:
             "model": data.get("model"),
             "params": data.get("params", {}),
             "inline": inline,
+            **({"user": data["user"]} if "user" in data else {}),
             **({"groups": groups_meaning(contract)} if contract.groups else {}),
             **({"steps": steps} if steps else {}),
         }
-        digests = prompt_file_digests(contract.target.prompts)
+        digests = prompt_file_digests(contract.target.prompts) | user_files(data, contract)
         digests |= {path: self._content_digest(path) for path in self._read.paths}
         digests |= {path: file.digest for path, file in self._fixture_files.items()}
         specs = [spec for part in (contract, *contract.groups) for spec in part.every_check()]
         for spec in specs:
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
-        judges = (model for spec in specs for model in judges_of(spec))
+        judges = [model for spec in specs for model in judges_of(spec)]
+        judges += {fixture.user.model for fixture in contract.fixtures if fixture.user}
         for recording in map(recording_path, (contract.target.model, *judges)):
             if recording:
                 digests[recording] = self._content_digest(recording)

@@ -116,11 +116,13 @@ def chain_problems(
 
 
 def refused_turns(target: Target, contract: Contract) -> None:
-    """Raise ContractError if a prompt with steps is applied to fixtures with turns, which the other
+    """Raise ContractError if a prompt with steps is applied to conversations, which the other
     revision's contract may have."""
-    turned = next((f for f in contract.fixtures if f.turns), None) if target.steps else None
+    fixtures = contract.fixtures if target.steps else ()
+    turned = next((f for f in fixtures if f.turns or f.user), None)
     if turned is not None:
-        what = f"fixture `{turned.id}` has `turns`, and the prompt has `steps`"
+        key = "turns" if turned.turns else "user"
+        what = f"fixture `{turned.id}` has `{key}`, and the prompt has `steps`"
         fix = "change one of them in a pull request of its own"
         raise ContractError([Problem(contract.path, what, fix, field="fixtures")])
 
@@ -152,9 +154,10 @@ def _same(params: Mapping[str, Any], others: Mapping[str, Any], name: str) -> bo
 def _fixture_problems(
     document: Document, steps: Steps, fixtures: Sequence[Fixture]
 ) -> Iterator[Problem]:
-    turned = next((fixture for fixture in fixtures if fixture.turns), None)
+    turned = next((fixture for fixture in fixtures if fixture.turns or fixture.user), None)
     if turned is not None:
-        what = f"fixture `{turned.id}` has `turns`, and the contract has `steps`"
+        key = "turns" if turned.turns else "user"
+        what = f"fixture `{turned.id}` has `{key}`, and the contract has `steps`"
         fix = "use either conversations or steps in one contract"
         yield document.problem(("steps",), what, fix, at_key=True)
     for number, step in enumerate(steps):

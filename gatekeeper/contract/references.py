@@ -155,6 +155,10 @@ class References:
         steps = _steps(data, path)
         for _, step in steps:
             sound &= step is not None and self._add_prompt(step, data.get("template"), closure)
+        user = data.get("user")
+        if isinstance(user, dict) and "prompt" in user:
+            text, found = self._located(user["prompt"], path)
+            sound &= found and text is not None and self._add(text, "schema", closure)
         files = 0
         for item in _items(data.get("fixtures")):
             files += "file" in item

@@ -127,6 +127,8 @@ class Completion:
     """The tools that the model asks to use, in its order; they may come with a text or without."""
     turns: tuple[Turn, ...] = ()
     """Every answer of a conversation, the last one included; nothing for a single answer."""
+    users: tuple[JudgeAnswer, ...] = ()
+    """What a simulated user answered in the conversation, in order, unreadable answers included."""
     pause: float | None = field(default=None, compare=False, repr=False)
     """The seconds until the provider takes another call, because nothing remains of a rate limit;
     None for no pause. Only the run uses it; no file contains it."""
@@ -151,7 +153,8 @@ class QuestionId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """A judge's answer to one question about a sample; without an answer, `error` says why.
+    """A judge's answer to one question about a sample, or that of a simulated user about a
+    conversation; without an answer, `error` says why.
 
     A *judge* is a model that a check asks to grade an output.
     """

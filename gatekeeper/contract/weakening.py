@@ -20,6 +20,7 @@ from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 from gatekeeper.contract.repair_policy import repair_weakenings
+from gatekeeper.contract.simulated_user.settings import user_weakenings
 
 # From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
 _AGGREGATES = ("all", "majority", "any")
@@ -33,6 +34,7 @@ def weakenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) 
         *_model(base, head),
         *_steps(base, head),
         *_fixtures(base, head),
+        *user_weakenings(base.fixtures, head.fixtures),
         *cluster_weakenings(base, head, rendered),
         *check_weakenings("", base.checks, head.checks, _kept_fixtures(base, head)),
         *score_weakenings(base, head),

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class JudgeCalls:
-    """The questions to judges. `made` reached a model, retries included; `cached` were answered
-    from a recording or were known before; `failed` have no answer. `samples` have the answer of a
-    judge, and all of them together cost `cost_usd` US dollars; None if that is not known."""
+    """The questions to judges, or to simulated users. `made` reached a model, retries included;
+    `cached` were answered from a recording or were known before; `failed` have no answer. `samples`
+    have the answer of a judge or user, and all of them together cost `cost_usd` US dollars; None if
+    that is not known."""
 
     made: int = 0
     cached: int = 0
@@ -19,7 +20,7 @@ class JudgeCalls:
 
     @property
     def cost_per_100_samples(self) -> float | None:
-        """Return what judging 100 samples costs, in US dollars; None if it is not known."""
+        """Return what these calls cost for 100 samples, in US dollars; None if it is not known."""
         if self.cost_usd is None or not self.samples:
             return None
         return self.cost_usd * 100 / self.samples
@@ -33,7 +34,8 @@ class Calls:
     `unrecorded` are requests that a recording should have answered and has no answer for.
     `throttled` were refused by a provider because of load; they are in `made`. `cached_tokens` were
     read from the providers' caches, `cache_write_tokens` written to them; None if unknown. `judge`
-    are the calls to judges, None without a judge; those that reached a model are in `made`."""
+    are the calls to judges, `user` those to simulated users, None without any; those that reached a
+    model are in `made`."""
 
     made: int = 0
     cached: int = 0
@@ -45,3 +47,4 @@ class Calls:
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     judge: JudgeCalls | None = None
+    user: JudgeCalls | None = None

@@ -21,6 +21,7 @@ from gatekeeper.gate.judge_calls import forecast_judges
 from gatekeeper.gate.plan import Evaluation, Job, levels
 from gatekeeper.gate.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
+from gatekeeper.gate.user_calls import forecast_users
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 
@@ -33,6 +34,8 @@ _SUMS = (
     "expected_calls",
     "judge_calls",
     "expected_judge_calls",
+    "user_calls",
+    "expected_user_calls",
     "tokens",
     "most_tokens",
     "cost_usd",
@@ -56,8 +59,9 @@ class ContractEstimate:
     harmless change (gate/expected_calls.py), and `fewest_calls` if the result is certain as soon as
     it can be. Otherwise these are the same.
 
-    `judge_calls` and `expected_judge_calls` are those to judges, which are in `calls` and
-    `expected_calls` too. `tokens` and `cost_usd` are those of the expected calls with answers of an
+    `judge_calls` and `expected_judge_calls` are those to judges, `user_calls` and
+    `expected_user_calls` those to simulated users; all are in `calls` and `expected_calls` too.
+    `tokens` and `cost_usd` are those of the expected calls with answers of an
     expected length, `most_tokens` and `worst_cost_usd` those of all calls with the longest answers
     that are possible, which limits go by. Each is None if it is not known, or if nothing bounds it.
 
@@ -86,6 +90,8 @@ class ContractEstimate:
     most_tokens: int | None = 0
     judge_calls: int = 0
     expected_judge_calls: int = 0
+    user_calls: int = 0
+    expected_user_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,14 @@ class RunEstimate:
     @property
     def expected_judge_calls(self) -> int:
         return sum(contract.expected_judge_calls for contract in self.contracts)
+
+    @property
+    def user_calls(self) -> int:
+        return sum(contract.user_calls for contract in self.contracts)
+
+    @property
+    def expected_user_calls(self) -> int:
+        return sum(contract.expected_user_calls for contract in self.contracts)
 
     @property
     def tokens(self) -> int | None:
@@ -243,9 +257,11 @@ def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstima
     power = shared.compute_power(job.evaluations[0])
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
-    judged = len(judging.most)
-    about = (*requests, *judging.about)
-    most = (*requests, *judging.most)
+    users = forecast_users([job])
+    judged, played = len(judging.most), len(users.most)
+    asked = judged + played
+    about = (*requests, *judging.about, *users.about)
+    most = (*requests, *judging.most, *users.most)
     cost = _sum([amounts.expected(request) for request in about])
     return ContractEstimate(
         name=contract.name,
@@ -253,9 +269,11 @@ def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstima
         affected_by=job.affected_by,
         model=contract.target.model,
         fixtures=len(contract.fixtures),
-        calls=calls.most + judged,
-        fewest_calls=calls.fewest + _share(judged, calls.fewest, calls.most),
-        expected_calls=calls.expected + _share(judged, calls.expected, calls.most),
+        calls=calls.most + asked,
+        fewest_calls=calls.fewest + _share(asked, calls.fewest, calls.most),
+        expected_calls=calls.expected + _share(asked, calls.expected, calls.most),
+        user_calls=played,
+        expected_user_calls=_share(played, calls.expected, calls.most),
         judge_calls=judged,
         expected_judge_calls=_share(judged, calls.expected, calls.most),
         tokens=_whole(_sum([amounts.tokens(request)[0] * made for request in about])),
@@ -271,9 +289,9 @@ def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstima
     )
 
 
-def _share(judged: int, made: int, most: int) -> int:
-    """Return the questions to judges if only so many of the calls are made."""
-    return math.ceil(judged * made / most) if most else judged
+def _share(asked: int, made: int, most: int) -> int:
+    """Return the questions to judges and users if only so many of the calls are made."""
+    return math.ceil(asked * made / most) if most else asked
 
 
 def _whole(number: float | None) -> int | None:

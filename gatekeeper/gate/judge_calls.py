@@ -10,7 +10,7 @@ from gatekeeper.contract.judge_questions import question_id
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.size_limits import MOST_JUDGED, QuestionTally
-from gatekeeper.contract.trial import ContractFrom, Request, Trial
+from gatekeeper.contract.trial import ContractFrom, Request
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.sampling.calls import group_calls
 
@@ -88,7 +88,7 @@ def _questions(
             # Repetitions of a trial ask about answers of the same length.
             place = (trial.contract_from, trial.fixture, trial.arm)
             if place not in known:
-                length = _longest(trial) if longest else USUAL_CHARACTERS
+                length = longest_answer(trial.request) if longest else USUAL_CHARACTERS
                 known[place] = evaluation.evaluator.forecast(trial, length)
             found = known[place]
             tally.add(job.contract, len(found))
@@ -97,8 +97,8 @@ def _questions(
         yield from asked.values()
 
 
-def _longest(trial: Trial) -> int:
+def longest_answer(request: Request) -> int:
     """Return the most characters of an answer that a judge is asked about."""
-    written = [trial.request.params.get(n) for n in ("max_tokens", "max_completion_tokens")]
+    written = [request.params.get(n) for n in ("max_tokens", "max_completion_tokens")]
     limits = [w * _CHARACTERS_A_TOKEN for w in written if isinstance(w, int) and w > 0]
     return min([MOST_JUDGED, *limits])

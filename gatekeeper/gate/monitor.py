@@ -15,7 +15,7 @@ from typing import Protocol
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.repairs.steps import repair
 from gatekeeper.contract.chain import step_names
-from gatekeeper.contract.conversation import spoken
+from gatekeeper.contract.conversation import count_calls, spoken
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import ContractFrom, Outcome, QuestionId, Request, Sample, Trial
 from gatekeeper.gate.alpha import alpha_shares
@@ -256,14 +256,15 @@ class Watches:
             answer = sample.completion
             cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd
             if cost is not None:
-                cost += self._cost_of_judges(sample)
-            for _ in range(len(answer.turns) - 1 if answer else 0):
+                cost += self._cost_of_questions(sample)
+            for _ in range(count_calls(sample.trial.request) - 1):
                 self._progress.advanced(cost_usd=0.0, failed=False)
             self._progress.advanced(cost_usd=cost, failed=answer is None)
 
-    def _cost_of_judges(self, sample: Sample) -> float:
-        """Return the known costs of the sample's judges, of a shared answer once."""
-        new = [a for a in sample.judge_answers if a.asked not in self._graded]
+    def _cost_of_questions(self, sample: Sample) -> float:
+        """Return the known costs of the sample's judges and user, of a shared answer once."""
+        users = sample.completion.users if sample.completion else ()
+        new = [a for a in (*sample.judge_answers, *users) if a.asked not in self._graded]
         self._graded.update(answer.asked for answer in new)
         paid = (a.completion for a in new if a.completion and not a.completion.replayed)
         return math.fsum(completion.cost_usd or 0.0 for completion in paid)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.sampling.cache import Entry
-    from gatekeeper.sampling.judging import OnJudgeAnswer
+    from gatekeeper.sampling.judging import JudgeTally, OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
     from gatekeeper.sampling.retries import RetryPolicy
     from gatekeeper.sampling.runner import OnAnswer, Run, Watch
@@ -223,6 +223,7 @@ def _calls(sampled: Run) -> Calls:
     )
     answers = [s.completion for s in sampled.samples if s.completion and not s.shared]
     paid = [completion for completion in answers if not completion.replayed]
+    graded = sum(any(a.completion for a in s.judge_answers) for s in sampled.samples)
     return Calls(
         made=sampled.made,
         cached=replayed,
@@ -233,18 +234,18 @@ def _calls(sampled: Run) -> Calls:
         throttled=sampled.throttled,
         cached_tokens=_total(c.cached_tokens for c in paid),
         cache_write_tokens=_total(c.cache_write_tokens for c in paid),
-        judge=_judge_calls(sampled),
+        judge=_asked(sampled.judged, graded),
+        user=_asked(sampled.simulated, sum(bool(answer.users) for answer in answers)),
     )
 
 
-def _judge_calls(sampled: Run) -> JudgeCalls | None:
-    """Return the calls to judges; None if there is none."""
-    tally = sampled.judged
+def _asked(tally: JudgeTally, samples: int) -> JudgeCalls | None:
+    """Return the calls to judges or simulated users, which helped so many samples; None if there is
+    none."""
     if not (tally.made or tally.cached or tally.failed):
         return None
-    graded = sum(any(a.completion for a in s.judge_answers) for s in sampled.samples)
     cost = tally.cost_usd if tally.made else 0.0
-    return JudgeCalls(tally.made, tally.cached, tally.failed, graded, cost)
+    return JudgeCalls(tally.made, tally.cached, tally.failed, samples, cost)
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

@@ -46,7 +46,7 @@ def most_cost(work: Work, known: Mapping[int, Completion], worst: Price) -> floa
     calls, _ = group_calls(trials, known)
     requests = [trials[call.trials[0]].request for call in calls if not call.known]
     prices = [worst(call) for request in requests for call in calls_of(request)]
-    prices += map(worst, work.judging.most)
+    prices += map(worst, work.questions)
     total = math.fsum(math.nan if price is None else price for price in prices)
     if math.isnan(total):
         return None
@@ -60,7 +60,7 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
     slow."""
     limits = work.policy.limits
     dearest: dict[str, float | None] = {}
-    requests = (*distinct_requests(work.trials), *work.judging.most)
+    requests = (*distinct_requests(work.trials), *work.questions)
     for request in requests:
         price, known = worst(request), dearest.get(request.model, 0.0)
         dearest[request.model] = None if price is None or known is None else max(price, known)
@@ -83,13 +83,13 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
 def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     """Return why no model may be called; None if calls are allowed."""
     limits = work.policy.limits
-    requests = (*distinct_requests(work.trials), *work.judging.most)
+    requests = (*distinct_requests(work.trials), *work.questions)
     if not trusted and limits.calls is not None and len(requests) > limits.calls:
         return _beyond(requests, f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
     if limits.cost_usd is None:
         return None
     prices = [worst(request) for request in requests]
-    dear = {id(r): p for r, p in zip(requests, prices, strict=True) if (p or 0.0) > limits.cost_usd}
+    dear = [(r, p) for r, p in zip(requests, prices, strict=True) if (p or 0.0) > limits.cost_usd]
     if dear:
         return _too_dear(work, dear, limits.cost_usd)
     if trusted:
@@ -109,18 +109,22 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     return None
 
 
-def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str:
+def _too_dear(work: Work, dear: Sequence[tuple[Request, float | None]], limit: float) -> str:
     """Describe an expensive request: one of head, which the pull request can repair, before one of
-    base."""
-    found = [trial for trial in work.trials if id(trial.request) in dear]
+    base, and both before questions to judges and simulated users."""
+    questions = {id(question) for question in work.questions}
+    # The calls of a conversation are made from the trial's request, and share its parameters.
+    prices = {(r.model, id(r.params)): p for r, p in dear if id(r) not in questions}
+    found = [t for t in work.trials if (t.request.model, id(t.request.params)) in prices]
     if not found:
-        return _too_dear_judge(work, dear, limit)
+        return _too_dear_question(work, *dear[0], limit)
     # Head's prompt with the base contract's settings does not have contract_from `head`.
     of_head = (t for t in found if (t.arm, t.contract_from) == ("head", "head"))
     trial = next(of_head, None)
     is_base = trial is None
     trial = trial or found[0]
-    price, request = dear[id(trial.request)] or 0.0, trial.request
+    request = trial.request
+    price = prices[request.model, id(request.params)] or 0.0
     most = f"can cost {numbers.dollars(price)}"
     if math.isinf(price):
         most = "has no upper bound for its cost"
@@ -133,16 +137,17 @@ def _too_dear(work: Work, dear: Mapping[int, float | None], limit: float) -> str
     )
 
 
-def _too_dear_judge(work: Work, dear: Mapping[int, float | None], limit: float) -> str:
-    request = next(request for request in work.judging.most if id(request) in dear)
-    price = dear[id(request)] or 0.0
+def _too_dear_question(work: Work, request: Request, price: float | None, limit: float) -> str:
+    users = {id(question) for question in work.users.most}
+    who = "simulated user" if id(request) in users else "judge"
+    price = price or 0.0
     most = "has no upper bound for its cost" if math.isinf(price) else "can cost "
     most += "" if math.isinf(price) else numbers.dollars(price)
     shorter = advise_shorter_answers([request.params])
     return (
-        f"one call to the judge {request.model} {most}, and limits.cost_usd is "
+        f"one call to the {who} {request.model} {most}, and limits.cost_usd is "
         f"{numbers.dollars(limit)}, so no model was called: {shorter} in the params of the "
-        "contract and of its judge, or raise limits.cost_usd in "
+        f"contract and of its {who}, or raise limits.cost_usd in "
         f"{POLICY_PATH} of the base branch"
     )
 

@@ -42,6 +42,7 @@ from gatekeeper.gate.power import (
     objective_notes,
     unpriced_warnings,
 )
+from gatekeeper.gate.user_calls import user_models
 from gatekeeper.gate.validation import Finding, FindingLevel, Validation, ValidContract
 
 
@@ -124,7 +125,8 @@ class _Validating:
             fix = "give each contract a name of its own"
             self._add("error", [Problem(path, what, fix, field="name")], path)
             return
-        models = [named_model(contract, contract.target.model), *judge_models(job)]
+        asked = (*judge_models(job), *user_models(job))
+        models = [named_model(contract, contract.target.model), *asked]
         faults = find_faults(models, with_recordings(self.find_fault, [self.revision]))
         if faults.refused:
             self._add("error", faults.refused, path)

@@ -31,7 +31,7 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
 from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.trial import Trial
+from gatekeeper.contract.trial import Request, Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.calibrations_in_force import calibration_problems, use_calibrations
@@ -39,6 +39,7 @@ from gatekeeper.gate.judge_calls import JudgeForecast, family_notices, forecast_
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.streaming import stream_timed_answers
+from gatekeeper.gate.user_calls import forecast_users, user_models
 from gatekeeper.sampling.trial_order import new_order_seed
 
 
@@ -77,14 +78,24 @@ class Work:
 
     @property
     def called_models(self) -> frozenset[str]:
-        """Return the models that the trials and their judges call."""
-        judges = (model for job in self.jobs for _, model in judge_models(job))
-        return frozenset((*(trial.request.model for trial in self.trials), *judges))
+        """Return the models that the trials, their judges and their simulated users call."""
+        asked = (m for job in self.jobs for _, m in (*judge_models(job), *user_models(job)))
+        return frozenset((*(trial.request.model for trial in self.trials), *asked))
 
     @cached_property
     def judging(self) -> JudgeForecast:
         """Return what judges are asked if no sample is left out."""
         return forecast_judges(self.jobs)
+
+    @cached_property
+    def users(self) -> JudgeForecast:
+        """Return what simulated users are asked if no conversation ends early."""
+        return forecast_users(self.jobs)
+
+    @property
+    def questions(self) -> tuple[Request, ...]:
+        """Return all questions to judges and simulated users, as long as they can be."""
+        return (*self.judging.most, *self.users.most)
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -227,6 +238,7 @@ def _models(job: Job) -> Iterator[NamedModel]:
         if evaluation.base is not None:
             yield named_model(before, evaluation.base.model)
     yield from judge_models(job)
+    yield from user_models(job)
 
 
 def _with_arms(wanted: Sequence[AffectedContract]) -> Iterator[tuple[Contract, int]]:

@@ -134,6 +134,7 @@ def _parse(path: str, content: str) -> _Recording:
         try:
             row = json.loads(line)
             found = [_entry(row), *map(_entry, row.get("judge_answers", ()))]
+            found += map(_entry, row.get("users", ()))
             found += [_entry(each) for turn in row.get("turns", ()) for each in _of_row(turn, row)]
         except (
             AttributeError,

@@ -13,7 +13,7 @@ def describe_calls(calls: Calls) -> str:
     """Say what became of the calls: `400 calls made, 120 saved`. What is zero is left out."""
     # Each retry is a call; a request counts once, when its last try has failed.
     retried = ", retries included" if 0 < calls.failed < calls.made else ""
-    made = f"{numbers.count(calls.made, 'call')} made{retried}{_to_judges(calls.judge)}"
+    made = f"{numbers.count(calls.made, 'call')} made{retried}{_to_others(calls)}"
     failed = "request failed" if calls.failed == 1 else "requests failed"
     others = {
         "saved": calls.saved,
@@ -29,25 +29,30 @@ def describe_calls(calls: Calls) -> str:
             f"{numbers.count(calls.cached_tokens, 'token')} read from the provider's cache"
         )
     if calls.judge:
-        words += _of_judges(calls.judge)
+        words += _of_others(calls.judge, "judges")
+    if calls.user:
+        words += _of_others(calls.user, "simulated users")
     return ", ".join([made, *words])
 
 
-def _to_judges(calls: JudgeCalls | None) -> str:
-    """Say how many of the calls were to judges, and what these cost for 100 samples."""
-    if calls is None or not calls.made:
-        return ""
-    cost = calls.cost_per_100_samples
-    priced = "" if cost is None else f", {numbers.dollars(cost)} for 100 samples"
-    return f" ({calls.made:,} to judges{priced})"
+def _to_others(calls: Calls) -> str:
+    """Say how many of the calls were to judges and simulated users, and what these cost for 100
+    samples."""
+    parts = []
+    for who, found in (("judges", calls.judge), ("simulated users", calls.user)):
+        if found is not None and found.made:
+            cost = found.cost_per_100_samples
+            priced = "" if cost is None else f", {numbers.dollars(cost)} for 100 samples"
+            parts.append(f"{found.made:,} to {who}{priced}")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _of_judges(calls: JudgeCalls) -> list[str]:
+def _of_others(calls: JudgeCalls, who: str) -> list[str]:
     words = []
     if calls.cached:
-        words.append(f"{numbers.count(calls.cached, 'answer')} of judges cached")
+        words.append(f"{numbers.count(calls.cached, 'answer')} of {who} cached")
     if calls.failed:
-        words.append(f"{numbers.count(calls.failed, 'question')} to judges without an answer")
+        words.append(f"{numbers.count(calls.failed, 'question')} to {who} without an answer")
     return words
 
 
@@ -71,6 +76,8 @@ class _RunEstimate(Protocol):
     @property
     def judge_calls(self) -> int: ...
     @property
+    def user_calls(self) -> int: ...
+    @property
     def tokens(self) -> int | None: ...
     @property
     def most_tokens(self) -> int | None: ...
@@ -88,10 +95,9 @@ def estimate_text(forecast: _RunEstimate) -> str:
     fewest = ""
     if forecast.fewest_calls < forecast.expected_calls:
         fewest = f" (at least {numbers.count(forecast.fewest_calls, 'call')})"
-    judges = ""
-    if forecast.judge_calls:
-        judges = f", {forecast.judge_calls:,} of them to judges"
-    return f"expected {expected}{fewest}; at most {most}{judges}"
+    others = (("judges", forecast.judge_calls), ("simulated users", forecast.user_calls))
+    asked = " and ".join(f"{calls:,} of them to {who}" for who, calls in others if calls)
+    return f"expected {expected}{fewest}; at most {most}{', ' if asked else ''}{asked}"
 
 
 def _amounts(calls: int, tokens: int | None, cost_usd: float | None) -> str:

@@ -92,10 +92,12 @@ def require_no_conversations(job: Job, option: str) -> None:
             f"{option}: {job.contract.name} has steps, and each step needs the output before it; "
             f"run this contract without {option}, and name the others with --contract"
         )
-    found = next((f for e in job.evaluations for f in e.contract.fixtures if f.turns), None)
+    fixtures = (fixture for e in job.evaluations for fixture in e.contract.fixtures)
+    found = next((f for f in fixtures if f.turns or f.user), None)
     if found is not None:
+        what = "turns, and each turn" if found.turns else "a simulated user, whose every message"
         raise UsageError(
-            f"{option}: the fixture {found.id} of {job.contract.name} has turns, and each turn "
+            f"{option}: the fixture {found.id} of {job.contract.name} has {what} "
             f"needs the answer before it; run this contract without {option}, and name the others "
             "with "
             "--contract"

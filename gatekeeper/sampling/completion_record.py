@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from gatekeeper.contract.trial import Completion, ToolCall, Turn
+from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, ToolCall, Turn
 
 _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
 """Fields that answers kept by earlier versions do not have, and that most answers do not need."""
@@ -14,7 +14,7 @@ _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
 _MOST = 1e15
 """Tokens, milliseconds or dollars; the sum of many such is still a number."""
 
-_OF_THE_CALL = ("replayed", "cut", "pause", "tool_calls", "turns")
+_OF_THE_CALL = ("replayed", "cut", "pause", "tool_calls", "turns", "users")
 _KEPT = tuple(
     field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, *_LATER)
 )
@@ -30,6 +30,7 @@ def completion_record(completion: Completion) -> dict[str, Any]:
         **{name: value for name, value in later.items() if value is not None},
         **({"tool_calls": calls} if calls else {}),
         **({"turns": list(map(_turn_record, completion.turns))} if completion.turns else {}),
+        **({"users": list(map(_user_record, completion.users))} if completion.users else {}),
     }
 
 
@@ -39,7 +40,8 @@ def read_completion(record: Mapping[str, Any]) -> Completion:
     later: dict[str, Any] = {name: record.get(name) for name in _LATER}
     calls = read_tool_calls(record.get("tool_calls", []))
     turns = tuple(map(_read_turn, record.get("turns", ())))
-    found = Completion(**kept, **later, tool_calls=calls, turns=turns)
+    users = tuple(map(_read_user, record.get("users", ())))
+    found = Completion(**kept, **later, tool_calls=calls, turns=turns, users=users)
     read_text(found.text)
     for text in (found.fingerprint, found.finish_reason):
         if text is not None:
@@ -59,6 +61,21 @@ def _read_turn(record: Mapping[str, Any]) -> Turn:
     if record["answer"].get("turns"):
         raise TypeError("a turn with turns")
     return Turn(read_text(record["request"]), read_completion(record["answer"]))
+
+
+def _user_record(answer: JudgeAnswer) -> dict[str, Any]:
+    known = answer.completion
+    return {"asked": [*answer.asked], "answer": completion_record(known) if known else None}
+
+
+def _read_user(record: Mapping[str, Any]) -> JudgeAnswer:
+    model, asked, repetition = record["asked"]
+    if isinstance(repetition, bool) or not isinstance(repetition, int):
+        raise TypeError("not a repetition")
+    if record["answer"].get("turns") or record["answer"].get("users"):
+        raise TypeError("an answer of a user with turns")
+    question = QuestionId(read_text(model), read_text(asked), repetition)
+    return JudgeAnswer(question, read_completion(record["answer"]))
 
 
 def tool_call_records(calls: Iterable[ToolCall]) -> list[dict[str, str | None]]:

@@ -1,4 +1,7 @@
-"""Makes the calls of a conversation or a chain, each with what the model has answered so far."""
+"""Makes the calls of a conversation or a chain, each with what the model has answered so far.
+
+A simulated user, if there is one, is asked after each answer of the model.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,26 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
 from gatekeeper.contract.chain import step_names
-from gatekeeper.contract.conversation import calls_of, filled
+from gatekeeper.contract.conversation import calls_of, filled, user_begins
+from gatekeeper.contract.definition import Message, SimulatedUser
 from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import REFUSED_REQUESTS, Completion, Request, Turn
+from gatekeeper.contract.simulated_user.messages import TRIES, Said, question, read_answer, user_of
+from gatekeeper.contract.trial import REFUSED_REQUESTS, Completion, JudgeAnswer, Request, Turn
+from gatekeeper.errors import CallFailed
 
 Ask = Callable[[Request], Awaitable[Completion]]
+AskUser = Callable[[Request], Awaitable[JudgeAnswer]]
 
 
-async def converse(request: Request, ask: Ask) -> Completion:
+async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
     """Return the answer to a request; for a conversation or a chain its last one, with the amounts
-    of all calls. It ends early if the provider refuses to go on."""
+    of all calls of the model. It ends early if the provider refuses to go on.
+
+    `ask_user` gets each question to a simulated user, and raises CallFailed if it has no answer.
+    """
+    user = user_of(request.messages)
+    if user is not None:
+        return await _converse_with(user, request, ask, ask_user)
     calls = calls_of(request)
     if len(calls) == 1:
         return await ask(request)
@@ -26,9 +39,64 @@ async def converse(request: Request, ask: Ask) -> Completion:
         messages = filled(call.messages, [turn.completion.text for turn in turns], steps)
         answer = await ask(replace(call, messages=messages, whole=whole))
         turns.append(Turn(request_digest(messages, call.params), answer))
-        if answer.finish_reason in REFUSED_REQUESTS and not answer.text:
+        if _refused(answer):
             break
     return join_turns(turns)
+
+
+async def _converse_with(
+    user: SimulatedUser, request: Request, ask: Ask, ask_user: AskUser
+) -> Completion:
+    """Lead a conversation with a simulated user, until it says that the conversation is done, or
+    has written as many messages as it may. It is asked about the last answer too, so that it can
+    say whether its goal is reached."""
+    messages = list(request.messages[:-1])
+    turns: list[Turn] = []
+    users: list[JudgeAnswer] = []
+    left = user.max_turns
+    if not user_begins(request.messages[:-1]):
+        await _answer(messages, request, turns, ask)
+    while not (turns and _refused(turns[-1].completion)):
+        said = await _say(user, messages, request.repetition, users, ask_user)
+        if said.done and not turns:
+            raise CallFailed(f"the simulated user {user.model} ended the conversation at once")
+        if said.done or not left:
+            break
+        left -= 1
+        messages.append(Message("user", said.message))
+        await _answer(messages, request, turns, ask)
+    return replace(join_turns(turns), users=tuple(users))
+
+
+async def _answer(messages: list[Message], request: Request, turns: list[Turn], ask: Ask) -> None:
+    """Ask the model, and add its answer to the turns and the messages."""
+    said = tuple(messages)
+    whole = request_digest(request.messages, request.params)
+    answer = await ask(replace(request, messages=said, whole=whole))
+    turns.append(Turn(request_digest(said, request.params), answer))
+    messages.append(Message("assistant", answer.text))
+
+
+async def _say(
+    user: SimulatedUser,
+    messages: Sequence[Message],
+    repetition: int,
+    users: list[JudgeAnswer],
+    ask_user: AskUser,
+) -> Said:
+    """Return what the user says next, and add its answers to `users`. Raises CallFailed if no
+    answer can be read."""
+    for attempt in range(TRIES):
+        answer = await ask_user(question(user, messages, repetition, attempt))
+        users.append(answer)
+        said = read_answer(answer.completion.text) if answer.completion else None
+        if said is not None:
+            return said
+    raise CallFailed(f"no answer of the simulated user {user.model} can be read, in {TRIES} tries")
+
+
+def _refused(answer: Completion) -> bool:
+    return answer.finish_reason in REFUSED_REQUESTS and not answer.text
 
 
 def join_turns(turns: Sequence[Turn]) -> Completion:

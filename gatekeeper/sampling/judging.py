@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gatekeeper.contract.judge_questions import question_id, question_key
 from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, Request, Sample
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.model_calls import FailureCount, ModelCalls, Order
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, shorten, stored_completion
@@ -33,9 +33,9 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeTally:
-    """The calls to judges in numbers. `made` reached a model, retries included; `cached` were
-    answered by a recording or were known before; `failed` have no answer. `cost_usd` sums the known
-    costs; None if none is known."""
+    """The calls to judges, or to simulated users, in numbers. `made` reached a model, retries
+    included; `cached` were answered by a recording or were known before; `failed` have no answer.
+    `cost_usd` sums the known costs; None if none is known."""
 
     made: int = 0
     answered: int = 0
@@ -45,7 +45,8 @@ class JudgeTally:
 
 
 class Judging:
-    """Asks the judges of a run. `known` holds answers of earlier runs by `question_key`."""
+    """Asks the judges of a run, or its simulated users, as `role` says. `known` holds answers of
+    earlier runs by `question_key`."""
 
     def __init__(
         self,
@@ -54,11 +55,14 @@ class Judging:
         known: Mapping[str, Completion],
         on_answer: OnJudgeAnswer | None,
         give_up: Callable[[str, CallFailed], None],
+        role: str = "judge",
     ) -> None:
         self._calls = calls
         self._known = known
         self._on_answer = on_answer
         self._give_up = give_up
+        self._role = role
+        self._failed: dict[QuestionId, CallFailed] = {}
         self._failures = FailureCount(retry)
         self._answers: dict[QuestionId, JudgeAnswer] = {}
         self._under_way: dict[QuestionId, asyncio.Event] = {}
@@ -85,6 +89,20 @@ class Judging:
                 break
             sample = replace(sample, judge_answers=(*sample.judge_answers, *found))
         return sample.judge_answers
+
+    async def answer(
+        self, question: Request, is_needed: Callable[[], bool], caller: Caller
+    ) -> JudgeAnswer:
+        """Return the answer to one question. Raises CallFailed if there is none, and LimitReached,
+        AnswerMissing and NotNeeded."""
+        asked = question_id(question)
+        found = await self._answer(asked, question, is_needed, caller)
+        if found.completion is None:
+            failure = self._failed.get(asked)
+            if isinstance(failure, NotRecorded):
+                raise NotRecorded(str(failure), failure.path)
+            raise CallFailed(f"the {self._role} {question.model}: {found.error}")
+        return found
 
     async def _answer(
         self,
@@ -123,10 +141,11 @@ class Judging:
         try:
             completion = stored_completion(await self._calls.make(order))
         except CallFailed as failure:
+            self._failed[asked] = failure
             self._count(failed=not order.unrecorded)
             reason = self._failures.reason_to_give_up(failure)
             if reason is not None:
-                self._give_up(f"the judge {question.model}: {reason}", failure)
+                self._give_up(f"the {self._role} {question.model}: {reason}", failure)
             return JudgeAnswer(asked, None, shorten(str(failure), MOST_OF_MESSAGE))
         finally:
             caller.order = None

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.calls_ahead import calls_ahead
@@ -68,8 +68,8 @@ class Run:
     the calls that were under way when their contract was decided: paid for and in `made`, but
     not evidence. `cached` counts the answers that were known before.
     `throttled` counts the requests that a provider refused because of load. `judged` are the calls
-    to judges; those that were sent are in `made` and `cost_usd` too.
-    `cost_usd` sums the known costs; None if none is known.
+    to judges, `simulated` those to simulated users; those that were sent are in `made` too.
+    `cost_usd` sums the known costs of all; None if none is known.
     `author` says that a fatal failure is the author's to fix (exit 2).
     """
 
@@ -85,6 +85,7 @@ class Run:
     unrecorded: Mapping[str, int] = field(default_factory=dict)
     throttled: int = 0
     judged: JudgeTally = field(default_factory=JudgeTally)
+    simulated: JudgeTally = field(default_factory=JudgeTally)
 
 
 async def run_trials(
@@ -121,11 +122,13 @@ async def run_trials(
     calls = ModelCalls(client, retry, meter, sleep, pace)
     runner = _Runner(trials, known or {}, watch, retry, meter, calls, width, on_answer)
     runner.judging = Judging(calls, retry, judged or {}, on_judge_answer, runner.give_up)
+    runner.users = Judging(calls, retry, {}, None, runner.give_up, "simulated user")
     return await runner.run(stop or asyncio.Event())
 
 
 class _Runner:
     judging: Judging
+    users: Judging
 
     def __init__(
         self,
@@ -232,6 +235,7 @@ class _Runner:
             call.state = "lost"
             self._end("interrupted", str(missing))
         except CallFailed as failure:
+            call.unrecorded |= isinstance(failure, NotRecorded)
             call.error = shorten(str(failure), MOST_OF_MESSAGE)
             self._settle(call, "answered")
             reason = self._failures.reason_to_give_up(failure)
@@ -246,7 +250,7 @@ class _Runner:
         def start() -> None:
             call.state = "running"
 
-        async def ask(request: Request) -> Completion:
+        async def make(request: Request) -> Completion:
             call.order = Order(request, lambda: self._is_needed(call), start)
             try:
                 answer = await self._model_calls.make(call.order)
@@ -255,8 +259,10 @@ class _Runner:
             self._failures.succeeded()
             return answer
 
+        user = partial(self.users.answer, is_needed=lambda: self._is_needed(call), caller=call)
         trial = self._trials[call.trials[0]]
-        call.completion = await converse(trial.request, partial(self._shared.ask, trial, make=ask))
+        ask = partial(self._shared.ask, trial, make=make)
+        call.completion = await converse(trial.request, ask, user)
         if self._on_answer and not call.free:
             self._on_answer(trial, call.completion)
 
@@ -390,4 +396,5 @@ class _Runner:
             detail=self._detail,
             author=self._author,
             judged=self.judging.tally,
+            simulated=self.users.tally,
         )

@@ -44,6 +44,12 @@ def stored_completion(completion: Completion) -> Completion:
     if completion.turns:
         turns = (replace(t, completion=stored_completion(t.completion)) for t in completion.turns)
         completion = replace(completion, turns=tuple(turns))
+    if completion.users:
+        users = (
+            replace(a, completion=a.completion and stored_completion(a.completion))
+            for a in completion.users
+        )
+        completion = replace(completion, users=tuple(users))
     if not is_long(completion) or completion.cut is not None:
         return completion
     whole = completion.text + "".join(f"{c.name}{c.arguments}" for c in completion.tool_calls)

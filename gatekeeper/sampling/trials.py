@@ -4,16 +4,17 @@ sampling/trial_order.py."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gatekeeper.contract.chain import first_step, join_steps, markers, with_places
 from gatekeeper.contract.conversation import with_turns
-from gatekeeper.contract.definition import Contract, Fixture, Message, Target
+from gatekeeper.contract.definition import Contract, Fixture, Message, SimulatedUser, Target
 from gatekeeper.contract.modes import with_requirements
 from gatekeeper.contract.prompt_steps import refused_turns
-from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.prompts.render import render_all, render_value
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
 from gatekeeper.contract.renaming import find_renaming, lent_values
+from gatekeeper.contract.simulated_user.messages import user_message
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Arm, ContractFrom, Request, Trial
 from gatekeeper.errors import ContractError, Problem
@@ -61,7 +62,7 @@ def plan_trials(
     arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
     if base is not None:
         arms.insert(0, ("base", base, _render(base, fixtures, lent)))
-    arms = [(arm, target, _with_turns(messages, fixtures)) for arm, target, messages in arms]
+    arms = _conversations(arms, fixtures)
     # Only requests for the first step of a chain begin alike.
     shared = shared_prefixes([list(map(first_step, found.values())) for _, _, found in arms])
     # All requests of an arm share one copy: what depends on it is computed once.
@@ -96,10 +97,36 @@ def plan_trials(
     )
 
 
-def _with_turns(messages: Messages, fixtures: Sequence[Fixture]) -> Messages:
-    """Return the messages of each fixture with those of its conversation."""
+def _conversations(
+    arms: Sequence[tuple[Arm, Target, Messages]], fixtures: Sequence[Fixture]
+) -> list[tuple[Arm, Target, Messages]]:
+    """Return the messages of each arm and fixture with those of its conversation. Both arms speak
+    with the same user. Raises ContractError if the goal of a user cannot be rendered."""
     turns = {fixture.id: fixture.turns for fixture in fixtures if fixture.turns}
-    return {name: with_turns(said, turns.get(name, ())) for name, said in messages.items()}
+    budget = Budget()
+    users = {f.id: (user_message(_rendered_user(f, budget)),) for f in fixtures if f.user}
+    return [
+        (
+            arm,
+            target,
+            {
+                name: (*with_turns(said, turns.get(name, ())), *users.get(name, ()))
+                for name, said in messages.items()
+            },
+        )
+        for arm, target, messages in arms
+    ]
+
+
+def _rendered_user(fixture: Fixture, budget: Budget) -> SimulatedUser:
+    """Return the fixture's user, with its goal and persona for this fixture."""
+    user = fixture.user
+    assert user is not None  # noqa: S101
+    goal, persona = (
+        str(render_value(text, fixture, fixture.position, budget))
+        for text in (user.goal, user.persona)
+    )
+    return replace(user, goal=goal, persona=persona)
 
 
 def _missing(contract: Contract, messages: Messages) -> tuple[str, ...]:

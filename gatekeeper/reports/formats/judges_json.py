@@ -11,7 +11,7 @@ from gatekeeper.stats.estimate import Estimate
 
 
 def judge_calls_document(calls: JudgeCalls | None) -> dict[str, Any] | None:
-    """Return the calls to judges, and their cost for 100 samples."""
+    """Return the calls to judges or simulated users, and their cost for 100 samples."""
     if calls is None:
         return None
     return {**asdict(calls), "cost_per_100_samples_usd": calls.cost_per_100_samples}

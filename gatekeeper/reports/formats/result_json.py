@@ -77,6 +77,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
             "cached_tokens": result.calls.cached_tokens,
             "cache_write_tokens": result.calls.cache_write_tokens,
             "judge": judge_calls_document(result.calls.judge),
+            "user": judge_calls_document(result.calls.user),
         },
         "cost_usd": result.cost_usd,
         "most_cost_usd": result.most_cost_usd,

@@ -27,6 +27,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
 
     sample = outcome.sample
     trial, completion = sample.trial, sample.completion
+    users = completion.users if completion else ()
     request = trial.request
     return {
         "contract": trial.contract,
@@ -45,6 +46,8 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         **_tool_calls(completion),
         **_whole(completion),
         **_turns(completion, step_names(request.messages)),
+        # Left out for the many samples without a simulated user.
+        **({"users": list(map(_judge_answer, users))} if users else {}),
         "repairs": list(sample.repairs),
         # Left out for the many outputs that need no repair.
         **({"repair_ledger": list(map(asdict, sample.ledger))} if sample.ledger else {}),
@@ -126,7 +129,8 @@ def _check_result(check_result: CheckResult) -> dict[str, Any]:
 
 
 def _judge_answer(answer: JudgeAnswer) -> dict[str, Any]:
-    """Return a judge's answer; a replay finds it by `request`, `repetition` and `model`."""
+    """Return the answer of a judge or simulated user; a replay finds it by `request`, `repetition`
+    and `model`."""
     completion = answer.completion
     return {
         "model": answer.asked.model,

@@ -29,6 +29,7 @@ from typing import Any
 
 from gatekeeper import numbers
 from gatekeeper.contract.chain import step_names
+from gatekeeper.contract.conversation import spoken
 from gatekeeper.contract.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
 from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
 from gatekeeper.reports.comparison_text import base_contract_label
@@ -308,6 +309,19 @@ def _votes(check_result: CheckResult) -> str | None:
     return "\n".join(lines) or None
 
 
+def _earlier(sample: Sample) -> list[str]:
+    """Return what was said before the last answer of a conversation, or made by earlier steps."""
+    turns = sample.completion.turns[:-1] if sample.completion else ()
+    steps = [f"step {name}" for name in step_names(sample.trial.request.messages)]
+    labels = steps or [f"answer {number}" for number in range(1, len(turns) + 1)]
+    said = [(who, t.completion.text) for who, t in zip(labels, turns, strict=False)]
+    if sample.completion and sample.completion.users:
+        written = len(sample.trial.request.messages) - 1
+        messages = spoken(sample).trial.request.messages[written:]
+        said = [(message.role, message.content) for message in messages]
+    return [f"{who}: {clip(' '.join(text.split()), _EARLIER_ANSWER)}" for who, text in said]
+
+
 def _facts(outcome: Outcome) -> str:
     """Return what a sample took, as far as it is known."""
     completion = outcome.sample.completion
@@ -317,11 +331,7 @@ def _facts(outcome: Outcome) -> str:
             facts.append(numbers.milliseconds(completion.latency_ms))
         if completion.ttft_ms is not None:
             facts.append(f"first token after {numbers.milliseconds(completion.ttft_ms)}")
-        steps = step_names(outcome.sample.trial.request.messages)
-        for number, turn in enumerate(completion.turns[:-1]):
-            said = " ".join(turn.completion.text.split())
-            label = f"step {steps[number]}" if steps else f"answer {number + 1}"
-            facts.append(f"{label}: {clip(said, _EARLIER_ANSWER)}")
+        facts += _earlier(outcome.sample)
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
             facts.append(f"{tokens} tokens")

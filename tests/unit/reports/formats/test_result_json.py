@@ -35,6 +35,7 @@ CALLS = {
     "cached_tokens": None,
     "cache_write_tokens": None,
     "judge": None,
+    "user": None,
 }
 
 

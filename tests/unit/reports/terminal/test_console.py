@@ -40,6 +40,7 @@ class _ContractEstimate:
     may_stop_early: bool = False
     warning: str | None = None
     judge_calls: int = 0
+    user_calls: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class _RunEstimate:
     worst_cost_usd: float | None = 0.41
     warnings: tuple[str, ...] = ()
     judge_calls: int = 0
+    user_calls: int = 0
 
 
 def _console(*, terminal: bool = False, width: int = 160) -> Console:

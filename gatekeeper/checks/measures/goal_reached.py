@@ -1,0 +1,73 @@
+"""The [simulated user](contracts.md#simulated-users) says that its goal is reached, with at most
+`max_messages` messages of its own.
+
+It fails if the user gives up, or has written all the messages that it may. Without a simulated user
+there is nothing to say: limit the check to fixtures with one by `when`.
+"""
+
+from __future__ import annotations
+
+from gatekeeper import numbers
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.contract.simulated_user.messages import sayings
+from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, Sample
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    most = params.get("max_messages")
+
+    def evaluate(sample: Sample) -> Finding:
+        answers = sample.completion.users if sample.completion else ()
+        if not sayings(answers):
+            return undetermined("the conversation has no simulated user")
+        *sent, last = sayings(answers)
+        written = numbers.count(len(sent), "message")
+        if not last.done:
+            return failed(f"expected the user's goal to be reached; {written} did not suffice")
+        if not last.reached:
+            return failed(f"expected the user's goal to be reached; gave up after {written}")
+        if most is not None and len(sent) > most:
+            return failed(f"expected at most {numbers.count(most, 'message')}; took {written}")
+        return PASSED
+
+    return evaluate
+
+
+def _said(text: str) -> JudgeAnswer:
+    return JudgeAnswer(QuestionId("openai/gpt-4o-mini", "0" * 64, 0), Completion(text))
+
+
+_ASKED = _said('{"message": "Where is it?", "done": false, "reached": false}')
+_REACHED = _said('{"message": "", "done": true, "reached": true}')
+_GAVE_UP = _said('{"message": "", "done": true, "reached": false}')
+
+CHECK = Check(
+    parameters(
+        max_messages={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 20,
+            "description": "A whole number: the most messages that the user may need.",
+        },
+    ),
+    _prepare,
+    group="measures",
+    examples=(
+        Example(
+            "{type: goal_reached}",
+            Completion("It arrives on Friday.", users=(_ASKED, _REACHED)),
+            Completion("I do not know.", users=(_ASKED, _GAVE_UP)),
+        ),
+    ),
+)

@@ -1,0 +1,8 @@
+"""Simulated users: a model plays the user of a conversation until a goal is reached.
+
+| module | what it does |
+| --- | --- |
+| `settings.py` | reads `user` of a contract and of its fixtures |
+| `messages.py` | the question to the model that plays the user, and how its answer is read |
+| `user.md` | what it is told; a team can copy the file and change it |
+"""

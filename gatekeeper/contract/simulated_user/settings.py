@@ -1,0 +1,163 @@
+"""Reads `user` of a contract and of its fixtures: who plays the user, with what goal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any
+
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.definition import Contract, Fixture, Position, SimulatedUser
+from gatekeeper.contract.digests import digest
+from gatekeeper.contract.models.params import param_fault, value_fault
+from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.errors import Problem
+
+MAX_TURNS = 5
+"""The default of the most messages that a simulated user writes."""
+LONGEST_GOAL = 10_000
+"""The most characters of a goal or persona."""
+_REFUSED = frozenset({"tools", "tool_choice", "parallel_tool_calls", "n", "stop"})
+_GOAL = re.compile(r"\{\{\s*goal\s*\}\}")
+
+
+def read_contract_user(
+    revision: Revision, document: Document, problems: list[Problem]
+) -> SimulatedUser | None:
+    """Return the contract's user; its form is known to be sound. A mistake is added to
+    `problems`."""
+    data = document.data.get("user") if isinstance(document.data, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("model"), str):
+        return None
+    for name in ("goal", "persona"):
+        if len(str(data.get(name, ""))) > LONGEST_GOAL:
+            what = f"`{name}` has more than {LONGEST_GOAL:,} characters"
+            problems.append(document.problem(("user", name), what, "write a sentence"))
+    written = data.get("params") if isinstance(data.get("params"), dict) else {}
+    for name, value in (written or {}).items():
+        fault = param_fault(data["model"], str(name)) or value_fault(str(name), value)
+        if name in _REFUSED:
+            fault = ("it has no use for a simulated user", f"remove `{name}`")
+        if fault:
+            place = ("user", "params", name)
+            problems.append(document.problem(place, f"params.{name}: {fault[0]}", fault[1]))
+    turns = data.get("max_turns", MAX_TURNS)
+    return SimulatedUser(
+        data["model"],
+        str(data.get("goal") or ""),
+        int(turns) if isinstance(turns, int | float) else MAX_TURNS,
+        str(data.get("persona") or ""),
+        written or {},
+        _own_prompt(revision, document, data.get("prompt"), problems),
+    )
+
+
+def _own_prompt(
+    revision: Revision, document: Document, path: Any, problems: list[Problem]
+) -> str | None:
+    if not isinstance(path, str):
+        return None
+    try:
+        text = read_text(revision, locate(path, document.path))
+    except UnreadableError as error:
+        problems.append(document.problem(("user", "prompt"), error.what, error.fix))
+        return None
+    if not _GOAL.search(text):
+        what = f"`{path}` does not use `{{{{ goal }}}}`"
+        fix = "write it where the goal belongs; `{{ persona }}` may be used too"
+        problems.append(document.problem(("user", "prompt"), what, fix))
+    return text
+
+
+def preset_prompt() -> str:
+    """Return the text of gatekeeper's prompt file for simulated users."""
+    return files("gatekeeper.contract.simulated_user").joinpath("user.md").read_text("utf-8")
+
+
+def with_users(
+    contract: SimulatedUser | None,
+    fixtures: Sequence[Fixture],
+    path: str,
+    problems: list[Problem],
+) -> tuple[Fixture, ...]:
+    """Return the fixtures with their users: each fixture that sets a goal has one, and with a goal
+    of the contract every fixture without `turns`."""
+    if contract is None and not any(fixture.user for fixture in fixtures):
+        return tuple(fixtures)
+    return tuple(_with_user(contract, fixture, path, problems) for fixture in fixtures)
+
+
+def _with_user(
+    contract: SimulatedUser | None, fixture: Fixture, path: str, problems: list[Problem]
+) -> Fixture:
+    own = fixture.user
+    if own is None and (contract is None or not contract.goal or fixture.turns):
+        return fixture
+    own = own or SimulatedUser()
+    at = fixture.position or Position(path)
+
+    def complain(what: str, fix: str) -> Fixture:
+        what = f"fixture `{fixture.id}`: {what}"
+        problems.append(Problem(at.path, what, fix, at.line, at.column, "user"))
+        return fixture
+
+    if contract is None:
+        return complain("no model plays its user", "add `user: {model: …}` to the contract")
+    if fixture.turns:
+        return complain("has `turns` and a `user`", "keep one of them")
+    if not (own.goal or contract.goal):
+        return complain("its user has no goal", "add `goal`, here or in `user` of the contract")
+    user = replace(
+        contract,
+        goal=own.goal or contract.goal,
+        persona=own.persona or contract.persona,
+        max_turns=own.max_turns or contract.max_turns,
+    )
+    return replace(fixture, user=user)
+
+
+def user_files(data: Mapping[str, Any], contract: Contract) -> dict[str, str]:
+    """Return a digest of the prompt file of a contract's users, by its path."""
+    written = data.get("user")
+    path = written.get("prompt") if isinstance(written, Mapping) else None
+    if not isinstance(path, str):
+        return {}
+    texts = [fixture.user.prompt or "" for fixture in contract.fixtures if fixture.user]
+    return {locate(path, contract.path): digest(texts[:1])}
+
+
+def user_weakenings(base: Sequence[Fixture], head: Sequence[Fixture]) -> Iterator[str]:
+    """Yield each way in which the simulated users of head may be easier to satisfy than base's."""
+    kept = {fixture.id: fixture for fixture in head}
+    said: set[str] = set()
+    for before in base:
+        now = kept.get(before.id)
+        if now is None or before.user == now.user:
+            continue
+        for change in _changes(before.user, now.user):
+            # What the contract sets is the same for all its fixtures.
+            text = change if change.startswith("user.") else f"fixture `{before.id}`: {change}"
+            if text not in said:
+                said.add(text)
+                yield text
+
+
+def _changes(base: SimulatedUser | None, head: SimulatedUser | None) -> Iterator[str]:
+    if base is None or head is None:
+        yield "its simulated user was removed" if base else "a simulated user was added"
+        return
+    if base.model != head.model:
+        yield f"user.model changed from {base.model} to {head.model}"
+    if base.params != head.params:
+        yield "user.params changed"
+    if base.prompt != head.prompt:
+        yield "user.prompt changed"
+    if base.goal != head.goal:
+        yield "the goal of its simulated user changed"
+    if base.persona != head.persona:
+        yield "the persona of its simulated user changed"
+    if head.max_turns < base.max_turns:
+        yield f"max_turns of its user lowered from {base.max_turns} to {head.max_turns}"
