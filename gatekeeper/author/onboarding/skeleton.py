@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import relpath
 from typing import Any
 
 from gatekeeper.author.onboarding.demands import Demand, find_demands
+from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
 from gatekeeper.contract.definition import Prompt, TemplateStyle
 from gatekeeper.contract.inventory import InventoryPrompt
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
@@ -61,7 +63,7 @@ def write_skeleton(
     demands = find_demands(text)
     variables = prompt_variables(prompt)
     rows = _samples(prompt, variables)
-    fixtures = rows or _examples(variables)
+    fixtures = rows or _examples(prompt, variables)
     lines = [
         f"# Proposed by `gatekeeper init` for {found.reference}.",
         *(["# Replace the fixtures by real inputs, best 20 or more."] if not rows else []),
@@ -104,23 +106,6 @@ def propose_name(reference: str, taken: set[str]) -> str:
         number += 1
     taken.add(name)
     return name
-
-
-def prompt_variables(prompt: Prompt) -> tuple[str, ...]:
-    """Return the variables that the prompt's templates read, in the order of their first use."""
-    from jinja2 import Environment, TemplateSyntaxError, meta
-
-    environment = Environment(autoescape=True)
-    found: dict[str, int] = {}
-    texts = [*(message.content for message in prompt.messages), *prompt.includes.values()]
-    for index, text in enumerate(texts):
-        try:
-            names = meta.find_undeclared_variables(environment.parse(text))
-        except (TemplateSyntaxError, RecursionError):
-            continue
-        for name in names:
-            found.setdefault(name, index * 1_000_000 + text.find(name))
-    return tuple(sorted(found, key=lambda name: found[name]))
 
 
 def _unseen_style(prompt: Prompt) -> TemplateStyle | None:
@@ -169,11 +154,11 @@ def _front_matter(prompt: Prompt) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _examples(variables: Sequence[str]) -> list[dict[str, Any]]:
+def _examples(prompt: Prompt, variables: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     if not variables:
         return [{"id": "only", "vars": {}}]
     return [
-        {"vars": {name: text.format(name=name.replace("_", " ")) for name in variables}}
+        {"vars": {name: example_value(prompt, name, text) for name in variables}}
         for text in _EXAMPLES
     ]
 
@@ -213,4 +198,6 @@ def _quoted(text: str) -> str:
 
 
 def _slug(text: str) -> str:
-    return _NO_WORD.sub("-", _CAMEL.sub("-", text).lower()).strip("-")[:80] or "prompt"
+    letters = unicodedata.normalize("NFKD", _CAMEL.sub("-", text).casefold())
+    plain = letters.encode("ascii", "ignore").decode()
+    return _NO_WORD.sub("-", plain).strip("-")[:80].strip("-") or "prompt"

@@ -24,6 +24,8 @@ _TYPESCRIPT = re.compile(
     r"[ \t\n]*(?P<quote>[`\"'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)",
     re.MULTILINE,
 )
+# `Enter your name: `: what a program in a terminal asks.
+_QUESTION_TO_A_PERSON = re.compile(r"(?!You\b)[^\n{}]{1,100}[:?>\])]", re.IGNORECASE)
 _MOST_CHARACTERS = 1_000_000
 
 
@@ -154,4 +156,6 @@ def _called(call: ast.Call) -> list[str]:
 
 def _is_prose(text: str) -> bool:
     stripped = text.strip()
-    return len(stripped) >= FEWEST_CHARACTERS and len(stripped.split()) > 2
+    if len(stripped) < FEWEST_CHARACTERS or len(stripped.split()) < 3:
+        return False
+    return _QUESTION_TO_A_PERSON.fullmatch(stripped) is None

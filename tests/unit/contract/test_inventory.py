@@ -93,6 +93,7 @@ MESSAGES = [{"role": "system", "content": "You answer questions briefly."}]
 INSTRUCTIONS = dedent("""
     Answer in one word only.
     """).strip()
+NAME_PROMPT = "Please enter the name of your project: "
 SYSTEMS = ["You are one of several systems."]
 '''
 

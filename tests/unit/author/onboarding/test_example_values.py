@@ -1,0 +1,42 @@
+"""Example values have the shape in which a template reads its variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
+from gatekeeper.contract.definition import MessageTemplate, Prompt
+
+
+def prompt(*texts: str) -> Prompt:
+    messages = tuple(MessageTemplate("user", text, 1) for text in texts)
+    return Prompt("prompts/a.md", messages, "\n".join(texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "variable", "value"),
+    [
+        ("{{ news_item }}", "news_item", "a news item"),
+        ("{{ user.name }} {{ user['town'] }}", "user", {"name": "a name", "town": "a town"}),
+        ("{{ user.home.town }}", "user", {"home": {"town": "a town"}}),
+        ("{% for x in items %}{{ x }}{% endfor %}", "items", ["a x"]),
+        ("{% for t in turns %}{{ t.role }}{% endfor %}", "turns", [{"role": "a role"}]),
+        (
+            "{% for a in m %}{% for b in a.l %}{{ b.c }}{% endfor %}{% endfor %}",
+            "m",
+            [{"l": [{"c": "a c"}]}],
+        ),
+        ("{{ name.upper() }}", "name", "a name"),
+        ("{% if kind == 'a' %}x{% endif %}", "kind", "a kind"),
+    ],
+)
+def test_the_template_says_which_shape_a_value_has(text: str, variable: str, value: Any) -> None:
+    assert example_value(prompt(text), variable, "a {name}") == value
+
+
+def test_variables_come_in_the_order_of_their_use() -> None:
+    found = prompt_variables(prompt("{{ b }} {{ a }}", "{% set d = c %}{{ d }} {{ broken"))
+    assert found == ("b", "a")
+    assert prompt_variables(prompt("{{ b }} {{ a }}", "{% set d = c %}{{ d }}")) == ("b", "a", "c")
