@@ -1,0 +1,91 @@
+"""Chooses the inputs that a suite lacks most, and says how much of what was logged it covers.
+
+The choice is the greedy k-centre algorithm (Gonzalez 1985, *Clustering to minimize the maximum
+intercluster distance*, Theoretical Computer Science 38:293-306): each step takes the input that is
+farthest from all that are there. The distance of two inputs is that of Jaccard over their words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+NEAR = 0.7
+"""The distance up to which an input counts as covered by another: they share three tenths of their
+words."""
+SAME_FAMILY = 0.4
+"""The distance up to which two chosen inputs are proposed as one cluster."""
+_WORD = re.compile(r"\w+")
+
+Input = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The inputs that were chosen, by their position, the most distant first, with the cluster that
+    each belongs to; None for one that is alone. `covered` of all inputs are near one that the suite
+    had before, and `covered_then` with the chosen ones too."""
+
+    positions: tuple[int, ...]
+    clusters: tuple[str | None, ...]
+    covered: float
+    covered_then: float
+
+
+def words_of(values: Input) -> frozenset[str]:
+    """Return the words of an input, in lower case."""
+    text = " ".join(v if isinstance(v, str) else json.dumps(v) for v in values.values())
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def choose_inputs(known: Sequence[Input], logged: Sequence[Input], most: int) -> Chosen:
+    """Choose at most `most` of the `logged` inputs, which `known` ones do not cover."""
+    words = [words_of(values) for values in logged]
+    nearest = [1.0] * len(words)
+    for values in known:
+        _approach(nearest, words, words_of(values))
+    before = _share_near(nearest)
+    chosen: list[int] = []
+    while len(chosen) < most and words:
+        farthest = max(range(len(words)), key=nearest.__getitem__)
+        if nearest[farthest] <= NEAR and (known or chosen):
+            break
+        chosen.append(farthest)
+        _approach(nearest, words, words[farthest])
+    clusters = _clusters([words[position] for position in chosen])
+    return Chosen(tuple(chosen), clusters, before, _share_near(nearest))
+
+
+def _approach(
+    nearest: list[float], words: Sequence[AbstractSet[str]], centre: AbstractSet[str]
+) -> None:
+    """Shorten each input's distance to the nearest centre by a new centre."""
+    for position, own in enumerate(words):
+        if nearest[position] > 0:
+            nearest[position] = min(nearest[position], distance(own, centre))
+
+
+def distance(one: AbstractSet[str], other: AbstractSet[str]) -> float:
+    """Return Jaccard's distance of two sets of words, from 0 (the same) to 1 (nothing shared)."""
+    shared = len(one & other)
+    together = len(one) + len(other) - shared
+    return 1 - shared / together if together else 0.0
+
+
+def _share_near(nearest: Sequence[float]) -> float:
+    return sum(far <= NEAR for far in nearest) / len(nearest) if nearest else 1.0
+
+
+def _clusters(words: Sequence[AbstractSet[str]]) -> tuple[str | None, ...]:
+    """Return a name for each family of similar inputs."""
+    family = list(range(len(words)))
+    for later in range(len(words)):
+        for earlier in range(later):
+            if distance(words[earlier], words[later]) <= SAME_FAMILY:
+                family[later] = family[earlier]
+                break
+    return tuple(f"family-{first + 1}" if family.count(first) > 1 else None for first in family)

@@ -1,0 +1,93 @@
+"""Proposes fixtures of a contract from request logs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gatekeeper.author.logs.choose import choose_inputs
+from gatekeeper.author.logs.formats import LoggedInput
+from gatekeeper.author.logs.personal_data import (
+    TooMuchPersonalDataError,
+    without_personal_data,
+)
+from gatekeeper.author.logs.variables import filled
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.digests import canonical, digest
+
+MOST_INPUTS = 20_000
+"""Distinct inputs that are compared; of more, these are drawn at random."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The proposed `rows` of a fixture file, and what they were chosen from.
+
+    Of the `requests` in the logs, `other` are not of this prompt. `inputs` are distinct, and
+    `compared` those that were looked at. `replaced` personal data and secrets were replaced, and
+    `left_out` inputs have too many to look at. `covered` is the share of the compared inputs that
+    are near a fixture of the suite, `covered_then` with the proposed ones too.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    requests: int
+    other: int
+    inputs: int
+    compared: int
+    replaced: int
+    left_out: int
+    covered: float
+    covered_then: float
+
+
+def propose_fixtures(
+    contract: Contract,
+    logged: Iterable[LoggedInput],
+    most: int,
+    countries: Sequence[str] = (),
+) -> Proposal:
+    """Choose at most `most` inputs that the contract's fixtures do not cover."""
+    reader = filled(contract)
+    requests = 0
+    found: dict[str, dict[str, Any]] = {}
+    other = 0
+    for one in logged:
+        requests += 1
+        values = reader.values(one)
+        if values is None:
+            other += 1
+        else:
+            found.setdefault(canonical(dict(values)), dict(values))
+    inputs = list(found.values())
+    if len(inputs) > MOST_INPUTS:
+        inputs = random.Random(0).sample(inputs, MOST_INPUTS)  # noqa: S311  # the same each time
+    cleaned: list[dict[str, Any]] = []
+    replaced = left_out = 0
+    for one_input in inputs:
+        try:
+            clean, count = without_personal_data(one_input, countries)
+        except TooMuchPersonalDataError:
+            left_out += 1
+            continue
+        cleaned.append(clean)
+        replaced += count
+    known = [fixture.vars for fixture in contract.fixtures]
+    chosen = choose_inputs(known, cleaned, most)
+    rows = []
+    for position, cluster in zip(chosen.positions, chosen.clusters, strict=True):
+        values = cleaned[position]
+        row = {"id": f"log-{digest(values)[:10]}", "vars": values}
+        rows.append({**row, "cluster": f"log-{cluster}"} if cluster else row)
+    return Proposal(
+        rows=tuple(rows),
+        requests=requests,
+        other=other,
+        inputs=len(found),
+        compared=len(cleaned),
+        replaced=replaced,
+        left_out=left_out,
+        covered=chosen.covered,
+        covered_then=chosen.covered_then,
+    )

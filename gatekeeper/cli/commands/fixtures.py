@@ -1,0 +1,135 @@
+"""`gatekeeper fixtures`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.contract.policy import load_policy
+from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.author.logs.propose import Proposal
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.definition import Contract
+
+_COUNTRY = re.compile(r"[A-Z]{2}")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="what")
+    own = commands.add_parser(
+        "add",
+        help="take inputs from request logs",
+        description="Choose inputs from request logs that the fixtures of a contract do not cover. "
+        "Replaces personal data and secrets.",
+    )
+    own.add_argument("logs", nargs="+", type=Path, metavar="LOG", help="JSON or JSON Lines files")
+    own.add_argument("--contract", required=True, metavar="NAME", help="the contract")
+    own.add_argument(
+        "--most", type=int, default=20, metavar="N", help="the most fixtures to add (default: 20)"
+    )
+    own.add_argument(
+        "--countries",
+        default="",
+        metavar="CODE,…",
+        help="countries whose telephone numbers and national identifiers occur, such as US,GB",
+    )
+    own.add_argument("--out", type=Path, metavar="FILE", help="the new fixture file")
+
+
+def fixtures(arguments: argparse.Namespace) -> int:
+    """Add fixtures to a contract from request logs."""
+    from gatekeeper.author.logs.formats import read_log
+    from gatekeeper.author.logs.propose import propose_fixtures
+
+    if arguments.most < 1:
+        raise UsageError(f"--most {arguments.most}: give at least 1")
+    countries = [code.strip().upper() for code in arguments.countries.split(",") if code.strip()]
+    wrong = next((code for code in countries if not _COUNTRY.fullmatch(code)), None)
+    if wrong:
+        raise UsageError(f"--countries: {wrong} is no country code; write two letters, such as GB")
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.worktree()
+        contract = _contract(revision, arguments.contract)
+        root = repository.root or Path()
+    out = arguments.out or root / Path(contract.path).parent / f"{contract.name}.from-logs.jsonl"
+    if out.exists():
+        raise UsageError(f"{out} exists already; move it, or name another file with --out")
+    logged = (one for path in arguments.logs for one in read_log(path))
+    found = propose_fixtures(contract, logged, arguments.most, countries)
+    if found.requests == found.other:
+        raise UsageError(_nothing(contract, found.requests))
+    if found.rows:
+        _write(out, found)
+    with readers_may_leave():
+        sys.stdout.writelines(f"{line}\n" for line in _said(found, contract, out))
+    return 0
+
+
+def _contract(revision: Revision, name: str) -> Contract:
+    from gatekeeper.checks.packages import use_packages
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.affected import every_contract
+    from gatekeeper.contract.groups import narrowed
+
+    policy = load_policy(revision)
+    use_packages(policy)
+    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
+    assert found.head is not None  # noqa: S101  (every contract of a revision is there)
+    return found.head
+
+
+def _nothing(contract: Contract, requests: int) -> str:
+    if not requests:
+        return (
+            "the logs have no request: see docs/fixtures-from-logs.md for the forms that are read"
+        )
+    names = ", ".join(sorted({name for fixture in contract.fixtures for name in fixture.vars}))
+    return (
+        f"none of {requests:,} requests is of {contract.target.prompt.path}: their messages do not "
+        f"match the template, and they have no values for {names}"
+    )
+
+
+def _write(out: Path, found: Proposal) -> None:
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows)
+    try:
+        with out.open("x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        raise WriteError(out, error) from error
+
+
+def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
+    from gatekeeper.numbers import count, percent
+
+    yield (
+        f"{count(found.requests, 'request')}, {found.requests - found.other:,} of this prompt with "
+        f"{count(found.inputs, 'distinct input')}"
+    )
+    if found.compared < found.inputs:
+        yield f"{count(found.compared, 'input')} compared"
+    if found.left_out:
+        yield f"{count(found.left_out, 'input')} left out: too much that may be personal data"
+    yield (
+        f"The suite covers {percent(found.covered)} of the logged inputs; with the new fixtures "
+        f"{percent(found.covered_then)}."
+    )
+    if not found.rows:
+        yield "No fixture was added: every logged input is near a fixture."
+        return
+    yield f"{count(len(found.rows), 'fixture')} written to {out}."
+    yield (
+        f"{count(found.replaced, 'piece')} of personal data or secrets replaced in all inputs. "
+        "Names and postal addresses are not found: read the file before you commit it."
+    )
+    yield f"Next: fill in `expected` where a check needs it, and add to {contract.path}:"
+    yield f"  - file: {out.name}"

@@ -1,0 +1,70 @@
+"""`gatekeeper fixtures add` as its user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.recorded_repository import GOOD, csv
+
+from gatekeeper.cli.main import main
+
+
+CONTRACT = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
+
+
+@pytest.fixture
+def repository(git_repository):
+    made = git_repository("logs")
+    made.write("contracts/words.yaml", CONTRACT)
+    made.write("contracts/words.csv", csv(("one", "two")))
+    made.write("prompts/words.txt", "Say {{ word }}")
+    made.commit("sound")
+    return made
+
+
+def add(made, log: str, *flags: str) -> int:
+    (made.path / "log.jsonl").write_text(log, "utf-8")
+    arguments = ["fixtures", "--repo", str(made.path), "add", str(made.path / "log.jsonl")]
+    return main([*arguments, "--contract", "words", *flags])
+
+
+def test_new_inputs_become_a_fixture_file_that_can_be_used(repository, capsys):
+    lines = [{"messages": [{"role": "user", "content": f"Say {word}"}]} for word in ("one", "ten")]
+    log = "".join(f"{json.dumps(line)}\n" for line in [*lines, *lines])
+    assert add(repository, log) == 0
+    file = repository.path / "contracts/words.from-logs.jsonl"
+    (row,) = map(json.loads, file.read_text("utf-8").splitlines())
+    assert row["vars"] == {"word": "ten"}
+    said = capsys.readouterr().out
+    assert "- file: words.from-logs.jsonl" in said
+    assert "4 requests" in said
+    # A second run overwrites nothing.
+    assert add(repository, log) == 2
+    repository.write(
+        "contracts/words.yaml",
+        CONTRACT.replace("{file: words.csv}", "{file: words.csv}, {file: words.from-logs.jsonl}"),
+    )
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("log", "flags", "named"),
+    [
+        ("", (), "no request"),
+        ('{"input": "hello"}\n', (), "prompts/words.txt"),
+        ('{"vars": {"word": "x"}}\n', ("--most", "0"), "--most"),
+        ('{"vars": {"word": "x"}}\n', ("--countries", "Germany"), "GERMANY"),
+        ('{"vars": {"word": "x"}}\n', ("--out", "no/such/folder.jsonl"), "no/such/folder.jsonl"),
+    ],
+)
+def test_bad_input_is_refused(repository, capsys, log, flags, named):
+    assert add(repository, log, *flags) in (2, 3)
+    assert named in capsys.readouterr().err
+    assert not list(repository.path.glob("contracts/*.from-logs.jsonl"))
+
+
+def test_a_suite_that_covers_everything_gets_no_file(repository, capsys):
+    assert add(repository, '{"vars": {"word": "one"}}\n') == 0
+    assert "No fixture was added" in capsys.readouterr().out
+    assert not list(repository.path.glob("contracts/*.from-logs.jsonl"))

@@ -1,0 +1,115 @@
+"""The inputs of a prompt that its fixtures do not cover, without personal data."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gatekeeper.author.logs.choose import NEAR, choose_inputs, distance, words_of
+from gatekeeper.author.logs.formats import LoggedInput
+from gatekeeper.author.logs.personal_data import without_personal_data
+from gatekeeper.author.logs.propose import propose_fixtures
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.load import load_contract
+
+CONTRACT = """\
+contract: 1
+name: words
+prompt: words.prompty
+model: m/x
+fixtures: [{vars: {place: Paris, topic: the weather today}}]
+checks: [{type: contains, value: ok}]
+"""
+PROMPT = "system:\nYou live in {{ place }}.\nuser:\nTell me about {{topic}} in {{ place }}!\n"
+
+
+def contract(prompt: str = PROMPT):
+    files = {"contracts/words.yaml": CONTRACT.encode(), "contracts/words.prompty": prompt.encode()}
+    return load_contract(MemoryRevision(files, "b" * 40), "contracts/words.yaml", SHAPES)
+
+
+def request(place: str, topic: str) -> LoggedInput:
+    return LoggedInput(
+        (("system", f"You live in {place}."), ("user", f"Tell me about {topic} in {place}!"))
+    )
+
+
+def test_values_are_read_back_from_what_was_sent():
+    logged = [
+        request("Rome", "old bridges (and $ signs)"),
+        LoggedInput((("system", "You live in Rome."), ("user", "Tell me about it in Oslo!"))),
+        LoggedInput((("user", "Hi"),)),
+        LoggedInput(values={"place": "Oslo", "topic": "snow", "more": 1}),
+        LoggedInput(values={"place": "Oslo"}),
+    ]
+    found = propose_fixtures(contract(), logged, 10)
+    assert (found.requests, found.other, found.inputs) == (5, 3, 2)
+    assert {tuple(row["vars"].values()) for row in found.rows} == {
+        ("Rome", "old bridges (and $ signs)"),
+        ("Oslo", "snow"),
+    }
+
+
+def test_a_template_with_statements_is_read_from_values_alone():
+    prompt = PROMPT.replace("Tell", "{% if topic %}Tell{% endif %}")
+    logged = [request("Rome", "bridges"), LoggedInput(values={"place": "Oslo", "topic": "snow"})]
+    assert propose_fixtures(contract(prompt), logged, 10).inputs == 1
+
+
+def test_the_most_distant_inputs_come_first_and_covered_ones_never():
+    known = [{"x": "the cat sat on the mat"}]
+    logged = [
+        {"x": "the cat sat on a mat"},
+        {"x": "the cat sat on a red mat today"},
+        {"x": "quarterly revenue of the firm"},
+        {"x": "quarterly revenue of a firm"},
+        {"x": "zebra"},
+    ]
+    found = choose_inputs(known, logged, 10)
+    assert len(found.positions) == 2
+    assert 4 in found.positions
+    assert found.covered == pytest.approx(2 / 5)
+    assert found.covered_then == 1
+    nearest = [
+        min(
+            distance(words_of(one), words_of(centre))
+            for centre in (*known, *(logged[at] for at in found.positions))
+        )
+        for one in logged
+    ]
+    assert all(far <= NEAR for far in nearest)
+    assert choose_inputs([], logged, 1).positions == (0,)
+    assert choose_inputs(known, [], 5).covered == 1
+
+
+def test_similar_inputs_of_other_words_are_proposed_as_a_cluster():
+    found = choose_inputs([], [{"x": "a b c d e f"}, {"x": "u v w"}], 5)
+    assert found.clusters == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean", "count"),
+    [
+        ("mail jo@shop.example or jo@shop.example", "mail <email> or <email>", 2),
+        ("call +49 30 901820 now", "call <phone> now", 1),
+        ("pay 4111 1111 1111 1111", "pay <card>", 1),
+        ("to DE89 3704 0044 0532 0130 00", "to <iban>", 1),
+        ("key sk-proj-abcdefghijklmnopqrstuvwx1234567890", "key <secret>", 1),
+        ("nothing here, 42", "nothing here, 42", 0),
+    ],
+)
+def test_personal_data_and_secrets_are_replaced(text, clean, count):
+    assert without_personal_data(text) == (clean, count)
+    assert without_personal_data({"a": [text, 1]}) == ({"a": [clean, 1]}, count)
+
+
+def test_thousands_of_inputs_take_seconds():
+    logged = [
+        LoggedInput(values={"place": f"place {n % 97}", "topic": f"a{n} b{n} c{n % 31} d{n % 7}"})
+        for n in range(3_000)
+    ]
+    started = time.process_time()
+    assert len(propose_fixtures(contract(), logged, 20).rows) == 20
+    assert time.process_time() - started < 20
