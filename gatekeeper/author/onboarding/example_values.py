@@ -65,7 +65,8 @@ def _value(
             item = nodes.Name(loop.target.name, "load")
             return [_value(loop.body, item, text, loop.target.name, level + 1)]
     fields: dict[str, nodes.Expr] = {}
-    for read in (*_every(trees, nodes.Getattr), *_every(trees, nodes.Getitem)):
+    reads: list[nodes.Getattr | nodes.Getitem] = [*_every(trees, nodes.Getattr)]
+    for read in (*reads, *_every(trees, nodes.Getitem)):
         field = _field(read, expression)
         if field is not None and not hasattr(str, field):
             fields.setdefault(field, read)
