@@ -9,7 +9,6 @@ from support.recorded_repository import GOOD, csv
 
 from gatekeeper.cli.main import main
 
-
 CONTRACT = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
 
 
