@@ -12,7 +12,6 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_document import contract_paths_of, read_contract_document
-from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.definition import Contract, Position
 from gatekeeper.contract.inventory import Inventory, take_inventory
 from gatekeeper.contract.load import load_contract
@@ -81,12 +80,14 @@ def validate_contracts(
     """
     use_packages(policy)
     validating = _Validating(revision, policy, find_fault, price, advise)
-    named = [part for path in paths for part in contract_paths_of(revision, path)]
-    for path in named or contract_paths(revision, policy, SHAPES):
-        validating.add(path)
     if paths:
+        for path in (part for path in paths for part in contract_paths_of(revision, path)):
+            validating.add(path)
         return validating.result(Inventory(), whole=False)
     inventory = take_inventory(revision, policy, SHAPES)
+    for suite in inventory.suites:
+        if suite.used:
+            validating.add(suite.path)
     validating.note_unused(inventory)
     return validating.result(inventory, whole=True)
 
@@ -103,6 +104,7 @@ class _Validating:
     findings: list[Finding] = field(default_factory=list)
     contracts: list[ValidContract] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    known: set[tuple[FindingLevel, Problem]] = field(default_factory=set)
 
     def result(self, inventory: Inventory, *, whole: bool) -> Validation:
         if not self.contracts and not any(f.level == "error" for f in self.findings):
@@ -172,12 +174,10 @@ class _Validating:
                 )
 
     def _add(self, level: FindingLevel, problems: Iterable[Problem], path: str | None) -> None:
-        known = {(finding.level, finding.problem) for finding in self.findings}
-        self.findings += [
-            Finding(level, problem, path)
-            for problem in dict.fromkeys(problems)
-            if (level, problem) not in known
-        ]
+        for problem in problems:
+            if (level, problem) not in self.known:
+                self.known.add((level, problem))
+                self.findings.append(Finding(level, problem, path))
 
 
 def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
