@@ -81,7 +81,7 @@ def validate_contracts(
     use_packages(policy)
     validating = _Validating(revision, policy, find_fault, price, advise)
     if paths:
-        for path in (part for path in paths for part in contract_paths_of(revision, path)):
+        for path in (part for named in paths for part in contract_paths_of(revision, named)):
             validating.add(path)
         return validating.result(Inventory(), whole=False)
     inventory = take_inventory(revision, policy, SHAPES)

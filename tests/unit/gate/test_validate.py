@@ -129,11 +129,11 @@ def test_a_variable_that_nothing_reads_is_a_warning(
     assert [problem.line for problem in named] == [8] * len(unused)
 
 
-def test_a_name_in_single_braces_is_one_warning() -> None:
+def test_a_name_in_single_braces_is_one_error() -> None:
     files = {"contracts/a.yaml": written("first"), "prompts/words.md": "Say {word}."}
-    warnings = validate(files).of_level("warning")
-    (problem,) = [w.problem for w in warnings if "word" in w.problem.what and "`" in w.problem.what]
-    assert (problem.path, problem.line) == ("prompts/words.md", 1)
+    found = validate(files)
+    assert [(p.path, p.line) for p in found.problems] == [("prompts/words.md", 1)]
+    assert len(found.findings) == 1
 
 
 @pytest.mark.parametrize(
