@@ -20,7 +20,6 @@ from gatekeeper.checks.check import (
     InnerCheck,
     ParameterError,
     SampleEvaluator,
-    failed,
 )
 from gatekeeper.checks.composed.negation import NegatedCheck
 from gatekeeper.checks.composed.one_turn import TurnCheck
@@ -29,7 +28,7 @@ from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pair_check import PairCheck
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.checks.step_views import StepViews, filler_sample, renamed_steps
+from gatekeeper.checks.step_views import StepViews, filler_sample, refusal, renamed_steps
 from gatekeeper.contract.definition import (
     CheckSpec,
     Contract,
@@ -43,10 +42,8 @@ from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import (
-    REFUSED_REQUESTS,
     Arm,
     CheckResult,
-    Completion,
     Request,
     Sample,
     Trial,
@@ -110,7 +107,7 @@ class Evaluator:
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample, given the judge answers that
         it carries; nothing if the model gave no answer or refused the request."""
-        if not self.has_judges or sample.completion is None or _refusal(sample.completion):
+        if not self.has_judges or sample.completion is None or refusal(sample.completion):
             return ()
         views = StepViews(sample, self.new_step_names)
         asking = ((c.evaluate, views.of(c.step)) for c in self.checks[sample.trial.fixture])
@@ -133,18 +130,9 @@ class Evaluator:
         checks = self.checks[sample.trial.fixture]
         if sample.completion is None:
             return ()
-        refused = _refusal(sample.completion)
-        if refused:
-            return tuple(check.result(failed(refused)) for check in checks)
         views = StepViews(sample, self.new_step_names)
         found = ((check, views.apply(check.evaluate, check.step)) for check in checks)
         return tuple(check.result(finding) for check, finding in found if finding is not None)
-
-
-def _refusal(completion: Completion) -> str | None:
-    """Return why there is no output, if the provider refused the request."""
-    refused = REFUSED_REQUESTS.get(completion.finish_reason or "")
-    return None if completion.text else refused
 
 
 def prepare(

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from gatekeeper.checks.check import Finding, SampleEvaluator, undetermined
-from gatekeeper.contract.chain import step_names
-from gatekeeper.contract.conversation import as_called, calls_of, spoken
+from gatekeeper.checks.check import Finding, SampleEvaluator, failed, undetermined
+from gatekeeper.contract.chain import MOST_TEXT, step_names
+from gatekeeper.contract.conversation import as_called, calls_of, count_inserted, spoken
 from gatekeeper.contract.definition import Target
-from gatekeeper.contract.trial import Completion, Sample, Trial, Turn
+from gatekeeper.contract.trial import REFUSED_REQUESTS, Completion, Sample, Trial, Turn
 
 
 class StepViews:
@@ -41,8 +41,11 @@ class StepViews:
         return self._found[step]
 
     def apply(self, evaluate: SampleEvaluator, step: str | None) -> Finding | None:
-        """Return what a check finds in its step; None if it is left out."""
-        sample = self.of(step)
+        """Return what a check finds in its step; None if it is left out. If the provider refused a
+        request, every check of that step and of later ones fails."""
+        sample, refused = self.of(step), refusal(self._sample.completion)
+        if refused and (sample is None or refusal(sample.completion)):
+            return failed(refused)
         if sample is not None:
             return evaluate(sample)
         if self._sample.trial.arm == "base":
@@ -61,6 +64,13 @@ class StepViews:
         return replace(called, completion=answer, output=answer.text, repairs=(), ledger=())
 
 
+def refusal(completion: Completion | None) -> str | None:
+    """Return why there is no output, if the provider refused the request."""
+    if completion is None or completion.text:
+        return None
+    return REFUSED_REQUESTS.get(completion.finish_reason or "")
+
+
 def renamed_steps(contract: Target, head: Target) -> dict[str, str]:
     """Return the new name of each step of a contract that head's prompts have under another name:
     with the same prompt file."""
@@ -74,9 +84,12 @@ def renamed_steps(contract: Target, head: Target) -> dict[str, str]:
 def filler_sample(trial: Trial, characters: int) -> Sample:
     """Return a sample of the trial of which every output has this length, for a forecast."""
     filler = Completion(_filler(characters))
-    calls = len(calls_of(trial.request)) if step_names(trial.request.messages) else 0
-    answer = replace(filler, turns=tuple(Turn("", filler) for _ in range(calls)))
-    return Sample(trial, answer, output=filler.text)
+    calls = calls_of(trial.request) if step_names(trial.request.messages) else ()
+    # A call with more text than this fails.
+    inserted = max([1, *map(count_inserted, calls)])
+    short = Completion(_filler(min(characters, MOST_TEXT // inserted)))
+    turns = (*(Turn("", short) for _ in calls[1:]), Turn("", filler))
+    return Sample(trial, replace(filler, turns=turns if calls else ()), output=filler.text)
 
 
 @lru_cache(maxsize=16)

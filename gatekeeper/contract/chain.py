@@ -14,6 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gatekeeper.contract.definition import Message, Target
 
+MOST_TEXT = 1_000_000
+"""The most characters of a call with the outputs of earlier steps in it: a template may insert one
+in a loop."""
 STEP = "(step)"
 """Ends the messages of a step; the content is its name. No prompt can name a message so: the roles
 of prompts are words."""
@@ -62,6 +65,12 @@ def first_step(messages: Messages) -> Messages:
 def used_steps(messages: Messages) -> frozenset[str]:
     """Return the steps of which later messages use the output."""
     return frozenset(message.content for message in messages if message.role == OUTPUT)
+
+
+def is_too_long(messages: Messages, outputs: Mapping[str, str]) -> bool:
+    """Return whether the messages of a step would be too long with the outputs in their places."""
+    used = (outputs.get(m.content, "") if m.role == OUTPUT else m.content for m in messages)
+    return sum(map(len, used)) > MOST_TEXT
 
 
 def with_outputs(messages: Messages, outputs: Mapping[str, str]) -> Messages:

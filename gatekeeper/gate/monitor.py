@@ -17,7 +17,16 @@ from gatekeeper.checks.repairs.steps import repair
 from gatekeeper.contract.chain import step_names
 from gatekeeper.contract.conversation import count_calls, spoken
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import ContractFrom, Outcome, QuestionId, Request, Sample, Trial
+from gatekeeper.contract.simulated_user.messages import user_of
+from gatekeeper.contract.trial import (
+    Completion,
+    ContractFrom,
+    Outcome,
+    QuestionId,
+    Request,
+    Sample,
+    Trial,
+)
 from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
@@ -204,6 +213,7 @@ class Watches:
         strictest = levels(jobs)
         self._progress = progress
         self._graded: set[QuestionId] = set()
+        self._counted: set[tuple[object, ...]] = set()
         self._watches: Mapping[str, Mapping[ContractFrom, EvaluationMonitor]] = {
             job.contract.name: {
                 # Holm's first step is the strictest: what it rejects is rejected in the end.
@@ -253,13 +263,32 @@ class Watches:
         sample = outcome.sample
         self._of_trial(sample.trial).take(outcome)
         if self._progress and not sample.shared:
-            answer = sample.completion
-            cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd
-            if cost is not None:
-                cost += self._cost_of_questions(sample)
-            for _ in range(count_calls(sample.trial.request) - 1):
-                self._progress.advanced(cost_usd=0.0, failed=False)
-            self._progress.advanced(cost_usd=cost, failed=answer is None)
+            asked = self._cost_of_questions(sample)
+            for answer in self._new_answers(sample):
+                cost = None if answer is None else 0.0 if answer.replayed else answer.cost_usd
+                self._progress.advanced(
+                    cost_usd=None if cost is None else cost + asked, failed=answer is None
+                )
+                asked = 0.0
+
+    def _new_answers(self, sample: Sample) -> list[Completion | None]:
+        """Return the answer of each call of the sample, without those that several chains of a
+        fixture share and that were counted before. A conversation that failed, or has a simulated
+        user and ends early, counts as all calls that were planned."""
+        trial, answer = sample.trial, sample.completion
+        if answer is None or user_of(trial.request.messages) is not None:
+            free = replace(answer or Completion(""), cost_usd=0.0)
+            return [*[free] * (count_calls(trial.request) - 1), answer]
+        if not answer.turns:
+            return [answer]
+        found: list[Completion | None] = []
+        for turn in answer.turns:
+            contract = trial.part_of or trial.contract
+            key = (contract, trial.fixture, trial.repetition, turn.request)
+            if key not in self._counted:
+                self._counted.add(key)
+                found.append(turn.completion)
+        return found
 
     def _cost_of_questions(self, sample: Sample) -> float:
         """Return the known costs of the sample's judges and user, of a shared answer once."""

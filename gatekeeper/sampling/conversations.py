@@ -9,7 +9,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.chain import step_names
+from gatekeeper.contract.chain import MOST_TEXT, is_too_long, step_names
 from gatekeeper.contract.conversation import calls_of, filled, user_begins
 from gatekeeper.contract.definition import Message, SimulatedUser
 from gatekeeper.contract.digests import request_digest
@@ -36,7 +36,13 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
     steps, whole = step_names(request.messages), request_digest(request.messages, request.params)
     turns: list[Turn] = []
     for call in calls:
-        messages = filled(call.messages, [turn.completion.text for turn in turns], steps)
+        answers = [turn.completion.text for turn in turns]
+        if is_too_long(call.messages, dict(zip(steps, answers, strict=False))):
+            raise CallFailed(
+                f"the next step would have more than {MOST_TEXT:,} characters with the outputs "
+                "before it"
+            )
+        messages = filled(call.messages, answers, steps)
         answer = await ask(replace(call, messages=messages, whole=whole))
         turns.append(Turn(request_digest(messages, call.params), answer))
         if _refused(answer):

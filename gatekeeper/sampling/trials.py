@@ -155,10 +155,12 @@ def _render_own(contract: Contract, target: Target) -> Messages:
 def _rendered(
     target: Target, fixtures: Sequence[Fixture]
 ) -> Iterator[tuple[Fixture, tuple[Message, ...] | ContractError]]:
-    """Render the target's prompts for each fixture, each prompt within its own budget."""
+    """Render the target's prompts for each fixture, all within one budget."""
     places, names = markers(target), [step.name for step in target.steps]
     values = [{**fixture.vars, **places} for fixture in fixtures]
-    each = (render_all(prompt, values, Budget()) for prompt in target.prompts)
+    budget = Budget()
+    # One after another: what a prompt takes is known when the next one begins.
+    each = [list(render_all(prompt, values, budget)) for prompt in target.prompts]
     for fixture, *found in zip(fixtures, *each, strict=True):
         errors = [one for one in found if isinstance(one, ContractError)]
         if errors:

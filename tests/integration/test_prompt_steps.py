@@ -109,7 +109,10 @@ def test_a_worse_first_step_fails_and_is_named(
 
 
 def test_an_unchanged_step_is_asked_once_for_both_arms(
-    repository: GitRepository, server: OpenAIServer, tmp_path: Path
+    repository: GitRepository,
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     repository.branch("pr")
     repository.write("contracts/answer.md", ANSWER.replace("politely", "kindly"))
@@ -118,6 +121,7 @@ def test_an_unchanged_step_is_asked_once_for_both_arms(
     said = [request["messages"][-1]["content"] for request in server.requests]
     assert sum(text.startswith("Extract") for text in said) == len(NAMES)
     assert len(said) == 3 * len(NAMES)
+    assert "sampling: 36 of 36 " in capsys.readouterr().err
     samples = str(tmp_path / "out" / "samples.jsonl")
     before = len(server.requests)
     assert check(repository, tmp_path / "again", "--replay", samples) == 0

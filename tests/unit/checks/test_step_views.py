@@ -9,9 +9,9 @@ from support.outcomes import contract, outcome, target
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.step_views import StepViews, filler_sample
-from gatekeeper.contract.chain import OUTPUT, STEP
+from gatekeeper.contract.chain import MOST_TEXT, OUTPUT, STEP
 from gatekeeper.contract.definition import CheckSpec, Message, PromptStep, Target
-from gatekeeper.contract.trial import Arm, Completion, Sample, Turn
+from gatekeeper.contract.trial import REFUSED, Arm, Completion, Sample, Turn
 from gatekeeper.errors import ContractError
 
 MESSAGES = (
@@ -101,3 +101,22 @@ def test_a_comparison_in_pairs_cannot_be_about_a_step() -> None:
     checks = (CheckSpec("judge", "p", params, step="extract"),)
     with pytest.raises(ContractError, match="last outputs"):
         prepare(contract("a", target=chain(("extract", "e.md")), checks=checks))
+
+
+def test_a_step_that_answered_is_evaluated_though_a_later_one_was_refused() -> None:
+    made = sample()
+    turns = (Turn("", Completion("facts")), Turn("", Completion("", finish_reason=REFUSED)))
+    refused = replace(made, completion=Completion("", finish_reason=REFUSED, turns=turns))
+    found = evaluator(chain(("extract", "e.md"))).evaluate(refused)
+    assert [j.passed for j in found] == [True, False]
+    first = replace(made, completion=Completion("", finish_reason=REFUSED, turns=turns[1:]))
+    found = evaluator(chain(("extract", "e.md"))).evaluate(first)
+    assert [j.passed for j in found] == [False, False]
+
+
+def test_a_forecast_inserts_no_more_text_than_a_call_may_have() -> None:
+    looped = (*MESSAGES, *(Message(OUTPUT, "extract") for _ in range(999)))
+    views = StepViews(filler_sample(sample("head", looped).trial, 50_000), {})
+    last = views.of(None)
+    assert last is not None
+    assert len(last.trial.request.messages[0].content) <= MOST_TEXT + 10

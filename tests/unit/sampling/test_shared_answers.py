@@ -83,3 +83,12 @@ def test_the_answers_of_an_earlier_run_are_gone_on_from(known: Arm) -> None:
     run(trials, client, known={place: answered})
     assert len(client.said) == 1
     assert client.said[0].endswith(" <1>")
+
+
+def test_a_call_with_too_much_text_inserted_is_not_made() -> None:
+    made = chain("head", "two ")
+    many = (*made.request.messages, *(Message(OUTPUT, "a") for _ in range(2_000)))
+    looped = replace(made, request=replace(made.request, messages=many))
+    client = Counting(size=1_000)
+    done = run([looped], client)
+    assert (client.said, done.failed, done.samples[0].completion) == (["one"], 1, None)
