@@ -1,56 +1,62 @@
-"""Recognises test suites of other tools by a glance at their text."""
+"""Recognises test suites of other tools: by a glance at the text, and then by what it holds."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal
 
+from gatekeeper.contract.prompts.load import front_matter_document
+from gatekeeper.contract.syntax.yaml_positions import parse_once
+from gatekeeper.errors import ContractError
+
 SuiteKind = Literal[
     "contract", "promptfoo", "GitHub prompt", "prompty", "PCSL", "harness", "OpenAI Evals"
 ]
 
-SUITE_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".prompty")
+SUITE_SUFFIXES = (".yaml", ".yml", ".json", ".prompty")
 
 
 def _has_key(name: str) -> str:
-    """Return the pattern of a key of the outermost mapping, in YAML or JSON."""
-    return rf"(?m)^[{{ \t]{{0,4}}[\"']?{name}[\"']?[ \t]*:"
+    """Return the pattern of a key in YAML or JSON: of the outermost mapping, as far as a glance
+    tells."""
+    return rf"(?m)(?:^[{{ \t]{{0,4}}[\"']?{name}[\"']?|[{{,]\s*\"{name}\")[ \t]*:"
 
 
-_CONTRACT = (_has_key("contract"), _has_key("prompt"))
+# The suffixes, and the patterns that all have to be found before a file is parsed.
+_DATA = (".yaml", ".yml", ".json")
 _MARKS: tuple[tuple[SuiteKind, tuple[str, ...], tuple[str, ...]], ...] = (
-    # The suffixes, and the patterns that all have to be found.
-    ("prompty", (".prompty",), (r"(?m)^sample[ \t]*:",)),
-    ("GitHub prompt", (".yaml", ".yml"), (_has_key("messages"), _has_key("testData"))),
-    ("contract", (".yaml", ".yml"), _CONTRACT),
-    ("promptfoo", (".yaml", ".yml", ".json"), (_has_key("prompts"), _has_key("providers"))),
-    ("promptfoo", (".yaml", ".yml", ".json"), (_has_key("prompts"), _has_key("tests"))),
-    ("PCSL", (".yaml", ".yml", ".json"), (_has_key("pcsl"), _has_key("(?:targets|fixtures)"))),
-    (
-        "harness",
-        (".yaml", ".yml", ".json"),
-        (_has_key("prompt_template"), r"[\"']?invariants[\"']?[ \t]*:"),
-    ),
-    (
-        "OpenAI Evals",
-        (".jsonl",),
-        (r"\A\s*\{[^\n]*\"input\"\s*:\s*\[\s*\{[^\n]*\"role\"", r"\A[^\n]*\"ideal\"\s*:"),
-    ),
+    ("prompty", (".prompty",), (r"(?m)^(?:sample|inputs)[ \t]*:",)),
+    ("GitHub prompt", (".yaml", ".yml"), (_has_key("messages"), _has_key("evaluators"))),
+    ("contract", (".yaml", ".yml"), (_has_key("contract"), _has_key("prompt"))),
+    ("promptfoo", _DATA, (_has_key("prompts"), _has_key("(?:providers|targets|tests|scenarios)"))),
+    ("PCSL", _DATA, (_has_key("pcsl"), _has_key("(?:targets|fixtures)"))),
+    ("harness", _DATA, (_has_key("invariants"), _has_key("(?:prompt_template|versions)"))),
+    ("OpenAI Evals", _DATA, (_has_key("testing_criteria"),)),
+    ("OpenAI Evals", _DATA, (r"[\"']?class[\"']?[ \t]*:[ \t]*[\"']?evals\.",)),
 )
 _COMPILED = tuple(
     (kind, suffixes, tuple(map(re.compile, patterns))) for kind, suffixes, patterns in _MARKS
 )
 
 
-_SCHEMA = re.compile(r"\"\$schema\"\s*:")
-
-
 def suite_kind(path: str, text: str) -> SuiteKind | None:
-    """Return which tool's suite the file looks like; None if it looks like none."""
+    """Return which tool's suite the file is; None if it is none."""
     name = path.lower()
-    if name.endswith(".json") and _SCHEMA.search(text, 0, 1_000):
-        return None  # a description of such files
     for kind, suffixes, patterns in _COMPILED:
         if name.endswith(suffixes) and all(pattern.search(text) for pattern in patterns):
-            return kind
+            return kind if kind == "contract" or _is_one(kind, path, text) else None
     return None
+
+
+def _is_one(kind: SuiteKind, path: str, text: str) -> bool:
+    """Return whether the parsed file is what it looks like."""
+    from gatekeeper.contract.formats.recognise import find_format
+
+    try:
+        read = front_matter_document if kind == "prompty" else parse_once
+        data = read(text, path).data
+    except ContractError:
+        return kind != "prompty"  # trying to run it says what is wrong
+    if kind == "promptfoo" and isinstance(data, dict):
+        return isinstance(data.get("prompts"), list | str | dict) and "$schema" not in data
+    return find_format(path, data) is not None
