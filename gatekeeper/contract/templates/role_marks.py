@@ -288,10 +288,10 @@ def split_by_role_lines(text: str, source: str) -> tuple[RolePart, ...]:
             continue
         stop_at = next(n for n in range(at, len(marks)) if marks[n][1:] == ("e", number))
         place = _Place(clean, start, marks[stop_at][0], templates[int(number)])
-        own_begin = place.begin == 0 or _has_line_end(marks[at::-1], place.begin, start)
-        own_end = place.end == len(clean) or _has_line_end(
-            marks[stop_at:], marks[stop_at][0], place.end
-        )
+        before = (marks[n] for n in range(at, -1, -1))
+        after = (marks[n] for n in range(stop_at, len(marks)))
+        own_begin = place.begin == 0 or _has_line_end(before, place.begin, start)
+        own_end = place.end == len(clean) or _has_line_end(after, place.stop, place.end)
         found = place.role(own_ends=own_begin and own_end)
         if found is not None:
             parts.append((role, clean[begin : place.begin]))
