@@ -18,7 +18,7 @@ from gatekeeper.contract.calibration_record import (
     CheckCalibration,
     GradedLabel,
 )
-from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.change import Revision
 from gatekeeper.contract.definition import CheckSpec
 from gatekeeper.contract.digests import check_meaning, digest
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
@@ -27,7 +27,7 @@ from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.errors import ContractError, Problem
 
 VERSION = 1
-_SUFFIX = ".judge.json"
+SUFFIX = ".judge.json"
 _FIX = "write it again with `gatekeeper judge calibrate`"
 
 
@@ -52,7 +52,7 @@ def calibration_path(contract_path: str) -> str:
     `NAME.part.judge.json` for the contract `part` of a foreign file."""
     file = file_of_contract(contract_path)
     part = contract_path.removeprefix(file).replace("#", ".")
-    return str(PurePosixPath(file).with_suffix(part + _SUFFIX))
+    return str(PurePosixPath(file).with_suffix(part + SUFFIX))
 
 
 def read_calibration(revision: Revision, contract_path: str) -> Calibrations:
@@ -65,19 +65,6 @@ def read_calibration(revision: Revision, contract_path: str) -> Calibrations:
     except UnreadableError as error:
         raise ContractError([Problem(path, error.what, error.fix, error.line)]) from None
     return calibrations_from(data, path)
-
-
-def changed_calibrations(change: Change) -> tuple[str, ...]:
-    """Return a notice for each calibration file that the change adds, changes or removes: it counts
-    from the merge on."""
-    before, now = change.base.entries, change.head.entries
-    named = {path for entries in (before, now) for path in entries if path.endswith(_SUFFIX)}
-    return tuple(
-        f"The calibration {path} changes. It corrects objectives once it is merged: check that its "
-        "labels are those of people."
-        for path in sorted(named)
-        if before.get(path) != now.get(path)
-    )
 
 
 def calibrations_from(data: Any, path: str) -> Calibrations:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gatekeeper import numbers
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.definition import POLICY_NAME
+from gatekeeper.contract.judge_calibration import SUFFIX
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.gate.plan import Job
@@ -102,12 +103,15 @@ def untested_reasons(job: Job) -> list[Reason]:
 
 
 def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason]:
-    """Return the reason for a weakened policy, if the base policy requires a waiver for this."""
+    """Return the reason for a weakened policy or a changed calibration, if the base policy requires
+    a waiver for this."""
     if not weakened or policy.on_weakening != "require_waiver":
         return []
     keys = ", ".join(f"`{found.key}`" for found in weakened)
+    calibrations = all(found.key.endswith(SUFFIX) for found in weakened)
+    what = "The calibration of judges changes" if calibrations else "The policy is weakened"
     text = (
-        f"The policy is weakened ({keys}), and the base policy requires a maintainer's waiver "
+        f"{what} ({keys}), and the base policy requires a maintainer's waiver "
         f"(`on_weakening: require_waiver`): `/gatekeeper waive {POLICY_NAME}: REASON`."
     )
     return [Reason("policy_weakened", text, "fail")]

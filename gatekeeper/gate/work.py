@@ -18,10 +18,13 @@ from gatekeeper.contract.affected import (
     every_contract,
     find_affected,
 )
+from gatekeeper.contract.calibration_weakening import (
+    brought_calibrations,
+    calibration_weakenings,
+)
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.definition import POLICY_NAME, Contract
 from gatekeeper.contract.groups import narrowed, with_groups
-from gatekeeper.contract.judge_calibration import changed_calibrations
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
@@ -66,6 +69,7 @@ class Work:
     model_problems: tuple[Problem, ...] = ()
     untested: tuple[Job, ...] = ()
     policy_weakened: tuple[Weakening, ...] = ()
+    """How the change weakens the policy, or changes the calibrations of judges."""
     models: tuple[NamedModel, ...] = ()
 
     @property
@@ -120,11 +124,17 @@ def plan_check(
     if change.base.sha == change.head.sha:
         text = f"base and head are the same commit, {change.head.sha[:10]}: nothing was compared"
         notices = (*notices, text)
-    weakened = policy_weakenings(change)
+    of_policy, of_judges = policy_weakenings(change), calibration_weakenings(change)
+    weakened = (*of_policy, *of_judges)
     notices = (
         *notices,
-        *(f"The policy is weakened: `{found.key}` {found.text}." for found in weakened),
-        *changed_calibrations(change),
+        *(f"The policy is weakened: `{found.key}` {found.text}." for found in of_policy),
+        *(
+            f"The calibration {found.key} {found.text}. It corrects objectives once it is merged: "
+            "check that its labels are those of people."
+            for found in of_judges
+        ),
+        *brought_calibrations(change),
     )
     affected = replace(affected, notices=(*affected.notices, *notices))
     if weakened:

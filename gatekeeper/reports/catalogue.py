@@ -167,8 +167,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "policy_weakened": ReasonEntry(
         "The policy is weakened",
-        "The change makes `.github/gatekeeper.yml` less strict, and the base policy requires a "
-        "maintainer's waiver.",
+        "The change makes `.github/gatekeeper.yml` less strict, or changes the labels that correct "
+        "judges, and the base policy requires a maintainer's waiver.",
         "Undo the change that weakens the policy, or ask a maintainer to waive it.",
         "error",
         ("is weakened", "are weakened"),

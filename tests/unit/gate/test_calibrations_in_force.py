@@ -11,12 +11,15 @@ from support.outcomes import contract
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.calibration_weakening import (
+    brought_calibrations,
+    calibration_weakenings,
+)
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.judge_calibration import (
     calibration_path,
     calibration_text,
-    changed_calibrations,
     read_calibration,
 )
 from gatekeeper.contract.policy import JudgePolicy, Policy, load_policy
@@ -27,6 +30,7 @@ from gatekeeper.gate.calibrations_in_force import (
     uncalibrated_reasons,
     use_calibrations,
 )
+from gatekeeper.gate.contract_reasons import policy_reasons
 from gatekeeper.gate.judge_identities import judge_identities
 from gatekeeper.gate.plan import Evaluation, Job
 
@@ -125,13 +129,33 @@ def test_the_policy_is_read_and_its_weakening_is_named():
     assert policy_weakenings(Change(loose, strict)) == ()
 
 
-def test_a_changed_calibration_is_named_before_it_counts():
-    old, new = (MemoryRevision({"c/words.judge.json": text}) for text in (b"1", b"2"))
-    (notice,) = changed_calibrations(Change(old, new))
-    assert "c/words.judge.json" in notice
-    assert changed_calibrations(Change(old, old)) == ()
-    assert len(changed_calibrations(Change(MemoryRevision({}), new))) == 1
-    assert len(changed_calibrations(Change(old, MemoryRevision({})))) == 1
+CONTRACT, LABELS = "c/words.yaml", "c/words.judge.json"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "weakened", "brought"),
+    [
+        ({CONTRACT: b"a", LABELS: b"1"}, {CONTRACT: b"a", LABELS: b"2"}, 1, 0),
+        ({CONTRACT: b"a", LABELS: b"1"}, {CONTRACT: b"a"}, 1, 0),
+        ({CONTRACT: b"a"}, {CONTRACT: b"a", LABELS: b"1"}, 1, 0),
+        ({CONTRACT: b"a"}, {CONTRACT: b"a", "c/words.part.judge.json": b"1"}, 1, 0),
+        ({}, {CONTRACT: b"a", LABELS: b"1"}, 0, 1),
+        ({LABELS: b"1"}, {LABELS: b"1"}, 0, 0),
+    ],
+)
+def test_calibrations_of_contracts_at_base_are_weakenings(before, now, weakened, brought):
+    change = Change(MemoryRevision(before), MemoryRevision(now))
+    assert len(calibration_weakenings(change)) == weakened
+    assert len(brought_calibrations(change)) == brought
+
+
+def test_a_changed_calibration_needs_a_waiver_if_the_policy_says_so():
+    found = calibration_weakenings(Change(MemoryRevision({LABELS: b"1"}), MemoryRevision({})))
+    strict = replace(Policy(), on_weakening="require_waiver")
+    (reason,) = policy_reasons(found, strict)
+    assert (reason.code, reason.verdict) == ("policy_weakened", "fail")
+    assert LABELS in reason.text
+    assert policy_reasons(found, Policy()) == []
 
 
 def test_the_file_is_written_and_read_beside_the_contract():
