@@ -28,7 +28,7 @@ from gatekeeper.providers.local import MODEL, LocalClient
 
 ROOT = Path(__file__).parents[2]
 EMBEDDED = ("grounded-answer", "order-extraction", "sentiment")
-NAMES = (*EMBEDDED, "grounded-judged", "order-facts")
+NAMES = (*EMBEDDED, "grounded-judged", "order-facts", "order-lookup")
 ONE_BY_DEFAULT = [
     *(pytest.param(name, marks=pytest.mark.long) for name in EMBEDDED[:2]),
     EMBEDDED[2],
@@ -107,6 +107,22 @@ def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> Non
         check_result.passed for check_result in check_results if check_result.severity == "error"
     ]
     assert None not in [check_result.passed for check_result in check_results]
+
+
+def test_the_checks_of_tool_calls_run_on_their_recording(
+    git_repository: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    repository = git_repository("examples")
+    for folder in ("contracts", ".github"):
+        shutil.copytree(ROOT / folder, repository.path / folder)
+    repository.commit("examples")
+    where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
+    assert main(["run", "--contract", "order-lookup", *where]) == 0
+    result = result_of(tmp_path / "out")
+    assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)
+    assert result["contracts"][0]["head"]["samples"] == 30
+    rows = (tmp_path / "out" / "samples.jsonl").read_text("utf-8").splitlines()
+    assert all(json.loads(row)["tool_calls"][0]["name"] == "find_order" for row in rows)
 
 
 def test_the_check_in_python_runs_on_its_recording(
