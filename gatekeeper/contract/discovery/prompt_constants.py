@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 FEWEST_CHARACTERS = 20
@@ -48,17 +48,26 @@ def python_prompts(source: str) -> Iterator[PromptConstant]:
             module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
+    yield from _constants(module.body, "")
     for statement in module.body:
+        if isinstance(statement, ast.ClassDef):
+            yield from _constants(statement.body, f"{statement.name}.")
+
+
+def _constants(body: Sequence[ast.stmt], scope: str) -> Iterator[PromptConstant]:
+    """Yield the prompts of a module or a class. `scope` is the class with a dot; empty for none."""
+    in_prompts = is_named_as_prompt(scope.removesuffix("."))
+    for statement in body:
         name, value = _assigned(statement)
         if name is None or value is None:
             continue
         text = _template_text(value)
-        if text is None and is_named_as_prompt(name):
+        if text is None and (in_prompts or is_named_as_prompt(name)):
             text = _text(value)
         if text is None:
             text = _messages_text(value)
         if text is not None and _is_prose(text):
-            yield PromptConstant(name, statement.lineno, text)
+            yield PromptConstant(f"{scope}{name}", statement.lineno, text)
 
 
 def typescript_prompts(source: str) -> Iterator[PromptConstant]:

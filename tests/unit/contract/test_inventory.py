@@ -93,6 +93,9 @@ MESSAGES = [{"role": "system", "content": "You answer questions briefly."}]
 INSTRUCTIONS = dedent("""
     Answer in one word only.
     """).strip()
+class Prompts:
+    """A note."""
+    SUMMARY = "Summarise the article in one sentence."
 NAME_PROMPT = "Please enter the name of your project: "
 SYSTEMS = ["You are one of several systems."]
 '''
@@ -115,6 +118,7 @@ def test_constants_of_code_are_prompts_if_their_name_and_text_say_so():
         ("src/app.py:review", "Python", 9),
         ("src/app.py:MESSAGES", "Python", 10),
         ("src/app.py:INSTRUCTIONS", "Python", 11),
+        ("src/app.py:Prompts.SUMMARY", "Python", 16),
         ("src/app.ts:systemPrompt", "TypeScript", 2),
         ("src/app.ts:SUMMARY_PROMPT", "TypeScript", 4),
     ]
