@@ -155,11 +155,14 @@ def test_an_existing_policy_is_kept_and_its_missing_patterns_are_named(
 ) -> None:
     made = git_repository("kept")
     policy = "contracts: [gates/*.yaml]\n"
-    made.commit("before", {POLICY: policy, **SHAPES["pcsl"][0]})
+    prompts = {"prompts/mail.md": "Answer this mail: {{ mail }}\n"}
+    made.commit("before", {POLICY: policy, **SHAPES["pcsl"][0], **prompts})
 
     assert main(["init", "--repo", str(made.path)]) == 0
     assert (made.path / POLICY).read_text("utf-8") == policy
-    assert '"pcsl/ep.json"' in capsys.readouterr().out
+    assert [path.name for path in (made.path / "gates").iterdir()] == ["mail.yaml"]
+    said = capsys.readouterr().out
+    assert 'Add to `contracts` in .github/gatekeeper.yml: "pcsl/ep.json".' in said
 
 
 def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> None:

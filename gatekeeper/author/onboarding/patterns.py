@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from gatekeeper.contract.discovery.places import in_prompt_folder
+from gatekeeper.contract.globs import matching
 from gatekeeper.contract.inventory import InventoryPrompt
 
 NATIVE = ("contracts/**/*.yaml", "contracts/**/*.yml")
@@ -28,6 +30,16 @@ def contract_patterns(suites: Iterable[str], *, native: bool) -> tuple[str, ...]
         else:
             found[literal(path)] = None
     return tuple(found)
+
+
+def contract_folder(patterns: Sequence[str]) -> str:
+    """Return the first folder in which the patterns find a new `NAME.yaml`; `contracts` if they
+    name none."""
+    for pattern in patterns:
+        folder = re.split(r"[*?\[]", pattern.removeprefix("/"))[0].rpartition("/")[0]
+        if folder and any(matching([f"{folder}/name.yaml"], pattern)):
+            return folder
+    return "contracts"
 
 
 def prompt_patterns(prompts: Sequence[InventoryPrompt]) -> tuple[str, ...]:

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper import numbers
 from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.author.onboarding.patterns import NATIVE, contract_patterns, prompt_patterns
+from gatekeeper.author.onboarding.patterns import (
+    NATIVE,
+    contract_folder,
+    contract_patterns,
+    prompt_patterns,
+)
 from gatekeeper.author.onboarding.skeleton import (
     DEFAULT_MODEL,
     Skeleton,
@@ -37,8 +42,6 @@ from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import ContractError, UsageError
 from gatekeeper.gate.judge_calls import judge_models
 from gatekeeper.gate.validate import prepare_contract
-
-CONTRACT_FOLDER = "contracts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +184,10 @@ class _Proposing:
     def _skeleton(self, found: InventoryPrompt, usual: str) -> Skeleton:
         prompt = load_prompt(self.revision, found.reference)
         name = propose_name(found.reference, self.names)
-        made = write_skeleton(found, prompt, name, CONTRACT_FOLDER, usual)
-        if f"{CONTRACT_FOLDER}/{name}.yaml" in self.revision.entries:
-            what = f"{CONTRACT_FOLDER}/{name}.yaml is there already, and is no contract of it"
+        folder = contract_folder(self.policy.contracts)
+        made = write_skeleton(found, prompt, name, folder, usual)
+        if made.path in self.revision.entries:
+            what = f"{made.path} is there already, and is no contract of it"
             raise UnreadableError(what, "rename that file")
         overlay = Overlay(self.revision, {made.path: made.text})
         job = prepare_contract(overlay, made.path, self.policy)
