@@ -62,9 +62,20 @@ def first_step(messages: Messages) -> Messages:
     return messages[:end]
 
 
-def used_steps(messages: Messages) -> frozenset[str]:
-    """Return the steps of which later messages use the output."""
-    return frozenset(message.content for message in messages if message.role == OUTPUT)
+def reached_steps(messages: Messages) -> frozenset[str]:
+    """Return the steps whose output reaches the last prompt, maybe through other steps."""
+    uses: dict[str, set[str]] = {}
+    current: set[str] = set()
+    for message in messages:
+        if message.role == OUTPUT:
+            current.add(message.content)
+        elif message.role == STEP:
+            uses[message.content], current = current, set()
+    found: set[str] = set()
+    while current:
+        found |= current
+        current = {name for step in current for name in uses.get(step, ())} - found
+    return frozenset(found)
 
 
 def is_too_long(messages: Messages, outputs: Mapping[str, str]) -> bool:

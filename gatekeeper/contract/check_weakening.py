@@ -38,7 +38,7 @@ def check_weakenings(
             if spec.name not in before.left_out and other.name in now.left_out
         ]
         if lost:
-            yield f"{what} no longer applies to {_some(lost)}"
+            yield f"{what} no longer applies to {some_fixtures(lost)}"
 
 
 def score_weakenings(base: Contract, head: Contract) -> Iterator[str]:
@@ -249,7 +249,8 @@ def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
             and other.name not in kept[fixture.id].left_out
         ]
         if gained:
-            yield f"check `{spec.name}` now applies to {_some(gained)}, and counts in pass_score"
+            where = some_fixtures(gained)
+            yield f"check `{spec.name}` now applies to {where}, and counts in pass_score"
 
 
 def _weights(base: Contract, head: Contract, kept: Set[str]) -> Iterator[str]:
@@ -281,7 +282,8 @@ def _all_checks(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
     return [*contract.checks, *own]
 
 
-def _some(fixtures: Sequence[str]) -> str:
+def some_fixtures(fixtures: Sequence[str]) -> str:
+    """Name the first fixtures, and count the others."""
     named = ", ".join(f"`{fixture}`" for fixture in fixtures[:_MOST_NAMES])
     more = f" and {len(fixtures) - _MOST_NAMES:,} more" if len(fixtures) > _MOST_NAMES else ""
     return f"fixture{'s' if len(fixtures) > 1 else ''} {named}{more}"

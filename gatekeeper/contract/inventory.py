@@ -142,8 +142,7 @@ class _Inventory:
         for sketch in sketches:
             file = self._file_of(sketch.path)
             kind = suite_kind(file, self._text(file) or "") or "contract"
-            prompts = (sketch.prompt,) if sketch.prompt else ()
-            yield InventorySuite(sketch.path, kind, True, sketch.name, prompts)
+            yield InventorySuite(sketch.path, kind, True, sketch.name, sketch.prompts)
 
     def _other_suites(self, closures: set[str]) -> Iterator[InventorySuite]:
         """Yield what looks like a suite, and is neither one that runs nor a part of one."""
@@ -162,7 +161,7 @@ class _Inventory:
     ) -> Iterator[InventoryPrompt]:
         """Yield the prompts by all three ways; the caller keeps the last of each reference."""
         watched = {p for pattern in self.policy.prompts for p in matching(self.files, pattern)}
-        named = {sketch.prompt for sketch in sketches if sketch.prompt}
+        named = {prompt for sketch in sketches for prompt in sketch.prompts}
         parts = covering.keys() - named
         for path in filter(is_plain_text, watched - parts - suites):
             yield self._prompt(PromptSource(path, path, kind_of_file(path)), watched, covering)
@@ -240,9 +239,8 @@ def _covering(sketches: Sequence[Sketch]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for sketch in sketches:
         inside = {path for path in sketch.closure if path != sketch.path}
-        for name in (*inside, sketch.prompt):
-            if name:
-                found[name][sketch.path] = None
+        for name in (*inside, *sketch.prompts):
+            found[name][sketch.path] = None
     return {name: tuple(sorted(paths)) for name, paths in found.items()}
 
 

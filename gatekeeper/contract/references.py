@@ -92,6 +92,11 @@ class Sketch:
     steps: tuple[tuple[str, str], ...] = ()
     """The name of each step and the reference of its prompt."""
 
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """The reference of every prompt that is known, the contract's own first."""
+        return (*([self.prompt] if self.prompt else []), *(prompt for _, prompt in self.steps))
+
     def depends_on(self, changed: Set[str]) -> bool:
         """Return whether one of the changed paths is in the closure or matches a pattern."""
         if not self.closure.isdisjoint(changed):

@@ -12,7 +12,7 @@ from gatekeeper.contract.check_weakening import (
     score_weakenings,
     shown,
 )
-from gatekeeper.contract.clusters import Inputs, cluster_weakenings
+from gatekeeper.contract.clusters import cluster_weakenings
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.digests import canonical, check_meaning, checks_named
 from gatekeeper.contract.modes import SENDING
@@ -21,18 +21,21 @@ from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 from gatekeeper.contract.repair_policy import repair_weakenings
 from gatekeeper.contract.simulated_user.settings import user_weakenings
+from gatekeeper.contract.step_weakening import Rendered, step_weakenings
 
 # From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
 _AGGREGATES = ("all", "majority", "any")
 
 
-def weakenings(base: Contract, head: Contract, rendered: Sequence[Inputs] = ()) -> tuple[str, ...]:
+def weakenings(
+    base: Contract, head: Contract, rendered: Sequence[Rendered] = ()
+) -> tuple[str, ...]:
     """Return a sentence for each way in which `head` is weaker than `base`, or may be: answers from
     a recording, other outputs by `enforce`, repairs in another order. Nothing for what is stricter.
     `rendered` is what the prompts make of head's fixtures, if that is known."""
     return (
         *_model(base, head),
-        *_steps(base, head),
+        *step_weakenings(base, head, rendered),
         *_fixtures(base, head),
         *user_weakenings(base.fixtures, head.fixtures),
         *cluster_weakenings(base, head, rendered),
@@ -79,13 +82,6 @@ def _model(base: Contract, head: Contract) -> Iterator[str]:
     held = base.dependencies.get(before)
     if held is None or held != head.dependencies.get(now):
         yield f"model now answers from another recording, {now} and not {before}"
-
-
-def _steps(base: Contract, head: Contract) -> Iterator[str]:
-    kept = {step.name for step in head.target.steps}
-    for step in base.target.steps:
-        if step.name not in kept:
-            yield f"step `{step.name}` removed"
 
 
 def _fixtures(base: Contract, head: Contract) -> Iterator[str]:

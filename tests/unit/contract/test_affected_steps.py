@@ -6,10 +6,15 @@ import pytest
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract, find_affected
+from gatekeeper.contract.chain import OUTPUT, STEP, reached_steps
 from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.definition import Contract, Message
+from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.templates.structure import is_same_chain
 from gatekeeper.contract.weakening import weakenings
+from gatekeeper.gate.outcomes import messages_by_arm
+from gatekeeper.sampling.trials import plan_trials
 
 CONTRACT = """\
 contract: 1
@@ -39,6 +44,12 @@ def after(
     files = {**FILES, **changes}
     head = MemoryRevision({path: text.encode() for path, text in files.items() if text is not None})
     return find_affected(Change(base, head, renames or {}), Policy(), SHAPES).contracts
+
+
+def loaded(changes: dict[str, str]) -> Contract:
+    files = {**FILES, **changes}
+    revision = MemoryRevision({path: text.encode() for path, text in files.items()})
+    return load_contract(revision, "contracts/order.yaml", SHAPES)
 
 
 def only(changes: dict[str, str | None], renames: dict[str, str] | None = None) -> AffectedContract:
@@ -162,3 +173,52 @@ def test_a_new_contract_compares_each_prompt_with_what_it_was() -> None:
     (found,) = find_affected(Change(base, head, {}), Policy(), SHAPES).contracts
     assert found.base_target is not None
     assert [p.text for p in found.base_target.prompts] == [EXTRACT, FILES["prompts/answer.md"]]
+
+
+def test_a_step_without_checks_may_be_removed() -> None:
+    checked = "    checks: [{type: contains, value: a}, {type: length, max: 9}]\n"
+    base = loaded({"contracts/order.yaml": CONTRACT.replace(checked, "")})
+    head = loaded(
+        {"contracts/order.yaml": without_step(), "prompts/answer.md": "Answer {{ name }}"}
+    )
+    assert weakenings(base, head) == ()
+
+
+@pytest.mark.parametrize(
+    ("template", "weaker"),
+    [
+        ("Answer {{ extract }} {{ again }}", False),
+        ("Answer {{ again }}{% if never %}{{ extract }}{% endif %}", True),
+        ("Answer {{ again }}{% if name %}{{ extract }}{% endif %}", False),
+    ],
+)
+def test_a_step_whose_output_is_no_longer_used_is_a_weakening(template: str, weaker: bool) -> None:
+    second = "  - {name: again, prompt: ../prompts/again.md}\nprompt: ../prompts/answer"
+    head = loaded(
+        {
+            "contracts/order.yaml": CONTRACT.replace("prompt: ../prompts/answer", second).replace(
+                "name: Ann", "name: Ann, never: ''"
+            ),
+            "prompts/again.md": "Extract {{ name }} again",
+            "prompts/answer.md": template,
+        }
+    )
+    base = loaded({})
+    plan = plan_trials(head, head.target, base.target, {})
+    rendered = tuple(messages_by_arm(plan.trials).values())
+    found = [text for text in weakenings(base, head, rendered) if "reaches" in text]
+    assert len(found) == weaker
+
+
+@pytest.mark.parametrize(
+    ("used", "reached"),
+    [({"b": "a", "": "b"}, {"a", "b"}), ({"b": "", "": "b"}, {"b"}), ({"b": "a", "": ""}, set())],
+)
+def test_an_output_may_reach_the_last_prompt_through_others(
+    used: dict[str, str], reached: set[str]
+) -> None:
+    messages = [Message("user", "x"), Message(STEP, "a"), Message("user", "y")]
+    messages += [Message(OUTPUT, used["b"])] if used["b"] else []
+    messages += [Message(STEP, "b"), Message("user", "z")]
+    messages += [Message(OUTPUT, used[""])] if used[""] else []
+    assert reached_steps(tuple(messages)) == reached

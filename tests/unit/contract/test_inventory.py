@@ -46,6 +46,20 @@ def test_a_contract_covers_its_prompt_and_what_it_includes():
     )  # fmt: skip
 
 
+def test_every_step_of_a_contract_is_a_prompt_that_it_covers():
+    steps = "steps: [{name: facts, prompt: ../prompts/facts.md}]\nprompt:"
+    taken = inventory(
+        {
+            "contracts/words.yaml": CONTRACT.replace("prompt:", steps, 1),
+            "prompts/words.md": "Say {{ facts }}.",
+            "prompts/facts.md": "List {{ word }}.",
+        }
+    )
+    assert [p.reference for p in taken.prompts] == ["prompts/facts.md", "prompts/words.md"]
+    assert taken.uncovered == ()
+    assert taken.suites[0].prompts == ("prompts/words.md", "prompts/facts.md")
+
+
 def test_prompts_are_found_by_what_files_hold():
     prose = "Summarise the article in one short sentence."
     assert found(
