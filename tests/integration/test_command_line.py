@@ -348,7 +348,8 @@ def test_a_variable_in_single_braces_is_named_wherever_the_prompt_runs(
     more += ["--base", "main"] if command != "run" else []
 
     main([command, "--repo", str(made.path), *more])
-    assert "prompts/words.txt:1: `{word}`" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "prompts/words.txt:1: `{word}`" in said.out + said.err
 
 
 @pytest.mark.parametrize("command", ["check", "affected", "run", "validate"])
