@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from posixpath import join, relpath
 from typing import Any
 
-import yaml
-
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_document import ContractDocument, read_contract_documents
 from gatekeeper.contract.definition import CheckShape, Contract, NotRun, Prompt
@@ -21,11 +19,10 @@ from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.read import UnreadableError, locate
-from gatekeeper.contract.syntax.yaml_positions import core_schema_resolvers, parse_yaml
+from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 Shapes = Mapping[str, CheckShape]
-_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ def _converted(
         files.append(written)
         data["prompt"] = relpath(written.path, folder or ".")
         data.pop("template", None)
-    text = _header(read.file, contract.not_run) + _as_yaml(data, path)
+    text = _header(read.file, contract.not_run) + write_yaml(data)
     made = ConvertedFile(join(folder, f"{contract.name}.yaml"), text)
     return ConvertedContract(contract, (made, *files))
 
@@ -165,32 +162,3 @@ class _Moved:
         located = locate(reference, self.file)
         found = relpath(located, self.folder or ".")
         return f"/{located}" if found.startswith("../") else found
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes whatever gatekeeper's own parser would not read as text."""
-
-
-_Dumper.yaml_implicit_resolvers = {
-    first: list(resolvers) for first, resolvers in yaml.SafeDumper.yaml_implicit_resolvers.items()
-}
-for _first, _resolvers in core_schema_resolvers().items():
-    _Dumper.yaml_implicit_resolvers.setdefault(_first, []).extend(_resolvers)
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text.rstrip("\n") else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def _as_yaml(data: Mapping[str, Any], path: str) -> str:
-    """Return the data as YAML that reads back as the same data."""
-    text: str = yaml.dump(
-        dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH
-    )
-    if parse_yaml(text, path).data != data:
-        raise AssertionError(f"{path} does not survive as YAML")
-    return text

@@ -20,6 +20,11 @@ def matching(paths: Iterable[str], pattern: str) -> Iterator[str]:
     return (path for path in paths if fits(path))
 
 
+def literal_pattern(path: str) -> str:
+    """Return a pattern that matches the path alone, whatever characters it has."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
+
+
 @dataclass(frozen=True, slots=True)
 class _Token:
     """One piece of a pattern.

@@ -23,6 +23,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_path,
     copy_value,
 )
+from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
@@ -103,7 +104,7 @@ def _samples_path(files: SuiteFiles, document: Document, reference: str) -> str:
     folder = dirname(document.path)
     for place in (folder, join(folder, "..", "data")):
         path = normpath(join(place, reference))
-        if files.find(path):
+        if files.find(literal_pattern(path)):
             return f"/{path}"
     return reference
 

@@ -27,6 +27,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     copy_value,
 )
 from gatekeeper.contract.formats.pcsl_checks import read_checks, tolerances
+from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.syntax.yaml_positions import Document, parse_once
 from gatekeeper.errors import ContractError
 
@@ -97,7 +98,7 @@ def _beside(files: SuiteFiles, document: Document, kind: str) -> Document:
         for name in dict.fromkeys((twin, kind))
         for ending in dict.fromkeys((f".{suffix}", *_SUFFIXES))
     ]
-    there = {basename(path) for path in files.find(join(folder, f"*{kind}*"))}
+    there = {basename(path) for path in files.find(join(literal_pattern(folder), f"*{kind}*"))}
     found = next((name for name in wanted if name in there), None)
     if found is None:
         what = f"there is no `{wanted[0]}` beside this evaluation profile"
@@ -267,7 +268,7 @@ class _Triple:
             return [
                 _fixture(self._profile, ("fixtures", index), row) for index, row in enumerate(rows)
             ]
-        folder = join(dirname(self._profile.path), "fixtures")
+        folder = join(literal_pattern(dirname(self._profile.path)), "fixtures")
         paths = self._files.find(f"{folder}/*.json")[:_MOST_FIXTURE_FILES]
         found = []
         for path in paths:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.globs import matching
+from gatekeeper.contract.globs import literal_pattern, matching
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,16 @@ def _expression(pattern: str) -> str:
     }
     pieces = re.findall(r"\*\*/|\*\*|\*|\?|\[[^]]+\]|.", pattern)
     return "".join(meaning.get(piece) or re.escape(piece) for piece in pieces)
+
+
+@given(st.text("a/*?[]!-^\\.", min_size=1).filter(lambda path: path[0] != "/"))
+def test_a_literal_pattern_matches_its_path_alone(path: str) -> None:
+    others = [
+        path + "a",
+        path[:-1] + "b",
+        "b" + path,
+        path.replace("*", "a"),
+        path.replace("?", "a"),
+    ]
+    pattern = literal_pattern(path)
+    assert list(matching([path, *others], pattern)) == [p for p in [path, *others] if p == path]

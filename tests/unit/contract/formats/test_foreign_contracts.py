@@ -120,6 +120,13 @@ def test_a_file_of_which_nothing_can_be_run_is_an_error() -> None:
     assert caught.value.problems[0].line == 18
 
 
+def test_a_folder_may_have_characters_of_patterns_in_its_name() -> None:
+    files = {path.replace("mail", "[m]ail *?"): text for path, text in MAIL.items()}
+    other = {path.replace("mail", "mail x"): "[]" for path in MAIL}
+    [first, _] = contract_paths(revision({**other, **files}), EVERYTHING, SHAPES)[:2]
+    assert loaded({**other, **files}, first).name == "mail.v1"
+
+
 def test_an_unchanged_suite_is_read_again_if_a_file_beside_it_changes() -> None:
     """The translation is kept, but only as long as every file that it was made of is the same."""
     before = loaded(MAIL, FIRST)

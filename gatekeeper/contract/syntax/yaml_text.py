@@ -1,0 +1,49 @@
+"""Writes data as YAML that gatekeeper's own parser reads back as the same data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from gatekeeper.contract.syntax.yaml_positions import core_schema_resolvers
+
+_WIDTH = 100
+# YAML 1.1 ends a line at these as well, and reads them as a blank.
+_OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029\r]")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that YAML 1.1 or the 1.2 core schema would read as something else."""
+
+    def ignore_aliases(self, _: Any) -> bool:
+        """Return True: a value that is there twice is written twice, as a person would."""
+        return True
+
+
+_Dumper.yaml_implicit_resolvers = {
+    first: list(resolvers) for first, resolvers in yaml.SafeDumper.yaml_implicit_resolvers.items()
+}
+for _first, _resolvers in core_schema_resolvers().items():
+    _Dumper.yaml_implicit_resolvers.setdefault(_first, []).extend(_resolvers)
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text.rstrip("\n") else None
+    if _OTHER_LINE_ENDS.search(text):
+        style = '"'  # they are escaped there
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def write_yaml(data: Mapping[str, Any]) -> str:
+    """Return the data of a JSON document as YAML, in the order of its keys. Texts of several lines
+    are blocks."""
+    text: str = yaml.dump(
+        dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH
+    )
+    return text
