@@ -34,7 +34,7 @@ from gatekeeper.providers.http_client import HttpClient
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.litellm import LitellmClient
 
-OPTIONAL = ("pyarrow", "ray", "xllamacpp")
+OPTIONAL = ("pyarrow", "ray", "tree_sitter", "tree_sitter_typescript", "xllamacpp")
 """Parquet, Ray and the embedded model, which the image leaves out."""
 
 ENVIRONMENT = {

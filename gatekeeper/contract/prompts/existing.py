@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.prompts.code.constant import has_constant
 from gatekeeper.contract.prompts.reference import read_reference
 from gatekeeper.contract.prompts.value_at_key import has_key
 from gatekeeper.contract.read import UnreadableError, read_text
@@ -20,4 +21,4 @@ def has_prompt(revision: Revision, reference: str) -> bool:
         text = read_text(revision, place.path)
     except UnreadableError:
         return True
-    return has_key(text, place)
+    return has_constant(text, place) if place.constant else has_key(text, place)

@@ -11,6 +11,7 @@ from typing import Any
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.contract.prompts import settings as prompt_settings
+from gatekeeper.contract.prompts.code.constant import constant_prompt, written_constant
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
@@ -55,6 +56,9 @@ def parse_prompt(text: str, reference: str, style: TemplateStyle | None = None) 
 
     Raises UnreadableError and ContractError, as `load_prompt` does.
     """
+    place = read_reference(reference)
+    if place.constant:
+        return _with_text(constant_prompt(text, place, style))
     return in_jinja(parse_written(text, reference), style)
 
 
@@ -65,7 +69,9 @@ def parse_written(text: str, reference: str) -> Prompt:
     """
     place = read_reference(reference)
     path, kind = place.path, prompt_kind(place.path)
-    if place.part:
+    if place.constant:
+        prompt = written_constant(text, place)
+    elif place.key:
         prompt = prompt_at_key(text, place)
     elif kind == "structured":
         prompt = _structured(text, path)
@@ -73,11 +79,16 @@ def parse_written(text: str, reference: str) -> Prompt:
         prompt = _sectioned(text, path)
     else:
         prompt = Prompt(path, (_whole(text),), text)
+    return _with_text(prompt)
+
+
+def _with_text(prompt: Prompt) -> Prompt:
+    """Return the prompt. Raises ContractError if it or one of its messages is empty."""
     empty = [message for message in prompt.messages if not message.content.strip()]
     if empty or not prompt.messages:
         what = f"the {empty[0].role} message is empty" if empty else "there is no message"
         line = empty[0].line if empty else 1
-        raise ContractError([Problem(path, what, "write the text of the prompt", line)])
+        raise ContractError([Problem(prompt.path, what, "write the text of the prompt", line)])
     return prompt
 
 
@@ -247,6 +258,9 @@ def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
             what, fix = "a template nested too deeply", "make the template simpler"
             raise ContractError([Problem(path, what, fix, source.line)]) from None
         for name, line in names:
+            if prompt.part.startswith(":"):
+                what, fix = "a constant includes a file", "write its text into the constant"
+                raise ContractError([Problem(path, what, fix, source.line_at(line))])
             included = _included(name, path, source.line_at(line), chain, read)
             # Once each: files that name the next one twice double the work with every file.
             if included not in visited:

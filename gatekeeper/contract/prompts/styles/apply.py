@@ -38,6 +38,23 @@ def in_jinja(prompt: Prompt, style: TemplateStyle | None) -> Prompt:
     return replace(prompt, messages=messages, style=found)
 
 
+def translate_text(text: str, style: TemplateStyle, line: int) -> str:
+    """Return the Jinja template of the text between two holes, which begins on a line of the whole.
+
+    Raises StyleFault.
+    """
+    if style == "jinja":
+        return text
+    if style == "nunjucks":
+        fix = "leave `template` out, or declare `template: jinja`"
+        raise StyleFault("a text with holes of its own is no Nunjucks", fix, line)
+    try:
+        made = _TRANSLATE[style](text)
+    except StyleFault as fault:
+        raise StyleFault(fault.what, fault.fix, fault.line + line - 1) from None
+    return made.removesuffix("\n") if text.endswith("\n") else made
+
+
 def unfilled(prompt: Prompt) -> Prompt:
     """Return a prompt whose text is sent as it is written, without a variable."""
     messages = tuple(

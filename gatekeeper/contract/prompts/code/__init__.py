@@ -1,0 +1,13 @@
+"""Prompts in source code: string constants of Python, TypeScript and JavaScript.
+
+The source comes from a pull request. It is parsed and never run, in a child with limits, because
+the parsers themselves can use up memory or the stack.
+
+| module | what it does |
+| --- | --- |
+| `constant.py` | the parent's side: asks the child, makes a prompt of its answer |
+| `worker.py` | the child's service |
+| `python_source.py` | finds and reads a constant of Python, with `ast` |
+| `typescript_source.py` | the same for TypeScript and JavaScript, with tree-sitter |
+| `written.py`, `python_lines.py` | the text and the holes of a constant, with their lines |
+"""

@@ -1,0 +1,129 @@
+"""Makes a prompt of a constant in source code. The child reads the source; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
+from gatekeeper.contract.prompts.reference import PromptReference
+from gatekeeper.contract.prompts.styles.apply import in_jinja, translate_text
+from gatekeeper.contract.prompts.styles.literal import (
+    StyleFault,
+    literal,
+    variable,
+    with_line_end,
+)
+from gatekeeper.errors import ContractError, Problem
+from gatekeeper.sandbox.frames import FrameError
+from gatekeeper.sandbox.process import LimitedProcess
+
+MOST_CHARACTERS = 1_000_000
+"""The most characters of a source file that is read."""
+
+_PACKAGES = ("tree_sitter", "tree_sitter_typescript")
+_CHILD = LimitedProcess("gatekeeper.contract.prompts.code.worker:answer", _PACKAGES)
+_LANGUAGES = {".py": "python", ".ts": "typescript", ".mts": "typescript", ".cts": "typescript"}
+
+
+def constant_prompt(text: str, place: PromptReference, style: TemplateStyle | None) -> Prompt:
+    """Return the prompt of a constant, in Jinja.
+
+    Each hole of an f-string or template literal is a variable. The text between holes is literal
+    unless `style` is declared; a text without holes is read as that of a file is. Raises
+    ContractError with the line of what cannot be read.
+    """
+    prompt, parts = _read(text, place)
+    if all(isinstance(part, str) for part in parts):
+        return in_jinja(prompt, style)
+    own: TemplateStyle = style or ("fstring" if _language(place.path) == "python" else "jinja")
+    message = prompt.messages[0]
+    line = 1
+    made: list[str] = []
+    try:
+        for part in parts:
+            if isinstance(part, str):
+                made.append(translate_text(part, style, line) if style else literal(part))
+                line += part.count("\n")
+            else:
+                made.append(_tag(place.path, part, line))
+    except StyleFault as fault:
+        at = message.line_at(fault.line)
+        raise ContractError([Problem(place.path, fault.what, fault.fix, at)]) from None
+    content = "".join(made)
+    content = content if style == "jinja" else with_line_end(content)
+    return replace(prompt, messages=(replace(message, content=content),), style=own)
+
+
+def written_constant(text: str, place: PromptReference) -> Prompt:
+    """Return the prompt as it is written, with the name of each variable in its hole. Raises
+    ContractError."""
+    return _read(text, place)[0]
+
+
+def has_constant(text: str, place: PromptReference) -> bool:
+    """Return whether the file gives the constant a value; also True if the file cannot be read."""
+    found = _ask("has", text, place.path, place.constant or "")
+    return bool(found.get("has", True))
+
+
+def _read(text: str, place: PromptReference) -> tuple[Prompt, Sequence[Any]]:
+    found = _ask("read", text, place.path, place.constant or "")
+    if "fault" in found:
+        what, fix, line = found["fault"]
+        raise ContractError([Problem(place.path, what, fix, line, field=place.constant)])
+    parts, lines = found["parts"], tuple(found["lines"])
+    opening = "{" if _language(place.path) == "python" else "${"
+    shown = "".join(part if isinstance(part, str) else _hole(opening, part) for part in parts)
+    try:
+        shown.encode()
+    except UnicodeEncodeError:
+        what, fix = "half of a surrogate pair", "write both halves"
+        raise ContractError([Problem(place.path, what, fix, lines[0])]) from None
+    message = MessageTemplate("user", shown, lines[0], lines if len(lines) > 1 else ())
+    return Prompt(place.path, (message,), shown, part=place.part), parts
+
+
+def _hole(opening: str, path: Sequence[str | int]) -> str:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
+    return f"{opening}{path[0]}{''.join(steps)}}}"
+
+
+def _tag(path: str, part: Sequence[Any], line: int) -> str:
+    """Return the tag that a hole becomes. Raises StyleFault for a name no variable can have."""
+    name = variable(str(part[0]), tuple(part[1:]), line)
+    if _language(path) == "python":
+        return f"{{{{ {name} }}}}"
+    # JavaScript writes `true` and `null`.
+    shown = f"('true' if {name} else 'false') if {name} is boolean"
+    return f"{{{{ {shown} else 'null' if {name} is none else {name} }}}}"
+
+
+def _language(path: str) -> str:
+    suffix = path[path.rindex(".") :].lower()
+    return _LANGUAGES.get(suffix, "tsx")
+
+
+@lru_cache(maxsize=256)
+def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
+    """Return the child's answer. The same file is read for what it was and what it is."""
+    language = _language(path)
+    if len(text) > MOST_CHARACTERS:
+        what = f"the file has more than {MOST_CHARACTERS:,} characters"
+        return {"fault": [what, "keep the prompt in a file of its own", 1]}
+    if language != "python" and not all(map(find_spec, _PACKAGES)):
+        what = "TypeScript and JavaScript are read with tree-sitter, which is not installed"
+        return {"fault": [what, "install gatekeeper with the extra `code`", None]}
+    request = {"kind": kind, "language": language, "source": text, "name": name}
+    try:
+        answers = _CHILD.ask(request)
+    except FrameError as error:
+        return {"fault": [f"the file cannot be read: {error}", "simplify it", 1]}
+    if not answers.responses:
+        what = f"the file cannot be read: {answers.overrun}"
+        return {"fault": [what, "keep the prompt in a file of its own", 1]}
+    found: dict[str, Any] = answers.responses[0]
+    return found

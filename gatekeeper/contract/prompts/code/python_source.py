@@ -1,0 +1,380 @@
+"""Finds and reads a string constant of a Python file, with `ast`: nothing is run.
+
+`NAME` is a constant of the module, `Class.NAME` one of a class. A function that does nothing but
+return a text counts as well: its f-string has the variables. Whatever the program computes is
+refused, and so is a name that the file assigns more than once, because the last one counts there.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gatekeeper.contract.prompts.code.python_lines import literal_lines
+from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
+
+_DEEPEST = 50
+_MOST_NAMES = 1_000
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOVE = "give the text a constant of its own, and name that"
+_STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
+
+
+def read_python(source: str, name: str) -> Written:
+    """Return the constant of that name. Raises CodeFault, with its line."""
+    tree = _parse(source)
+    found = _Reading(tree, source)
+    return found.constant(name)
+
+
+def has_python_name(source: str, name: str) -> bool:
+    """Return whether the file gives the name a value itself, and not only by an import."""
+    body: Sequence[ast.stmt] = _parse(source).body
+    for step in name.split("."):
+        nodes = [node for node in _scope(body) if _binds(node, step)]
+        nodes = [node for node in nodes if not isinstance(node, ast.alias)]
+        if not nodes:
+            return False
+        body = nodes[0].body if isinstance(nodes[0], ast.ClassDef) else ()
+    return True
+
+
+def _parse(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        what = f"not Python: {error.msg}"
+        raise CodeFault(what, "correct the file", error.lineno or 1) from None
+    except (RecursionError, MemoryError, ValueError):
+        raise CodeFault("the file is nested too deeply", "simplify it", 1) from None
+
+
+def _scope(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Yield the nodes of one scope, without the bodies of functions and classes inside it."""
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, _SCOPES):
+            inner = set(map(id, node.body if isinstance(node.body, list) else [node.body]))
+            waiting += [part for part in ast.iter_child_nodes(node) if id(part) not in inner]
+        elif isinstance(node, ast.comprehension):
+            waiting += [node.iter, *node.ifs]  # its target is a name of its own
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == name and not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.alias):
+        return (node.asname or node.name.partition(".")[0]) == name
+    if isinstance(node, ast.MatchMapping):
+        return node.rest == name
+    named = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+    return isinstance(node, named) and node.name == name
+
+
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 1))
+
+
+@dataclass
+class _Reading:
+    """Reads constants of one file. `own` are names that a function's caller gives a value,
+    `classes` those around the constant."""
+
+    tree: ast.Module
+    source: str
+    own: frozenset[str] = frozenset()
+    classes: tuple[ast.ClassDef, ...] = ()
+    _depth: int = 0
+    _names: int = 0
+    _lines: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._lines = [line.encode() for line in self.source.split("\n")]
+
+    def constant(self, name: str) -> Written:
+        """Return what the name stands for. Raises CodeFault."""
+        *classes, last = name.split(".")
+        body: Sequence[ast.stmt] = self.tree.body
+        line = 1
+        for step in classes:
+            found = self._only_binding(body, step, line)
+            if not isinstance(found, ast.ClassDef):
+                raise CodeFault(f"`{step}` is no class", "correct the name", _line(found))
+            body, line = found.body, found.lineno
+            self.classes = (*self.classes, found)
+        statement = self._only_binding(body, last, line)
+        self._refuse_changes(last)
+        return self._value_of(statement, last)
+
+    def _bound(self, name: str) -> tuple[Sequence[ast.stmt], list[ast.AST]]:
+        """Return the scope that a name in the constant belongs to, and what binds it there."""
+        for body in (*(found.body for found in self.classes[-1:]), self.tree.body):
+            bound = [node for node in _scope(body) if _binds(node, name)]
+            if bound:
+                return body, bound
+        return self.tree.body, []
+
+    def _only_binding(self, body: Sequence[ast.stmt], name: str, line: int) -> ast.stmt:
+        """Return the statement of the scope that gives the name its value."""
+        bound = [node for node in _scope(body) if _binds(node, name)]
+        if not bound:
+            raise CodeFault(f"there is no `{name}`", self._nearest(body, name), line)
+        lines = sorted({_line(node) for node in bound})
+        if len(bound) > 1:
+            places = ", ".join(map(str, lines[:10]))
+            what = f"`{name}` is assigned more than once (lines {places})"
+            raise CodeFault(what, _MOVE, lines[1] if len(lines) > 1 else lines[0])
+        for statement in body:
+            if bound[0] is statement or bound[0] in _targets(statement):
+                self._refuse_later_stars(body, statement, name)
+                return statement
+        if isinstance(bound[0], ast.alias):
+            what, fix = f"`{name}` is imported", "name the file that has its text"
+            raise CodeFault(what, fix, lines[0])
+        what = f"`{name}` is assigned under a condition, in a loop, or as one of several names"
+        raise CodeFault(what, _MOVE, lines[0])
+
+    def _nearest(self, body: Sequence[ast.stmt], name: str) -> str:
+        import difflib
+
+        known = {
+            target.id for s in body for target in _targets(s) if isinstance(target, ast.Name)
+        } | {s.name for s in body if isinstance(s, ast.ClassDef)}
+        close = difflib.get_close_matches(name, sorted(known), n=1)
+        return f"did you mean `{close[0]}`?" if close else "correct the name"
+
+    def _refuse_later_stars(self, body: Sequence[ast.stmt], statement: ast.stmt, name: str) -> None:
+        for node in _scope(body):
+            is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+            if is_star and _line(node) > statement.lineno:
+                what = f"an `import *` after it may give `{name}` another value"
+                raise CodeFault(what, "import names, or do it first", _line(node))
+
+    def _refuse_changes(self, name: str) -> None:
+        """Refuse what visibly gives the name another value while the program runs."""
+        around = self.classes[-1:]
+        inside = {id(node) for found in around for node in ast.walk(found)}
+        for node in ast.walk(self.tree):
+            changes = (isinstance(node, ast.Global) and name in node.names) or _sets_key(node, name)
+            if around and isinstance(node, ast.Attribute) and node.attr == name:
+                owner = getattr(node.value, "id", getattr(node.value, "attr", None))
+                own = id(node) in inside and owner in ("self", "cls")
+                is_set = not isinstance(node.ctx, ast.Load)
+                changes |= is_set and (own or owner == around[0].name)
+            if changes:
+                what = f"the program changes `{name}` while it runs"
+                raise CodeFault(what, _MOVE, _line(node))
+
+    def _value_of(self, statement: ast.stmt, name: str) -> Written:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            return self.value(statement.value)
+        if isinstance(statement, _FUNCTIONS):
+            return self._returned(statement)
+        fix = "name a constant whose value is text"
+        raise CodeFault(f"`{name}` is no constant", fix, statement.lineno)
+
+    def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Written:
+        """Return the text that a function returns, if it does nothing else."""
+        body = function.body
+        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            body = body[1:]
+        if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+            what = f"the function `{function.name}` does more than return a text"
+            raise CodeFault(what, _MOVE, function.lineno)
+        if function.decorator_list:
+            what = f"a decorator may change what `{function.name}` returns"
+            raise CodeFault(what, _MOVE, function.lineno)
+        given = function.args
+        named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        own = frozenset(argument.arg for argument in named if argument)
+        inner = _Reading(self.tree, self.source, own)  # a class around it lends it no names
+        return inner.value(body[0].value)
+
+    def value(self, node: ast.expr) -> Written:
+        """Return the text of an expression. Raises CodeFault if the program computes it."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise CodeFault("the text is put together in too many steps", _MOVE, node.lineno)
+        try:
+            return self._value(node)
+        finally:
+            self._depth -= 1
+
+    def _value(self, node: ast.expr) -> Written:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return self._literal(node, [node.value])
+        if isinstance(node, ast.JoinedStr):
+            return self._literal(node, [self._hole_or_text(part) for part in node.values])
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return self._sum(node)
+        if isinstance(node, ast.Name):
+            return self._named(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        raise self._computed(node)
+
+    def _computed(self, node: ast.expr) -> CodeFault:
+        shown = ast.unparse(node) if len(self.source) < 100_000 else type(node).__name__
+        short = shown if len(shown) <= 60 else f"{shown[:60]}…"
+        return CodeFault(f"`{short}` is computed while the program runs", _MOVE, node.lineno)
+
+    def _sum(self, node: ast.BinOp) -> Written:
+        terms: list[ast.expr] = []
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add):
+            terms.append(left.right)
+            left = left.left
+        found = Written()
+        for term in (left, *reversed(terms)):
+            found.add(self.value(term))
+        return found
+
+    def _named(self, node: ast.Name) -> Written:
+        """Return the text of another constant of the module."""
+        self._names += 1
+        if node.id in self.own or self._names > _MOST_NAMES:
+            raise self._computed(node)
+        statement = self._only_binding(self._bound(node.id)[0], node.id, node.lineno)
+        self._refuse_changes(node.id)
+        found = Written()
+        inner = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        if inner is None:
+            raise self._computed(node)
+        found.add(self.value(inner), node.lineno)
+        return found
+
+    def _call(self, node: ast.Call) -> Written:
+        called, arguments = node.func, node.args
+        if node.keywords:
+            raise self._computed(node)
+        if isinstance(called, ast.Attribute) and called.attr in _STRIPS and not arguments:
+            left, right = _STRIPS[called.attr]
+            return self.value(called.value).stripped(left=left, right=right, line=node.lineno)
+        if not self._is_dedent(called) or len(arguments) != 1:
+            raise self._computed(node)
+        inner = self.value(arguments[0])
+        text = inner.only_text()
+        if text is None:
+            what = "`dedent` of an f-string depends on the values that fill it"
+            raise CodeFault(what, "write the text without indentation", node.lineno)
+        inner.parts = [textwrap.dedent(text)]
+        return inner
+
+    def _is_dedent(self, called: ast.expr) -> bool:
+        """Return whether this is the standard library's function, under a name of its own."""
+        module = isinstance(called, ast.Attribute) and called.attr == "dedent"
+        name = called.value if isinstance(called, ast.Attribute) else called
+        if not isinstance(name, ast.Name) or name.id != ("textwrap" if module else "dedent"):
+            return False
+        bound = [node for node in _scope(self.tree.body) if _binds(node, name.id)]
+        wanted = [
+            alias
+            for node in _scope(self.tree.body)
+            if isinstance(node, ast.Import if module else ast.ImportFrom)
+            and getattr(node, "module", "textwrap") == "textwrap"
+            for alias in node.names
+            if alias.name == name.id
+        ]
+        return len(bound) == 1 and bound[0] in wanted
+
+    def _hole_or_text(self, part: ast.expr) -> str | Path | Written:
+        if isinstance(part, ast.Constant):
+            return str(part.value)
+        assert isinstance(part, ast.FormattedValue)  # noqa: S101
+        if part.conversion not in (-1, ord("s")) or part.format_spec is not None:
+            what = f"the hole `{{{ast.unparse(part.value)[:60]}}}` formats its value"
+            raise CodeFault(what, "put the formatted text into the fixture", part.lineno)
+        path = _path(part.value)
+        if path is None:
+            fix = "give the value a name first; the fixture gives it to the prompt"
+            what = f"the hole `{{{ast.unparse(part.value)[:60]}}}` is computed"
+            raise CodeFault(what, fix, part.lineno)
+        constant = self._known(path, part) if len(path) == 1 else None
+        return path if constant is None else constant
+
+    def _known(self, path: Path, part: ast.expr) -> Written | None:
+        """Return the text of a hole that a constant of the module fills; None for a variable."""
+        name = str(path[0])
+        body, bound = self._bound(name)
+        imported = all(isinstance(node, ast.alias) for node in bound)
+        if name in self.own or imported:
+            return None
+        statement = self._only_binding(body, name, part.lineno)
+        self._refuse_changes(name)
+        inner = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, int):
+            number = Written()
+            number.add_text(str(inner.value), part.lineno)
+            return number
+        texts = (ast.Constant, ast.JoinedStr, ast.BinOp, ast.Name, ast.Call)
+        try:
+            return self.value(inner) if isinstance(inner, texts) else None
+        except CodeFault:
+            return None  # its value comes from elsewhere, so the fixture gives it
+
+    def _literal(self, node: ast.expr, values: Sequence[str | Path | Written]) -> Written:
+        """Return a string literal with the line of each of its lines in the file."""
+        found = Written()
+        for value in values:
+            if isinstance(value, Written):
+                found.add(value, node.lineno)
+            elif isinstance(value, str):
+                found.add_text(value, node.lineno)
+            else:
+                found.add_hole(value, node.lineno)
+        lines = literal_lines(self._segment(node), node.lineno)
+        if len(lines) == len(found.lines):
+            found.lines = list(lines)
+        return found
+
+    def _segment(self, node: ast.expr) -> str:
+        last = node.end_lineno or node.lineno
+        lines = self._lines[node.lineno - 1 : last]
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        return b"\n".join(lines).decode(errors="replace")
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, ast.AnnAssign) and statement.value else []
+
+
+def _sets_key(node: ast.AST, name: str) -> bool:
+    """Return whether the node is `globals()["NAME"] = …` or `setattr(…, "NAME", …)`."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        key = node.slice
+        return isinstance(node.value, ast.Call) and _is_text(key, name)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+        return node.func.id in ("setattr", "delattr") and _is_text(node.args[1], name)
+    return False
+
+
+def _is_text(node: ast.expr, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
+
+
+def _path(node: ast.expr) -> Path | None:
+    """Return the variable of a hole, with the keys of the part that it names."""
+    steps: list[str | int] = []
+    while True:
+        if isinstance(node, ast.Name):
+            return (node.id, *reversed(steps))
+        if isinstance(node, ast.Attribute):
+            steps.append(node.attr)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            key = node.slice.value
+            if not isinstance(key, str | int) or isinstance(key, bool):
+                return None
+            steps.append(key)
+        else:
+            return None
+        node = node.value

@@ -1,0 +1,343 @@
+"""Finds and reads a string constant of a TypeScript or JavaScript file, with tree-sitter: nothing
+is run.
+
+`NAME` is a constant of the module, `NAME.key` a member of an object or a static field of a class.
+A function that does nothing but return a text counts as well: its template literal has the
+variables. Whatever the program computes is refused, and so is a name that the file assigns again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Language, Node, Parser
+
+from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
+
+_DEEPEST = 50
+_MOST_NAMES = 1_000
+_MOVE = "give the text a constant of its own, and name that"
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}
+_WRAPPERS = ("parenthesized_expression", "as_expression", "satisfies_expression")
+_ASSIGNING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
+_FUNCTIONS = ("arrow_function", "function_declaration", "function_expression")
+_NAMES = ("identifier", "type_identifier", "shorthand_property_identifier_pattern")
+
+
+def read_typescript(source: str, name: str, language: str) -> Written:
+    """Return the constant of that name. `language` is `typescript` or `tsx`, which reads
+    JavaScript too. Raises CodeFault, with its line."""
+    return _Reading(_parse(source, language)).constant(name)
+
+
+def has_typescript_name(source: str, name: str, language: str) -> bool:
+    """Return whether the file declares the name itself."""
+    first, *steps = name.split(".")
+    reading = _Reading(_parse(source, language))
+    found = reading.declared(first)
+    if not found:
+        return False
+    node: Node | None = found[0]
+    for step in steps:
+        members = reading.members(node, step) if node is not None else []
+        if not members:
+            return False
+        node = members[0]
+    return True
+
+
+def _parse(source: str, language: str) -> Node:
+    import tree_sitter_typescript as grammars
+
+    made = grammars.language_tsx() if language == "tsx" else grammars.language_typescript()
+    root = Parser(Language(made)).parse(source.encode()).root_node
+    if root.has_error:
+        wrong = next((n for n in _walk(root) if n.is_error or n.is_missing), root)
+        raise CodeFault("not TypeScript or JavaScript", "correct the file", _line(wrong))
+    return root
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += reversed(found.children)
+
+
+def _line(node: Node) -> int:
+    return int(node.start_point.row) + 1
+
+
+def _text(node: Node | None) -> str:
+    return (node.text or b"").decode(errors="replace") if node is not None else ""
+
+
+def _parts(node: Node) -> list[Node]:
+    return [child for child in node.named_children if child.type != "comment"]
+
+
+@dataclass
+class _Reading:
+    """Reads constants of one file. `own` are names that a function's caller gives a value."""
+
+    root: Node
+    own: frozenset[str] = frozenset()
+    _depth: int = 0
+    _names: int = 0
+
+    def constant(self, name: str) -> Written:
+        """Return what the name stands for. Raises CodeFault."""
+        first, *steps = name.split(".")
+        node = self._only(self.declared(first), first, 1)
+        self._refuse_changes(first, steps)
+        for step in steps:
+            node = self._only(self.members(node, step), step, _line(node))
+        return self._returned(node) if node.type in _FUNCTIONS else self.value(node)
+
+    def declared(self, name: str) -> list[Node]:
+        """Return the value of each declaration of the name in the module."""
+        found = []
+        for statement in self.root.named_children:
+            inner = statement.child_by_field_name("declaration") or statement
+            if inner.type in ("lexical_declaration", "variable_declaration"):
+                found += [part for part in _parts(inner) if part.type == "variable_declarator"]
+            elif inner.type in ("class_declaration", "function_declaration"):
+                found.append(inner)
+        named = [node for node in found if _text(node.child_by_field_name("name")) == name]
+        return [node.child_by_field_name("value") or node for node in named]
+
+    def members(self, node: Node, key: str) -> list[Node]:
+        """Return the value of each member of that key in an object or class."""
+        node = self._inside(node)
+        if node.type == "object":
+            return [
+                value
+                for pair in _parts(node)
+                if pair.type == "pair"
+                and _key(pair.child_by_field_name("key")) == key
+                and (value := pair.child_by_field_name("value")) is not None
+            ]
+        body = node.child_by_field_name("body") if node.type == "class_declaration" else None
+        return [
+            value
+            for part in (_parts(body) if body is not None else ())
+            if part.type == "public_field_definition"
+            and any(child.type == "static" for child in part.children)
+            and _key(part.child_by_field_name("name")) == key
+            and (value := part.child_by_field_name("value")) is not None
+        ]
+
+    def _only(self, found: list[Node], name: str, line: int) -> Node:
+        if not found:
+            raise CodeFault(f"there is no `{name}`", "correct the name", line)
+        if len(found) > 1:
+            lines = ", ".join(str(_line(node)) for node in found[:10])
+            what = f"`{name}` is declared more than once (lines {lines})"
+            raise CodeFault(what, _MOVE, _line(found[1]))
+        parent = found[0].parent
+        around = parent.parent if parent is not None and parent.type == "pair" else None
+        if around is not None and any(part.type == "spread_element" for part in _parts(around)):
+            what = f"`...` in the object may give `{name}` another value"
+            raise CodeFault(what, _MOVE, _line(around))
+        return found[0]
+
+    def _refuse_changes(self, name: str, steps: list[str]) -> None:
+        """Refuse what visibly gives the name, or a member of it, another value."""
+        shown = ".".join([name, *steps])
+        member = rf"(?:\b{re.escape(name)}\b|\bthis\b).*{re.escape(steps[-1])}" if steps else None
+        for node in _walk(self.root):
+            if node.type not in _ASSIGNING:
+                continue
+            left = node.child_by_field_name("left")
+            written = _text(left)
+            is_pattern = left is not None and left.type.endswith("_pattern")
+            spread = is_pattern and re.search(rf"\b{re.escape(name)}\b", written)
+            if written == name or spread or (member and re.search(member, written)):
+                what = f"the program changes `{shown}` while it runs"
+                raise CodeFault(what, _MOVE, _line(node))
+
+    def _inside(self, node: Node) -> Node:
+        """Return the expression without parentheses and types around it."""
+        while node.type in _WRAPPERS and _parts(node):
+            node = _parts(node)[0]
+        return node
+
+    def _returned(self, function: Node) -> Written:
+        """Return the text that a function returns, if it does nothing else."""
+        given = function.child_by_field_name("parameters") or function.child_by_field_name(
+            "parameter"
+        )
+        names = {_text(n) for n in _walk(given) if n.type in _NAMES} if given is not None else set()
+        body = function.child_by_field_name("body")
+        if body is not None and body.type == "statement_block":
+            statements = _parts(body)
+            is_return = len(statements) == 1 and statements[0].type == "return_statement"
+            values = _parts(statements[0]) if is_return else []
+            body = values[0] if values else None
+        if body is None:
+            raise CodeFault("the function does more than return a text", _MOVE, _line(function))
+        return _Reading(self.root, frozenset(names)).value(body)
+
+    def value(self, node: Node) -> Written:
+        """Return the text of an expression. Raises CodeFault if the program computes it."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise CodeFault("the text is put together in too many steps", _MOVE, _line(node))
+        try:
+            return self._value(self._inside(node))
+        finally:
+            self._depth -= 1
+
+    def _value(self, node: Node) -> Written:
+        if node.type in ("string", "template_string"):
+            return self._literal(node)
+        if node.type == "binary_expression":
+            return self._sum(node)
+        if node.type == "identifier" and _text(node) not in self.own:
+            found = Written()
+            found.add(self._module_constant(node), _line(node))
+            return found
+        function = node.child_by_field_name("function")
+        arguments = node.child_by_field_name("arguments")
+        if node.type == "call_expression" and function is not None and arguments is not None:
+            method = _text(function.child_by_field_name("property"))
+            inner = function.child_by_field_name("object")
+            if method in _STRIPS and inner is not None and not _parts(arguments):
+                left, right = _STRIPS[method]
+                return self.value(inner).stripped(left=left, right=right, line=_line(node))
+        raise self._computed(node)
+
+    def _computed(self, node: Node) -> CodeFault:
+        shown = " ".join(_text(node)[:60].split())
+        return CodeFault(f"`{shown}` is computed while the program runs", _MOVE, _line(node))
+
+    def _module_constant(self, node: Node) -> Written:
+        self._names += 1
+        if self._names > _MOST_NAMES:
+            raise self._computed(node)
+        name = _text(node)
+        value = self._only(self.declared(name), name, _line(node))
+        self._refuse_changes(name, [])
+        return self.value(value)
+
+    def _sum(self, node: Node) -> Written:
+        terms: list[Node] = []
+        left: Node | None = node
+        while left is not None and left.type == "binary_expression":
+            right = left.child_by_field_name("right")
+            if _text(left.child_by_field_name("operator")) != "+" or right is None:
+                raise self._computed(left)
+            terms.append(right)
+            left = left.child_by_field_name("left")
+        found = Written()
+        for term in ([left] if left is not None else []) + terms[::-1]:
+            found.add(self.value(term))
+        return found
+
+    def _literal(self, node: Node) -> Written:
+        found = Written()
+        source, start = node.text or b"", node.start_byte
+        place, line = 1, _line(node)
+        for child in node.named_children:
+            begin, end = child.start_byte - start, child.end_byte - start
+            line += self._add_raw(found, source[place:begin], line)
+            if child.type == "template_substitution":
+                self._add_hole(found, child)
+                line = int(child.end_point.row) + 1
+            elif child.type == "escape_sequence":
+                written = source[begin:end].decode()
+                found.add_text(_unescaped(written, _line(child)), line)
+                line += written.count("\n")
+            else:
+                line += self._add_raw(found, source[begin:end], line)
+            place = end
+        self._add_raw(found, source[place:-1], line)
+        return _with_whole_characters(found, _line(node))
+
+    def _add_raw(self, found: Written, source: bytes, line: int) -> int:
+        text = source.decode(errors="replace")
+        found.add_text(text, line, spans_lines=True)
+        return text.count("\n")
+
+    def _add_hole(self, found: Written, node: Node) -> None:
+        inner = _parts(node)
+        path = _path(self._inside(inner[0])) if len(inner) == 1 else None
+        if path is None:
+            what = f"the hole `{_text(node)[:60]}` is computed"
+            fix = "give the value a name first; the fixture gives it to the prompt"
+            raise CodeFault(what, fix, _line(node))
+        name = str(path[0])
+        known = self.declared(name) if len(path) == 1 and name not in self.own else []
+        texts = ("string", "template_string", "binary_expression", "call_expression")
+        if known and self._inside(known[0]).type in texts:
+            try:
+                found.add(self._module_constant(inner[0]), _line(node))
+                return
+            except CodeFault:
+                pass  # its value comes from elsewhere, so the fixture gives it
+        found.add_hole(path, _line(node))
+
+
+def _key(node: Node | None) -> str:
+    """Return the text of a key, without quotes."""
+    text = _text(node)
+    return text[1:-1] if node is not None and node.type == "string" else text
+
+
+def _path(node: Node) -> Path | None:
+    """Return the variable of a hole, with the keys of the part that it names."""
+    steps: list[str | int] = []
+    while node.type != "identifier":
+        inner = node.child_by_field_name("object")
+        if inner is None:
+            return None
+        if node.type == "member_expression" and "?." not in _text(node):
+            steps.append(_text(node.child_by_field_name("property")))
+        elif node.type == "subscript_expression":
+            index = node.child_by_field_name("index")
+            if index is None or index.type not in ("number", "string"):
+                return None
+            key = _key(index)
+            if index.type == "number" and not key.isdecimal():
+                return None
+            steps.append(int(key) if index.type == "number" else key)
+        else:
+            return None
+        node = inner
+    return (_text(node), *reversed(steps))
+
+
+def _unescaped(written: str, line: int) -> str:
+    code = _CODE.fullmatch(written)
+    if code:
+        number = int(next(filter(None, code.groups())), 16)
+        if number > 0x10FFFF:
+            raise CodeFault(f"`{written}` is no character", "correct it", line)
+        return chr(number)
+    rest = written[1:]
+    return "" if rest in ("\n", "\u2028", "\u2029") else _ESCAPES.get(rest, rest)
+
+
+def _with_whole_characters(found: Written, line: int) -> Written:
+    """Join the two escapes of a character outside of the first plane."""
+    joined: list[str | Path] = []
+    for part in found.parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    try:
+        found.parts = [
+            part.encode("utf-16", "surrogatepass").decode("utf-16")
+            if isinstance(part, str)
+            else part
+            for part in joined
+        ]
+    except UnicodeDecodeError:
+        raise CodeFault("half of a surrogate pair", "write both halves", line) from None
+    return found

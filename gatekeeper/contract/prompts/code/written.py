@@ -1,0 +1,104 @@
+"""The text and the holes of a constant, with the line of the file at which each line of it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LONGEST = 500_000
+"""The most characters of a constant, with the constants that it is made of."""
+
+Path = tuple[str | int, ...]
+Part = str | Path
+"""Text, or the variable that fills a hole, with the keys of a part of it."""
+
+
+class CodeFault(Exception):
+    """A constant that cannot be read without running the program. `line` counts from 1."""
+
+    def __init__(self, what: str, fix: str, line: int) -> None:
+        super().__init__(what)
+        self.what, self.fix, self.line = what, fix, line
+
+
+@dataclass
+class Written:
+    """A constant as far as it is read. `lines` has the file's line of each line of its text; None
+    for a line that has no character yet."""
+
+    parts: list[Part] = field(default_factory=list)
+    lines: list[int | None] = field(default_factory=lambda: [None])
+    length: int = 0
+
+    def add_text(self, text: str, line: int, *, spans_lines: bool = False) -> None:
+        """Add text from a line of the file. `spans_lines` says that each line end in it is one of
+        the file as well, and no escape. Raises CodeFault if the text grows too long."""
+        if text:
+            self._grow(len(text), line)
+            self.parts.append(text)
+        pieces = text.split("\n")
+        for number, piece in enumerate(pieces):
+            if number:
+                self.lines.append(None)
+                line += spans_lines
+            if self.lines[-1] is None and (piece or number + 1 < len(pieces)):
+                self.lines[-1] = line
+
+    def add_hole(self, path: Path, line: int) -> None:
+        """Add a hole that a variable fills."""
+        self._grow(1, line)
+        self.parts.append(path)
+        if self.lines[-1] is None:
+            self.lines[-1] = line
+
+    def add(self, other: Written, line: int | None = None) -> None:
+        """Add another constant, with its own lines, or all of it at one line of the file."""
+        self._grow(other.length, line or 1)
+        self.parts += other.parts
+        lines = [line] * len(other.lines) if line else other.lines
+        if self.lines[-1] is None:
+            self.lines[-1] = lines[0]
+        self.lines += lines[1:]
+
+    def only_text(self) -> str | None:
+        """Return the text; None if there is a hole in it."""
+        texts = [part for part in self.parts if isinstance(part, str)]
+        return "".join(texts) if len(texts) == len(self.parts) else None
+
+    def stripped(self, *, left: bool, right: bool, line: int) -> Written:
+        """Return the text without blanks around it. Raises CodeFault if a hole is at such an end,
+        because its value may have some."""
+        parts = [part for part in self.parts if part]
+        if not parts:
+            return self
+        for at, wanted in ((0, left), (-1, right)):
+            if wanted and not isinstance(parts[at], str):
+                fix = "leave the blanks out of the text itself"
+                raise CodeFault("blanks are stripped from a value", fix, line)
+        found = Written(lines=list(self.lines))
+        first, last = parts[0], parts[-1]
+        if left and isinstance(first, str):
+            kept = first.lstrip()
+            found.lines = found.lines[first[: len(first) - len(kept)].count("\n") :]
+            parts[0] = kept
+        if right and isinstance(last, str):
+            last = parts[-1] if isinstance(parts[-1], str) else last
+            kept = last.rstrip()
+            dropped = last[len(kept) :].count("\n")
+            found.lines = found.lines[: len(found.lines) - dropped]
+            parts[-1] = kept
+        found.parts, found.length = parts, self.length
+        return found
+
+    def numbered(self, start: int) -> list[int]:
+        """Return the line of each line; one without a character has that of the line before."""
+        found: list[int] = []
+        for line in self.lines:
+            start = start if line is None else line
+            found.append(start)
+        return found
+
+    def _grow(self, length: int, line: int) -> None:
+        self.length += length
+        if self.length > LONGEST:
+            fix = "keep the prompt in a file of its own"
+            raise CodeFault(f"a text of more than {LONGEST:,} characters", fix, line)
