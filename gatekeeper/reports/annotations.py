@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from gatekeeper import numbers
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import ContractResult, FixtureResult
+from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_severity, worst_reasons
@@ -73,13 +73,22 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
     message = visible("\n".join(part for part in said if part))
     if contract.head is None or not changes:
         return (Place(contract, _file(contract), None, message),)
-    path = contract.head.prompt_path
+    head = contract.head
+    at_head = {head.prompt_path, *(step.prompt_path for step in head.steps)}
     first, *more = changes[:_MOST_SECTIONS]
     also = f"Also changed in the prompt of {_name(contract.name)}, which is: {contract.verdict}."
     return (
-        Place(contract, first.path or path, first.line, message),
-        *(Place(contract, c.path or path, c.line, visible(f"{_section(c)}. {also}")) for c in more),
+        Place(contract, *_at(first, head, at_head), message),
+        *(Place(contract, *_at(c, head, at_head), visible(f"{_section(c)}. {also}")) for c in more),
     )
+
+
+def _at(change: SectionChange, head: ArmResult, at_head: Set[str]) -> tuple[str, int]:
+    """Return the file and line of a change; of a step that head does not have, the beginning of the
+    last prompt."""
+    if change.path is None or change.path in at_head:
+        return change.path or head.prompt_path, change.line
+    return head.prompt_path, 1
 
 
 def _file(contract: ContractResult) -> str:

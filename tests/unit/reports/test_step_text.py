@@ -8,6 +8,7 @@ from support.results import arm, failing_contract
 
 from gatekeeper.gate.result import ContractResult
 from gatekeeper.gate.step_result import StepResult
+from gatekeeper.reports.annotations import places
 from gatekeeper.reports.formats.steps_json import step_documents
 from gatekeeper.reports.headline import what_happened
 from gatekeeper.reports.prompt_diff import prompt_changes
@@ -71,3 +72,14 @@ def test_all_prompts_are_shown_under_their_names() -> None:
     assert prompt_texts(head) == "[extract]\nGuess\n\n[last prompt]\nAnswer"
     assert [one["broke_first"] for one in step_documents(head.steps)] == [4, 1]
     assert step_documents(()) == []
+
+
+def test_an_annotation_is_at_the_prompt_of_the_step() -> None:
+    (place,) = places([chain()])
+    assert (place.path, place.line) == ("e.md", 1)
+    made = chain()
+    assert made.base is not None
+    assert made.head is not None
+    removed = replace(made, base=made.head, head=replace(made.base, steps=()))
+    (place,) = places([removed])
+    assert (place.path, place.line) == ("a.md", 1)
