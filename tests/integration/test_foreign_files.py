@@ -42,6 +42,38 @@ def pcsl(prompt: str) -> dict[str, str]:
     return {f"evals/{name}.json": json.dumps(data) for name, data in parts.items()}
 
 
+def harness(prompt: str) -> dict[str, str]:
+    suite = {
+        "name": "words",
+        "model": f"recorded/{RECORDING}",
+        "prompt_template": f"{prompt} {{word}}.",
+        "cases": [{"id": word, "inputs": {"word": word}, "expected": "OK"} for word in WORDS],
+        "invariants": [{"type": "equals", "spec": "{expected}"}, {"type": "acme"}],
+    }
+    return {"evals/suite.json": json.dumps(suite)}
+
+
+def openai(prompt: str) -> dict[str, str]:
+    criteria = [
+        {
+            "type": "string_check",
+            "operation": "ilike",
+            "input": "{{ sample.output_text }}",
+            "reference": "{{ item.ideal }}",
+        },
+        {"type": "python", "source": ""},
+    ]
+    source = {
+        "model": f"recorded/{RECORDING}",
+        "input_messages": {
+            "template": [{"role": "user", "content": f"{prompt} {{{{item.word}}}}."}]
+        },
+        "source": {"content": [{"item": {"word": word, "ideal": "ok"}} for word in WORDS]},
+    }
+    data = {"name": "words", "testing_criteria": criteria, "data_source": source}
+    return {"evals/eval.json": json.dumps(data)}
+
+
 def answers(sent: Callable[[str, str], str]) -> str:
     """A recording in which the new prompt fails for every word but the first."""
     said: dict[str, str | list[str]] = {}
@@ -63,6 +95,18 @@ CASES = {
         {"evals/pd.json": pcsl("Shout")["evals/pd.json"]},
         answers(lambda prompt, word: f"{prompt}\n\n[USER INPUT]\n{word}"),
         "evals/ep.json",
+    ),
+    "harness": (
+        harness("Say"),
+        harness("Shout"),
+        answers(lambda prompt, word: f"{prompt} {word}."),
+        "evals/suite.json",
+    ),
+    "openai": (
+        openai("Say"),
+        openai("Shout"),
+        answers(lambda prompt, word: f"{prompt} {word}."),
+        "evals/eval.json",
     ),
 }
 
@@ -87,6 +131,8 @@ def test_a_converted_contract_gives_the_same_result(
     assert [(part["kind"], part["path"]) for part in contract["not_run"]] in (
         [("acme/grader", file)],
         [("com.acme.check", "evals/es.json")],
+        [("acme", file)],
+        [("python", file)],
     )
 
 

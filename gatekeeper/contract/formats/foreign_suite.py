@@ -26,6 +26,7 @@ from gatekeeper.contract.change import Entry, Revision
 from gatekeeper.contract.definition import NotRun, Position, Prompt
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.size_limits import MOST_FIXTURE_TEXT
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
 from gatekeeper.errors import ContractError, Problem
 
@@ -176,6 +177,7 @@ class SuiteFiles:
     revision: Revision
     paths: set[str] = field(default_factory=set)
     patterns: set[str] = field(default_factory=set)
+    characters: int = 0
 
     @property
     def sha(self) -> str:
@@ -200,11 +202,14 @@ class SuiteFiles:
         try:
             path = locate(reference, document.path)
             self.paths.add(path)  # also if it is missing: adding it affects the contracts
-            return path, read_text(self, path)
+            text = read_text(self, path)
         except UnreadableError as error:
-            at = document.position(key)
-            problem = Problem(at.path, error.what, error.fix, at.line, at.column, field_name(key))
-            raise ContractError([problem]) from None
+            raise ContractError([document.problem(key, error.what, error.fix)]) from None
+        self.characters += len(text)
+        if self.characters > MOST_FIXTURE_TEXT:
+            what = f"the files of this suite have more than {MOST_FIXTURE_TEXT:,} characters"
+            raise ContractError([document.problem(key, what, "split the suite")])
+        return path, text
 
     def find(self, pattern: str) -> list[str]:
         """Return the files that match a pattern from the repository root, such as

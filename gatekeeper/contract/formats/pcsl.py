@@ -28,6 +28,7 @@ from gatekeeper.contract.formats.foreign_suite import (
 )
 from gatekeeper.contract.formats.pcsl_checks import read_checks, tolerances
 from gatekeeper.contract.globs import literal_pattern
+from gatekeeper.contract.size_limits import MOST_FIXTURE_FILES
 from gatekeeper.contract.syntax.yaml_positions import Document, parse_once
 from gatekeeper.errors import ContractError
 
@@ -45,7 +46,6 @@ _ALLOWED_STEPS = (
     "json_loose_parse",
     "lowercase_fields",
 )
-_MOST_FIXTURE_FILES = 1_000
 
 
 def recognises(path: str, data: object) -> bool:
@@ -269,7 +269,11 @@ class _Triple:
                 _fixture(self._profile, ("fixtures", index), row) for index, row in enumerate(rows)
             ]
         folder = join(literal_pattern(dirname(self._profile.path)), "fixtures")
-        paths = self._files.find(f"{folder}/*.json")[:_MOST_FIXTURE_FILES]
+        paths = self._files.find(f"{folder}/*.json")
+        if len(paths) > MOST_FIXTURE_FILES:
+            what = f"{len(paths):,} files of fixtures, more than {MOST_FIXTURE_FILES:,}"
+            fix = "write them into `fixtures` of the profile"
+            raise ContractError([self._profile.problem((), what, fix)])
         found = []
         for path in paths:
             _, text = self._files.text(self._profile, (), f"/{path}")

@@ -155,3 +155,11 @@ def test_the_file_of_a_contract_is_known_by_its_path(
 def test_any_text_becomes_a_name() -> None:
     assert contract_name("  Größe & Co: (v2)! ", "x") == "gr-e-co-v2"
     assert contract_name("…", "otherwise") == "otherwise"
+
+
+def test_a_suite_reads_a_bounded_amount(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatekeeper.contract.formats.foreign_suite.MOST_FIXTURE_TEXT", 100)
+    # Another text: what was read before is kept.
+    files = {path: f"{text}\n" for path, text in MAIL.items()}
+    with pytest.raises(ContractError, match="more than 100 characters"):
+        loaded(files, FIRST)
