@@ -29,6 +29,8 @@ testData:
 """
 EVALUATORS = "evaluators:\n  - {name: label, string: {equals: '{{expected}}'}}\n"
 PYTHON = '''\
+from langchain_core.prompts import PromptTemplate
+TITLE_PROMPT = f"Write a title of at most 9 words for {article}."
 SYSTEM_PROMPT = "You are the assistant of a bank. Answer in at most 50 words."
 mail_prompt = PromptTemplate.from_template("""Classify the mail into one of: refund, other.
 
@@ -88,6 +90,18 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "contracts/mail.yaml",
             "contracts/prompts-greet-long.yaml",
             "contracts/title.yaml",
+        },
+    ),
+    "langchain": (
+        {
+            "src/bank/app.py": PYTHON,
+            "web/prompt.ts": "export const systemPrompt = `You help customers of ${company}.`;\n",
+        },
+        {
+            "contracts/app-mail-prompt.yaml",
+            "contracts/app-system-prompt.yaml",
+            "contracts/app-title-prompt.yaml",
+            "contracts/prompt-system-prompt.yaml",
         },
     ),
     "empty": ({"main.go": "package main\n"}, {"contracts/review-sentiment.yaml"}),

@@ -193,9 +193,8 @@ class _Proposing:
         job = prepare_contract(overlay, made.path, self.policy)
         self.models[job.contract.target.model] += 1
         demands = ", ".join(str(demand.check["type"]) for demand in made.demands)
-        source = "to replace" if made.examples else "from its samples"
         count = numbers.count(made.fixtures, "fixture")
-        note = f"{count} {source}; checks: {demands or 'add yours'}"
+        note = f"{count} {made.source}; checks: {demands or 'add yours'}"
         self.rows.append(ProposalRow(found.reference, found.kind, made.path, note))
         return made
 

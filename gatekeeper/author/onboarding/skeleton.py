@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import relpath
-from typing import Any
+from typing import Any, Literal
 
 from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
@@ -31,15 +31,15 @@ _EXAMPLES = (
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """A contract to write: `path` and `text`, how many fixtures and checks it has, and what its
-    fixtures come from."""
+    """A contract to write: `path` and `text`, how many fixtures it has and of what kind, and the
+    demands that became checks."""
 
     path: str
     name: str
     text: str
     fixtures: int
     demands: tuple[Demand, ...]
-    examples: bool
+    source: Literal["to replace", "from its samples", "without a variable"]
 
 
 def write_skeleton(
@@ -66,7 +66,7 @@ def write_skeleton(
     fixtures = rows or _examples(prompt, variables)
     lines = [
         f"# Proposed by `gatekeeper init` for {found.reference}.",
-        *(["# Replace the fixtures by real inputs, best 20 or more."] if not rows else []),
+        *_about_fixtures(rows, variables),
         "contract: 1",
         f"name: {name}",
         f"prompt: {_quoted(relpath(found.reference, folder or '.'))}",
@@ -84,7 +84,18 @@ def write_skeleton(
         "",
     ]
     path = f"{folder}/{name}.yaml" if folder else f"{name}.yaml"
-    return Skeleton(path, name, "\n".join(lines), len(fixtures), demands, not rows)
+    source: Literal["to replace", "from its samples", "without a variable"] = "to replace"
+    if rows or not variables:
+        source = "from its samples" if rows else "without a variable"
+    return Skeleton(path, name, "\n".join(lines), len(fixtures), demands, source)
+
+
+def _about_fixtures(rows: Sequence[object], variables: Sequence[str]) -> Iterator[str]:
+    if not variables:
+        yield "# The prompt has no variables, so every fixture would send the same. `turns` of a"
+        yield "# fixture add what a user says next: see docs/contracts.md."
+    elif not rows:
+        yield "# Replace the fixtures by real inputs, best 20 or more."
 
 
 def propose_name(reference: str, taken: set[str]) -> str:

@@ -77,7 +77,7 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
         patterns = ", ".join(f'"{pattern}"' for pattern in found.missing)
         yield f"Add to `contracts` in .github/gatekeeper.yml: {patterns}."
     yield "Next: `gatekeeper validate` lists every prompt with its contract, and calls no model."
-    if any(made.examples for made in found.skeletons):
+    if any(made.source == "to replace" for made in found.skeletons):
         yield "Replace the example fixtures in the proposed contracts by real inputs."
     yield f"Then set {needed} and run `gatekeeper run`, which tests every contract once."
     yield f"Commit these files to `{branch}`; its policy applies to every pull request."

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from gatekeeper.contract.prompts.code.langchain import langchain_imports, template_argument
 from gatekeeper.contract.prompts.code.python_lines import literal_lines
 from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
 
@@ -252,6 +253,9 @@ class _Reading:
 
     def _call(self, node: ast.Call) -> Written:
         called, arguments = node.func, node.args
+        template = template_argument(node)
+        if template is not None and self._is_langchain(called):
+            return self.value(template)
         if node.keywords:
             raise self._computed(node)
         if isinstance(called, ast.Attribute) and called.attr in _STRIPS and not arguments:
@@ -266,6 +270,12 @@ class _Reading:
             raise CodeFault(what, "write the text without indentation", node.lineno)
         inner.parts = [textwrap.dedent(text)]
         return inner
+
+    def _is_langchain(self, called: ast.expr) -> bool:
+        """Return whether the class comes from a package of LangChain, under a name of its own."""
+        name = next(node.id for node in ast.walk(called) if isinstance(node, ast.Name))
+        bound = [node for node in _scope(self.tree.body) if _binds(node, name)]
+        return len(bound) == 1 and bound[0] in langchain_imports(self.tree)
 
     def _is_dedent(self, called: ast.expr) -> bool:
         """Return whether this is the standard library's function, under a name of its own."""

@@ -262,3 +262,35 @@ def test_whether_a_file_has_a_constant() -> None:
     assert not has_prompt(files, "gone.py:P")
     names = ("M", "P", "P.a", "P.b")
     assert [has_prompt(files, f"a.ts:{name}") for name in names] == [False, True, True, False]
+
+
+LANGCHAIN = """\
+import langchain_core.prompts as lc
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+TEXT = "Sum up {article}"
+ONE = PromptTemplate.from_template("Sum up {article}")
+TWO = PromptTemplate(template=TEXT, input_variables=["article"])
+THREE = lc.ChatPromptTemplate.from_template(TEXT)
+OTHER = PromptTemplate.from_template(TEXT, template_format="jinja2")
+PARTIAL = PromptTemplate(template=TEXT, partial_variables={"article": "x"})
+MINE = Mine.from_template(TEXT)
+"""
+
+
+@pytest.mark.parametrize("name", ["ONE", "TWO", "THREE"])
+def test_the_text_of_langchains_templates_is_read(name: str) -> None:
+    assert seen(load("a.py", LANGCHAIN, name), VALUES)[0] == "Sum up A"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (LANGCHAIN, "OTHER"),
+        (LANGCHAIN, "PARTIAL"),
+        (LANGCHAIN, "MINE"),
+        (LANGCHAIN.replace("from langchain_core.prompts", "from mine"), "ONE"),
+        (LANGCHAIN + "class PromptTemplate:\n    x = 1\n", "ONE"),
+    ],
+)
+def test_what_another_class_makes_of_a_text_is_not_known(source: str, name: str) -> None:
+    assert "computed" in problem("a.py", source, name).what
