@@ -34,8 +34,8 @@ from gatekeeper.providers.http_client import HttpClient
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.litellm import LitellmClient
 
-OPTIONAL = ("pyarrow", "ray", "tree_sitter", "tree_sitter_typescript", "xllamacpp")
-"""Parquet, Ray and the embedded model, which the image leaves out."""
+OPTIONAL = ("pyarrow", "pytest", "ray", "tree_sitter", "tree_sitter_typescript", "xllamacpp")
+"""Parquet, pytest, Ray, TypeScript and the embedded model, which the image leaves out."""
 
 ENVIRONMENT = {
     "ANTHROPIC_API_KEY": "x",
@@ -135,6 +135,15 @@ def imports_of(source: str) -> Iterator[tuple[str, str | None]]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
+def compile_module(module: str) -> None:
+    """Import the module, unless it is for users of a package that the image does without."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] not in OPTIONAL:
+            raise
+
+
 def carry_out(module: str, name: str | None) -> None:
     """The import statement; the name may be a module itself."""
     if module.split(".")[0] in OPTIONAL:
@@ -212,7 +221,7 @@ def main(arguments: list[str]) -> int:
     for path in sorted(package.rglob("*.py")):
         module = ".".join(path.relative_to(package.parent).with_suffix("").parts)
         if path.name != "__main__.py":
-            importlib.import_module(module.removesuffix(".__init__"))
+            compile_module(module.removesuffix(".__init__"))
         for statement in imports_of(path.read_text(encoding="utf-8")):
             carry_out(*statement)
     os.environ.update(ENVIRONMENT)
