@@ -72,7 +72,7 @@ def _converted(
         written = _prompt_file(prompt, folder, contract.name)
         files.append(written)
         data["prompt"] = relpath(written.path, folder or ".")
-        data.pop("template", None)
+        data["template"] = "jinja"
     text = _header(read.file, contract.not_run) + write_yaml(data)
     made = ConvertedFile(join(folder, f"{contract.name}.yaml"), text)
     return ConvertedContract(contract, (made, *files))

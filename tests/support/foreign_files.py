@@ -68,7 +68,7 @@ def triple(targets: int = 2) -> dict[str, str]:
             {"type": "pc.check.latency_budget", "p95_ms": 3000},
         ],
     }
-    definition = {"pcsl": "0.1.0", "id": "mail.v1", "prompt": "Label the mail. Reply {label: …}."}
+    definition = {"pcsl": "0.1.0", "id": "mail.v1", "prompt": "Label the {mail}. Reply {label: …}."}
     named = {"pd": definition, "es": suite, "ep": profile}
     return {f"evals/mail/{k}.json": json.dumps(v, indent=2) for k, v in named.items()}
 

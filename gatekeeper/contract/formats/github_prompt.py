@@ -96,6 +96,7 @@ def read(_files: SuiteFiles, document: Document) -> ForeignSuite:
             contract_name(name if isinstance(name, str) else "", contract_name(stem, "prompt")),
             document.position(("name",)),
         ),
+        "template": "jinja",
         "prompt": At(f"./{file}", document.position(("messages",))),
         "repair": {"steps": ["strip_whitespace"]},
         "fixtures": At(

@@ -68,6 +68,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
         tree = {
             "contract": 1,
             "name": name,
+            "template": "jinja",
             "prompt": At(
                 f"./{basename(document.path)}", document.position((*key, "prompt_template"))
             ),

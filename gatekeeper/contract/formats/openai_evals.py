@@ -62,6 +62,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     tree: dict[str, Any] = {
         "contract": 1,
         "name": At(_name(document), document.position(("name",))),
+        "template": "jinja",
         "prompt": At(f"./{basename(document.path)}", document.position((*source, *_TEMPLATE))),
         "model": At(
             model if "/" in model else f"openai/{model}", document.position((*source, "model"))

@@ -88,6 +88,7 @@ def _contract(
     tree = {
         "contract": 1,
         "name": slug,
+        "template": "jinja",
         "prompt": At(f"/{source}", document.position((*key, "samples_jsonl"))),
         "model": copy_value(document, (*key, "model")),
         **({"params": At(params, at)} if params else {}),

@@ -79,6 +79,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
         tree = {
             "contract": 1,
             "name": name,
+            "template": "jinja",
             "prompt": At(f"./{basename(prompt.path)}", triple.prompt_at()),
             **target,
             **shared,

@@ -63,7 +63,7 @@ def test_github_evaluators_are_checks() -> None:
 def test_a_pcsl_triple_sends_what_prompt_contracts_sends() -> None:
     contract = loaded(triple(), "evals/mail/ep.json#mail.v1-openai-gpt-4o-mini")
     assert contract.target.model == "openai/gpt-4o-mini"
-    text = "Label the mail. Reply {label: …}.\n\n[USER INPUT]\nYou won! {{ now }}"
+    text = "Label the {mail}. Reply {label: …}.\n\n[USER INPUT]\nYou won! {{ now }}"
     assert sent(contract) == [("user", text)]
     assert [spec.name for spec in contract.checks] == ["json_valid", "enum $.label"]
     assert contract.mode == "assist"
