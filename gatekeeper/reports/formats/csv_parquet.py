@@ -20,12 +20,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
+from gatekeeper.contract.trial import Arm, ContractFrom, JudgeAnswer, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult, Tally
 from gatekeeper.reports.escape import xml_text
@@ -130,17 +130,28 @@ def _sample_rows(result: GateResult) -> Iterator[Row]:
         for contract_from, fixture in _fixtures(contract)
     }
     for outcome in result.outcomes:
-        trial = outcome.sample.trial
+        trial, completion = outcome.sample.trial, outcome.sample.completion
         yield {
             **_run(result),
             "tool_calls": [],
             "repair_ledger": [],
             **sample_document(outcome),
+            **_asked("judge", outcome.sample.judge_answers),
+            **_asked("user", completion.users if completion else ()),
             "category": categories.get((trial.contract, trial.contract_from, trial.fixture)),
             "passed": outcome.passed,
             "pass_score": outcome.pass_score,
             "failed_checks": _failed_checks(outcome),
         }
+
+
+def _asked(role: str, answers: Sequence[JudgeAnswer]) -> Row:
+    """Return how many answers of judges or of a simulated user the sample rests on, and what these
+    cost; an answer that several samples share counts for each."""
+    costs = [answer.completion.cost_usd for answer in answers if answer.completion]
+    known = [cost for cost in costs if cost is not None]
+    cost = math.fsum(known) if known and len(known) == len(costs) else None
+    return {f"{role}_answers": len(costs), f"{role}_cost_usd": cost}
 
 
 def _failed_checks(outcome: Outcome) -> list[str]:
@@ -233,6 +244,10 @@ SAMPLES = Table(
         "prompt_tokens": "whole",
         "completion_tokens": "whole",
         "cost_usd": "number",
+        "judge_answers": "whole",
+        "judge_cost_usd": "number",
+        "user_answers": "whole",
+        "user_cost_usd": "number",
         "finish_reason": "text",
         "error": "text",
         "shared": "yes_no",

@@ -38,6 +38,8 @@ HELP: Mapping[str, str] = {
     "gatekeeper_run_verdict": "1 for the verdict of the run, 0 for the others.",
     "gatekeeper_run_calls": "Calls of the run by outcome.",
     "gatekeeper_run_cost_usd": "What the run cost in US dollars.",
+    "gatekeeper_run_role_calls": "Calls to judges and simulated users by outcome.",
+    "gatekeeper_run_role_cost_usd": "What these calls cost in US dollars.",
     "gatekeeper_run_contracts": "Contracts that ran.",
     "gatekeeper_run_uncovered_prompts": "Changed prompts that have no contract.",
     "gatekeeper_contract_verdict": "1 for the verdict of the contract, 0 for the others.",
@@ -96,6 +98,12 @@ def _samples(result: GateResult) -> Iterator[_Sample]:
     for outcome in ("made", "cached", "saved", "failed", "surplus"):
         yield _Sample("gatekeeper_run_calls", getattr(calls, outcome), {"outcome": outcome})
     yield _Sample("gatekeeper_run_cost_usd", result.cost_usd)
+    for role, asked in (("judge", calls.judge), ("simulated_user", calls.user)):
+        if asked is not None:
+            for outcome in ("made", "cached", "failed"):
+                labels = {"role": role, "outcome": outcome}
+                yield _Sample("gatekeeper_run_role_calls", getattr(asked, outcome), labels)
+            yield _Sample("gatekeeper_run_role_cost_usd", asked.cost_usd, {"role": role})
     yield _Sample("gatekeeper_run_contracts", len(result.contracts))
     yield _Sample("gatekeeper_run_uncovered_prompts", len(result.uncovered))
     for contract in result.contracts:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from support import results as examples
 
-from gatekeeper.contract.trial import CheckResult
+from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, QuestionId
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.result import GateResult, UnderBase
 from gatekeeper.reports.formats.csv_parquet import (
@@ -48,6 +48,24 @@ def _csv(table: Table, result: GateResult) -> list[dict[str, str]]:
 
 def _parquet(table: Table, result: GateResult) -> pa.Table:
     return parquet.read_table(io.BytesIO(render_parquet(table, result)))
+
+
+def test_what_judges_and_users_of_a_sample_cost() -> None:
+    asked = QuestionId("openai/gpt-4o", "0", 0)
+    priced, unpriced = (Completion("yes", cost_usd=cost) for cost in (0.5, None))
+    first, second = _sampled("NN", "VB").outcomes
+    answers = (
+        JudgeAnswer(asked, priced),
+        JudgeAnswer(asked, priced),
+        JudgeAnswer(asked, None, "e"),
+    )
+    first = replace(first, sample=replace(first.sample, judge_answers=answers))
+    said = replace(second.sample.completion, users=(JudgeAnswer(asked, unpriced),))  # type: ignore[type-var]
+    second = replace(second, sample=replace(second.sample, completion=said))
+    one, two = _csv(SAMPLES, replace(examples.FAIL, outcomes=(first, second)))
+    assert (one["judge_answers"], one["judge_cost_usd"]) == ("2", "1.0")
+    assert (one["user_answers"], one["user_cost_usd"]) == ("0", "")
+    assert (two["user_answers"], two["user_cost_usd"]) == ("1", "")
 
 
 def test_a_row_for_each_sample() -> None:

@@ -13,6 +13,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from support import results as examples
 
+from gatekeeper.gate.call_result import JudgeCalls
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats.prometheus import HELP, render_prometheus
 
@@ -55,6 +56,17 @@ def test_a_run() -> None:
     assert _value(result, "run_calls", outcome="made") == 400
     assert _value(result, "run_cost_usd") == 0.0084
     assert _value(result, "run_contracts") == 2
+
+
+def test_calls_to_judges_and_simulated_users() -> None:
+    calls = replace(examples.FAIL.calls, judge=JudgeCalls(7, 2, 1, 5, 0.25), user=JudgeCalls(3))
+    result = replace(examples.FAIL, calls=calls)
+    assert _value(result, "run_role_calls", role="judge", outcome="made") == 7
+    assert _value(result, "run_role_calls", role="judge", outcome="failed") == 1
+    assert _value(result, "run_role_cost_usd", role="judge") == 0.25
+    assert _value(result, "run_role_calls", role="simulated_user", outcome="made") == 3
+    assert _value(result, "run_role_cost_usd", role="simulated_user") is None
+    assert _value(examples.FAIL, "run_role_calls", role="judge", outcome="made") is None
 
 
 def test_a_contract() -> None:
