@@ -17,11 +17,10 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.expected_calls import estimate_calls
-from gatekeeper.gate.judge_calls import forecast_judges
+from gatekeeper.gate.judge_calls import JudgeForecast
 from gatekeeper.gate.plan import Evaluation, Job, levels
 from gatekeeper.gate.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
-from gatekeeper.gate.user_calls import forecast_users
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 
@@ -173,12 +172,18 @@ def estimate_change(
     ContractError and UsageError as the check itself would.
     """
     work = plan_check(change, policy, names)
+    amounts = Amounts(*map(_once, (amounts.expected, amounts.worst, amounts.tokens)))
     shared = _Shared(work.jobs, policy.limits.concurrency)
     found = RunEstimate(
         base_sha=change.base.sha,
         head_sha=change.head.sha,
         contracts=(
-            *(_estimate_job(job, amounts, shared) for job in work.jobs),
+            *(
+                _estimate_job(job, judging, users, amounts, shared)
+                for job, judging, users in zip(
+                    work.jobs, work.judging_of_jobs, work.users_of_jobs, strict=True
+                )
+            ),
             *(
                 ContractEstimate(
                     c.name, c.path, c.affected_by, None, 0, 0, 0.0, 0.0, None, removed=True
@@ -199,6 +204,19 @@ def estimate_change(
     beyond = _beyond_limits(found, work, amounts.worst)
     never = (w for job in work.jobs if job.paired for w in _never_evaluated(job, amounts.expected))
     return replace(found, warnings=(*refused, *beyond, *never, *faults.notices))
+
+
+def _once(compute: Callable[[Request], Any]) -> Callable[[Request], Any]:
+    """Return the function with its results remembered, because limits and contracts ask for those
+    of the same requests."""
+    known: dict[int, tuple[Request, Any]] = {}
+
+    def remembered(request: Request) -> Any:
+        if id(request) not in known:
+            known[id(request)] = request, compute(request)  # kept, so that its id stays its own
+        return known[id(request)][1]
+
+    return remembered
 
 
 def _never_evaluated(job: Job, price: Price) -> tuple[str, ...]:
@@ -250,14 +268,14 @@ class _Shared:
         return compute_power(evaluation, together, self._contracts[evaluation.trusted])
 
 
-def _estimate_job(job: Job, amounts: Amounts, shared: _Shared) -> ContractEstimate:
+def _estimate_job(
+    job: Job, judging: JudgeForecast, users: JudgeForecast, amounts: Amounts, shared: _Shared
+) -> ContractEstimate:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    judging = forecast_judges([job])
     power = shared.compute_power(job.evaluations[0])
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
-    users = forecast_users([job])
     judged, played = len(judging.most), len(users.most)
     asked = judged + played
     about = (*requests, *judging.about, *users.about)

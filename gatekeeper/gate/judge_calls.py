@@ -54,23 +54,31 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def forecast_judges(jobs: Iterable[Job]) -> JudgeForecast:
-    """Return the questions of all samples of the jobs. Trials that share a call share questions.
+def forecast_judges(jobs: Iterable[Job]) -> list[JudgeForecast]:
+    """Return the questions of all samples of each job. Trials that share a call share questions.
 
     Raises ContractError for more questions than `MOST_QUESTIONS`; shared ones count each time.
 
     Questions that are asked again, because the judge's answer was malformed, are not counted, like
     calls that are repeated; nor is it counted that equal outputs are judged once.
     """
-    about: list[Request] = []
-    most: list[Request] = []
     tally = QuestionTally()
-    for job in jobs:
-        by = {e.contract_from: e for e in job.evaluations if e.evaluator.has_judges}
-        if by:
-            most += _questions(job, by, tally, longest=True)
-            about += _questions(job, by, QuestionTally(), longest=False)
-    return JudgeForecast(tuple(about), tuple(most))
+    return [_forecast(job, tally) for job in jobs]
+
+
+def _forecast(job: Job, tally: QuestionTally) -> JudgeForecast:
+    by = {e.contract_from: e for e in job.evaluations if e.evaluator.has_judges}
+    if not by:
+        return JudgeForecast()
+    most = tuple(_questions(job, by, tally, longest=True))
+    return JudgeForecast(tuple(_questions(job, by, QuestionTally(), longest=False)), most)
+
+
+def joined(forecasts: Iterable[JudgeForecast]) -> JudgeForecast:
+    """Return the questions of several jobs together."""
+    found = list(forecasts)
+    about = tuple(request for one in found for request in one.about)
+    return JudgeForecast(about, tuple(request for one in found for request in one.most))
 
 
 def _questions(

@@ -36,32 +36,35 @@ def user_models(job: Job) -> tuple[NamedModel, ...]:
     return tuple((Position(path), model) for path, model in sorted(found))
 
 
-def forecast_users(jobs: Iterable[Job]) -> JudgeForecast:
-    """Return the questions of all conversations of the jobs, if none ends before its user has
+def forecast_users(jobs: Iterable[Job]) -> list[JudgeForecast]:
+    """Return the questions of all conversations of each job, if none ends before its user has
     written as many messages as it may, and was asked about the last answer. Raises ContractError
     for too many.
 
     Questions that are asked again, because an answer cannot be read, are not counted, like calls
     that are repeated.
     """
+    tally = QuestionTally()
+    return [_forecast(job, tally) for job in jobs]
+
+
+def _forecast(job: Job, tally: QuestionTally) -> JudgeForecast:
     about: list[Request] = []
     most: list[Request] = []
-    tally = QuestionTally()
     known: dict[object, tuple[list[Request], list[Request]]] = {}
-    for job in jobs:
-        trials = job.trials
-        for call in group_calls(trials)[0]:
-            request = trials[call.trials[0]].request
-            if user_of(request.messages) is None:
-                continue
-            # Repetitions and arms with the same messages ask about texts of the same length.
-            key = request.messages
-            if key not in known:
-                known[key] = list(_questions(request, longest=False)), list(_questions(request))
-            usual, longest = known[key]
-            tally.add(job.contract, len(longest))
-            about += usual
-            most += longest
+    trials = job.trials if user_models(job) else ()
+    for call in group_calls(trials)[0]:
+        request = trials[call.trials[0]].request
+        if user_of(request.messages) is None:
+            continue
+        # Repetitions and arms with the same messages ask about texts of the same length.
+        key = request.messages
+        if key not in known:
+            known[key] = list(_questions(request, longest=False)), list(_questions(request))
+        usual, longest = known[key]
+        tally.add(job.contract, len(longest))
+        about += usual
+        most += longest
     return JudgeForecast(tuple(about), tuple(most))
 
 

@@ -38,7 +38,13 @@ from gatekeeper.contract.trial import Request, Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.calibrations_in_force import calibration_problems, use_calibrations
-from gatekeeper.gate.judge_calls import JudgeForecast, family_notices, forecast_judges, judge_models
+from gatekeeper.gate.judge_calls import (
+    JudgeForecast,
+    family_notices,
+    forecast_judges,
+    joined,
+    judge_models,
+)
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.streaming import stream_timed_answers
@@ -87,14 +93,24 @@ class Work:
         return frozenset((*(trial.request.model for trial in self.trials), *asked))
 
     @cached_property
-    def judging(self) -> JudgeForecast:
-        """Return what judges are asked if no sample is left out."""
+    def judging_of_jobs(self) -> list[JudgeForecast]:
+        """Return what judges are asked for each job if no sample is left out."""
         return forecast_judges(self.jobs)
 
     @cached_property
-    def users(self) -> JudgeForecast:
-        """Return what simulated users are asked if no conversation ends early."""
+    def users_of_jobs(self) -> list[JudgeForecast]:
+        """Return what simulated users are asked for each job if no conversation ends early."""
         return forecast_users(self.jobs)
+
+    @cached_property
+    def judging(self) -> JudgeForecast:
+        """Return what judges are asked in all jobs."""
+        return joined(self.judging_of_jobs)
+
+    @cached_property
+    def users(self) -> JudgeForecast:
+        """Return what simulated users are asked in all jobs."""
+        return joined(self.users_of_jobs)
 
     @property
     def questions(self) -> tuple[Request, ...]:

@@ -30,15 +30,15 @@ def job(*trials: Trial, judged: bool = True, model: str = "openai/gpt-4o-mini") 
 
 
 def test_each_call_has_its_questions_and_a_shared_one_once():
-    apart = forecast_judges([job(trial("base", "a"), trial("head", "b"))])
-    shared = forecast_judges([job(trial("base", "a"), trial("head", "a"))])
-    again = forecast_judges([job(trial("head", "a"), trial("head", "a", 1))])
+    apart = forecast_judges([job(trial("base", "a"), trial("head", "b"))])[0]
+    shared = forecast_judges([job(trial("base", "a"), trial("head", "a"))])[0]
+    again = forecast_judges([job(trial("head", "a"), trial("head", "a", 1))])[0]
     assert [len(found.most) for found in (apart, shared, again)] == [2, 1, 2]
     assert len(apart.about) == len(apart.most)
 
 
 def test_a_contract_without_judges_has_none():
-    assert forecast_judges([job(trial("head", "a"), judged=False)]) == ((), ())
+    assert forecast_judges([job(trial("head", "a"), judged=False)]) == [((), ())]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_contract_without_judges_has_none():
     [({}, MOST_JUDGED), ({"max_tokens": 5}, 20), ({"max_tokens": -1}, MOST_JUDGED)],
 )
 def test_the_longest_output_is_as_long_as_an_answer_may_be(params: dict[str, Any], longest: int):
-    (question,) = forecast_judges([job(trial("head", "a", **params))]).most
+    (question,) = forecast_judges([job(trial("head", "a", **params))])[0].most
     assert len(question.messages[-1].content) == longest
 
 
