@@ -31,8 +31,8 @@ class Request:
     """One call to a model. `repetition` tells apart calls that are otherwise the same. `streamed`
     says that the answer is to come token by token, so that the first one can be timed.
     `shared_prefix` is for the provider's cache: it changes no answer, and no digest has it.
-    `whole` is the digest of the conversation or chain that the call belongs to: several of them may
-    begin with the same call, and go on from different answers."""
+    `whole` is the digest of the conversation or chain that the call belongs to, and its number in
+    it, from 0: several of them may begin with the same call, and go on from different answers."""
 
     model: str
     messages: tuple[Message, ...]
@@ -41,7 +41,7 @@ class Request:
     repetition: int
     streamed: bool = False
     shared_prefix: SharedPrefix | None = field(default=None, compare=False, repr=False)
-    whole: str | None = field(default=None, compare=False, repr=False)
+    whole: tuple[str, int] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,9 +282,9 @@ class Watches:
         if not answer.turns:
             return [answer]
         found: list[Completion | None] = []
-        for turn in answer.turns:
+        for number, turn in enumerate(answer.turns):
             contract = trial.part_of or trial.contract
-            key = (contract, trial.fixture, trial.repetition, turn.request)
+            key = (contract, trial.fixture, trial.repetition, number, turn.request)
             if key not in self._counted:
                 self._counted.add(key)
                 found.append(turn.completion)

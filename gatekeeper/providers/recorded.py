@@ -59,7 +59,7 @@ class ReplayClient:
         if path not in self._recordings:
             self._recordings[path] = _parse(path, self._content(path))
         key = request_digest(request.messages, request.params), request.repetition
-        part = _part(request.whole or "", key[0]), key[1]
+        part = _part(*(request.whole or ("", 0)), key[0]), key[1]
         by_model = self._recordings[path].get(part) or self._recordings[path].get(key)
         if by_model is None:
             raise NotRecorded(_not_recorded(self._recordings[path], key, path), path)
@@ -135,7 +135,8 @@ def _parse(path: str, content: str) -> _Recording:
             row = json.loads(line)
             found = [_entry(row), *map(_entry, row.get("judge_answers", ()))]
             found += map(_entry, row.get("users", ()))
-            found += [_entry(each) for turn in row.get("turns", ()) for each in _of_row(turn, row)]
+            turns = enumerate(row.get("turns", ()))
+            found += [_entry(each) for place in turns for each in _of_row(*place, row)]
         except (
             AttributeError,
             ValueError,
@@ -165,16 +166,18 @@ def _entry(row: Mapping[str, Any]) -> tuple[Answered, str, _Recorded]:
     return key, _text(row, "model"), _recorded(row)
 
 
-def _of_row(turn: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _of_row(
+    number: int, turn: Mapping[str, Any], row: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
     """Yield a turn of a conversation or a chain as a line of its own, by its request alone and as a
     part of the whole."""
     alone = {**turn, "repetition": row["repetition"], "model": row["model"]}
-    part = _part(_text(row, "request"), _text(turn, "request"))
+    part = _part(_text(row, "request"), number, _text(turn, "request"))
     yield from (alone, {**alone, "request": part})
 
 
-def _part(whole: str, request: str) -> str:
-    return f"{whole} {request}"
+def _part(whole: str, number: int, request: str) -> str:
+    return f"{whole} {number} {request}"
 
 
 def _recorded(row: Mapping[str, object]) -> _Recorded:

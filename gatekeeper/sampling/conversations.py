@@ -35,7 +35,7 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
         return await ask(request)
     steps, whole = step_names(request.messages), request_digest(request.messages, request.params)
     turns: list[Turn] = []
-    for call in calls:
+    for number, call in enumerate(calls):
         answers = [turn.completion.text for turn in turns]
         if is_too_long(call.messages, dict(zip(steps, answers, strict=False))):
             raise CallFailed(
@@ -43,7 +43,7 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
                 "before it"
             )
         messages = filled(call.messages, answers, steps)
-        answer = await ask(replace(call, messages=messages, whole=whole))
+        answer = await ask(replace(call, messages=messages, whole=(whole, number)))
         turns.append(Turn(request_digest(messages, call.params), answer))
         if _refused(answer):
             break
@@ -78,7 +78,7 @@ async def _answer(messages: list[Message], request: Request, turns: list[Turn], 
     """Ask the model, and add its answer to the turns and the messages."""
     said = tuple(messages)
     whole = request_digest(request.messages, request.params)
-    answer = await ask(replace(request, messages=said, whole=whole))
+    answer = await ask(replace(request, messages=said, whole=(whole, len(turns))))
     turns.append(Turn(request_digest(said, request.params), answer))
     messages.append(Message("assistant", answer.text))
 

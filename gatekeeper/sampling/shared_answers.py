@@ -25,10 +25,9 @@ class SharedAnswers:
         self._under_way: dict[_Key, asyncio.Event] = {}
         self._answers: dict[_Key, Completion] = {}
         for index, completion in known.items():
-            for turn in completion.turns:
-                self._answers.setdefault(
-                    _key(trials[index], trials[index].request, turn.request), turn.completion
-                )
+            for number, turn in enumerate(completion.turns):
+                key = _key(trials[index], trials[index].request, turn.request, number)
+                self._answers.setdefault(key, turn.completion)
 
     async def ask(
         self, trial: Trial, call: Request, make: Callable[[Request], Awaitable[Completion]]
@@ -37,7 +36,7 @@ class SharedAnswers:
         for the first, and asks itself if that fails, is cancelled or has a long answer."""
         if call.whole is None:
             return await make(call)
-        key = _key(trial, call, request_digest(call.messages, call.params))
+        key = _key(trial, call, request_digest(call.messages, call.params), call.whole[1])
         while key not in self._answers:
             other = self._under_way.get(key)
             if other is not None:
@@ -55,6 +54,8 @@ class SharedAnswers:
         return self._answers[key]
 
 
-def _key(trial: Trial, call: Request, digest: str) -> _Key:
+def _key(trial: Trial, call: Request, digest: str, number: int) -> _Key:
+    """Return what makes two calls the same one. Two steps of one chain are two calls, also if they
+    ask the same."""
     contract = trial.part_of or trial.contract
-    return contract, trial.fixture, call.model, digest, call.seed, call.repetition
+    return contract, trial.fixture, number, call.model, digest, call.seed, call.repetition

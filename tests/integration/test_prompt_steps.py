@@ -171,3 +171,31 @@ def test_what_asks_everything_at_once_refuses_steps(
     plan = ["plan", "--repo", str(repository.path), "--shards", "2"]
     assert main([*plan, "--out", str(tmp_path / "plan.json")]) == 2
     assert "order has steps" in capsys.readouterr().err
+
+
+def test_a_replay_finds_each_draft_of_a_chain_that_asks_twice(
+    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two steps with one prompt get two answers; the last prompt compares them."""
+    steps = "".join(f"  - {{name: {name}, prompt: extract.md}}\n" for name in ("one", "two"))
+    head = (
+        CONTRACT[: CONTRACT.index("  - name")] + steps + CONTRACT[CONTRACT.index("prompt: answ") :]
+    )
+    repository.write("contracts/order.yaml", head)
+    repository.write("contracts/answer.md", "Greet {{ one }} {{ two }} politely.\n")
+    repository.commit("two drafts")
+    drafts = iter(range(100))
+
+    def draft(body: dict) -> str:
+        said = body["messages"][-1]["content"]
+        return f"draft {next(drafts)}" if said.startswith("Extract") else answer(body)
+
+    where = ["--repo", str(repository.path)]
+    with OpenAIServer(draft) as drafting:
+        monkeypatch.setenv("OPENAI_BASE_URL", drafting.url)
+        assert main(["run", *where, "--out", str(tmp_path / "one")]) == 0
+        assert len(drafting.requests) == 3 * len(NAMES)
+        samples = str(tmp_path / "one" / "samples.jsonl")
+        assert main(["run", *where, "--replay", samples, "--out", str(tmp_path / "two")]) == 0
+        assert len(drafting.requests) == 3 * len(NAMES)
+    assert result_of(tmp_path / "two")["contracts"][0]["head"]["passed"] == len(NAMES)

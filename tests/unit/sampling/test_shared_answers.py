@@ -92,3 +92,11 @@ def test_a_call_with_too_much_text_inserted_is_not_made() -> None:
     client = Counting(size=1_000)
     done = run([looped], client)
     assert (client.said, done.failed, done.samples[0].completion) == (["one"], 1, None)
+
+
+def test_two_steps_that_ask_the_same_are_two_calls() -> None:
+    made = chain("head", "two ")
+    twice = (Message("user", "one"), Message(STEP, "b"), *made.request.messages)
+    client = Counting()
+    run([replace(made, request=replace(made.request, messages=twice))], client)
+    assert client.said == ["one", "one", "two <2>"]
