@@ -293,11 +293,11 @@ def _require_pairs_alone(
             "`judge: prefer` compares two outputs and cannot be inside another check",
             "make it a check of its own",
         )
-    if isinstance(evaluate, PairCheck) and spec.step:
+    if spec.step and isinstance(evaluate, PairCheck):
         raise ParameterError(
             "`judge: prefer` compares the last outputs", "move it to the contract's own `checks`"
         )
-    if isinstance(evaluate, PairCheck) and (spec.negated or spec.severity == "warn"):
+    if (spec.negated or spec.severity == "warn") and isinstance(evaluate, PairCheck):
         key = "not: true" if spec.negated else "severity: warn"
         raise ParameterError(f"`judge: prefer` does not take `{key}`", "remove it")
 
