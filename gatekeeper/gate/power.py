@@ -124,9 +124,25 @@ def compute_power(evaluation: Evaluation, together: int = 1, contracts: int = 1)
     )
 
 
-def objective_notes(evaluation: Evaluation) -> tuple[str, ...]:
-    """Return a sentence for each objective that the contract has too few inputs to prove, whatever
-    the number of samples and even if all of them are good."""
+@dataclass(frozen=True, slots=True)
+class ObjectiveNeed:
+    """An objective that takes more inputs, or clusters of them, than the contract has."""
+
+    label: str
+    needed: int
+    have: int
+    noun: str
+
+    def __str__(self) -> str:
+        return (
+            f"the objective {self.label} can only be proven met with {self.needed:,} "
+            f"{self.noun} or more, and has {self.have:,}; until then it can be missed or stay open"
+        )
+
+
+def objective_needs(evaluation: Evaluation) -> tuple[ObjectiveNeed, ...]:
+    """Return each objective that the contract has too few inputs to prove, whatever the number of
+    samples and even if all of them are good."""
     contract = evaluation.contract
     if not contract.slo:
         return ()
@@ -139,11 +155,24 @@ def objective_notes(evaluation: Evaluation) -> tuple[str, ...]:
         needed = inputs_to_prove(objective, confidence)
         have = count_units(contract, objective, evaluation.counts_with)
         if needed is not None and have < needed:
-            found.append(
-                f"the objective {label_of(objective.name)} can only be proven met with {needed:,} "
-                f"{noun} or more, and has {have:,}; until then it can be missed or stay open"
-            )
+            found.append(ObjectiveNeed(label_of(objective.name), needed, have, noun))
     return tuple(found)
+
+
+def objective_summary(evaluation: Evaluation) -> str | None:
+    """Return one sentence for all objectives that the contract has too few inputs to prove; None
+    if there are none."""
+    needs = objective_needs(evaluation)
+    if len(needs) < 2:
+        return str(needs[0]) if needs else None
+    names = ", ".join(need.label for need in needs)
+    fewest, most = (pick(need.needed for need in needs) for pick in (min, max))
+    span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return (
+        f"the {len(needs):,} objectives {names} can only be proven met with {span} "
+        f"{needs[0].noun} or more, and have {min(need.have for need in needs):,}; until then they "
+        "can be missed or stay open"
+    )
 
 
 def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ from gatekeeper.gate.power import (
     Price,
     compute_power,
     limit_notes,
-    objective_notes,
+    objective_summary,
     unpriced_warnings,
 )
 from gatekeeper.gate.user_calls import user_models
@@ -189,7 +189,7 @@ def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
         at, what = skipped.position, f"not run: `{skipped.kind}`: {skipped.why}"
         yield Problem(at.path, what, "", at.line, at.column)
     weak = compute_power(evaluation).note if alone else None
-    for note in (weak, *objective_notes(evaluation), *limit_notes(evaluation)):
+    for note in (weak, objective_summary(evaluation), *limit_notes(evaluation)):
         if note:
             yield Problem(contract.path, note, "")
 

@@ -57,7 +57,8 @@ def init(arguments: argparse.Namespace) -> int:
     else:
         texts = {made.path: made.text for made in found.skeletons}
         texts |= starter.policy_file(policy_lines(found))
-    keys = [CATALOGUE[name].keys[0] for name in found.providers if name in CATALOGUE]
+    known = [CATALOGUE[name] for name in found.providers if name in CATALOGUE]
+    keys = [provider.keys[0] for provider in known if provider.keys and not provider.keyless]
     texts |= starter.workflow_files(branch, keys)
     action = action or installed_release()
     lines = list(starter.write_files(root, texts, action))

@@ -17,7 +17,7 @@ from gatekeeper.contract.definition import GatePolicy, RepairPolicy, SamplingPol
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.gate.power import ComparisonPower, limit_notes, objective_notes
+from gatekeeper.gate.power import ComparisonPower, limit_notes, objective_needs, objective_summary
 from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.gate.validation import Validation
@@ -135,9 +135,19 @@ def test_objectives_that_the_suite_cannot_prove_are_told_before_the_run(samples,
     made = contract(*names, slo=slo, sampling=SamplingPolicy(samples=samples, mode=mode))
     same = dict.fromkeys(names[40:], names[0])
     evaluation = evaluation_of(made, same_input=same)
-    (note,) = objective_notes(evaluation)
-    assert f" {needed} distinct inputs" in note
-    assert "has 40;" in note
+    (need,) = objective_needs(evaluation)
+    assert (need.needed, need.have, need.noun) == (needed, 40, "distinct inputs")
+    assert objective_summary(evaluation) == str(need)
+
+
+def test_several_objectives_that_cannot_be_proven_are_one_sentence():
+    slo = read_objectives({"success_rate": 0.9, "latency_p95_ms": 500})
+    evaluation = evaluation_of(contract("f1", "f2", slo=slo))
+    first, second = sorted(need.needed for need in objective_needs(evaluation))
+    said = objective_summary(evaluation)
+    assert said is not None
+    assert "2 objectives" in said
+    assert f"{first} to {second} distinct inputs" in spaced(said)
 
 
 @pytest.mark.parametrize("few", [0, 1])
@@ -152,7 +162,8 @@ def test_a_limit_that_the_suite_cannot_find_exceeded_is_told_before_the_run(few:
 
 def test_a_contract_without_objectives_has_nothing_to_prove():
     made = contract("f1", slo=())
-    assert objective_notes(evaluation_of(made)) == ()
+    assert objective_needs(evaluation_of(made)) == ()
+    assert objective_summary(evaluation_of(made)) is None
 
 
 @pytest.mark.parametrize(("inputs", "noted"), [(7, True), (8, False)])
