@@ -81,10 +81,15 @@ def read_contract_document(revision: Revision, path: str) -> ContractDocument:
 
 
 def is_prompt(file: str, data: Mapping[str, Any]) -> bool:
-    """Return whether the file is a prompt without tests: a `.prompty`, or a `.prompt.yml`."""
+    """Return whether the file is a prompt without tests: a `.prompty`, a `.prompt.yml`, or the
+    prompt or checks of a PCSL triple without its profile."""
     if "contract" in data:
         return False
-    return _is_prompty(file) or ("prompt" not in data and isinstance(data.get("messages"), list))
+    return (
+        _is_prompty(file)
+        or "pcsl" in data
+        or ("prompt" not in data and isinstance(data.get("messages"), list))
+    )
 
 
 def file_of(revision: Revision, path: str) -> str:

@@ -215,3 +215,15 @@ def test_a_suite_that_cannot_be_read_any_more_stops_the_gate(
     found = check_of({**foreign, **POLICY, RECORDING: answered}, {"evals/es.json": None})
     assert (found.code, found.result) == (2, None)
     assert "evals/ep.json:1:1: there is no `es.json`" in capsys.readouterr().err
+
+
+def test_a_pull_request_that_converts_a_suite_changes_nothing(
+    check_of: CheckOf, git_repository: Callable[..., GitRepository]
+) -> None:
+    foreign, _, answered, file = CASES["pcsl"]
+    base = {**foreign, **POLICY, RECORDING: answered}
+    natives = _native(git_repository("before"), base, file)
+    found = check_of(base, {**dict.fromkeys(foreign), **natives})
+    assert found.code == 0
+    assert found.result is not None
+    assert (found.result["contracts"], found.result["unaffected"]) == ([], 1)

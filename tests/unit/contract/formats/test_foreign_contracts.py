@@ -96,8 +96,10 @@ def test_a_foreign_file_stays_a_contract_when_another_contract_uses_it() -> None
 
 def test_a_prompt_without_evaluators_is_no_contract() -> None:
     plain = GITHUB[: GITHUB.index("testData")]
-    files = revision({"evals/a.prompt.yml": plain, "evals/b.prompty": "---\nname: b\n---\nHi"})
-    assert contract_paths(files, Policy(contracts=("evals/*.yml", "evals/*.prompty"))) == ()
+    texts = {"evals/a.prompt.yml": plain, "evals/b.prompty": "---\nname: b\n---\nHi"}
+    parts = {path: text for path, text in MAIL.items() if not path.endswith("ep.json")}
+    patterns = ("evals/*.yml", "evals/*.prompty", "evals/**/*.json")
+    assert contract_paths(revision({**texts, **parts}), Policy(contracts=patterns)) == ()
 
 
 def test_a_mistake_is_reported_at_its_line_in_the_foreign_file() -> None:
