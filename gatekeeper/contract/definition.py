@@ -99,6 +99,21 @@ class Prompt:
         return self.in_style(style) if self.in_style and style != self.style else self
 
     @property
+    def text_lines(self) -> tuple[int, ...]:
+        """Return the file's line of each line of `text`; empty for a whole file."""
+        if not self.part:
+            return ()
+        if len(self.messages) == 1:
+            count = self.text.count("\n") + 1
+            return tuple(self.messages[0].line_at(n) for n in range(1, count + 1))
+        lines: list[int] = []
+        for message in self.messages:
+            count = message.content.count("\n") + 1
+            own = [message.line_at(number) for number in range(1, count + 1)]
+            lines += [message.line, *own, own[-1]]  # its role, its text, and a blank line
+        return tuple(lines)
+
+    @property
     def reference(self) -> str:
         """Return what a contract at the repository root writes as `prompt`."""
         return self.path + self.part

@@ -192,6 +192,7 @@ def arm_result(
         cost_interval=cost_interval(costs),
         prompt_digest=digest(chain_meaning(target)),
         steps=step_results(target, mine),
+        prompt_lines=target.prompt.text_lines,
     )
 
 

@@ -106,6 +106,8 @@ class ArmResult:
     """The same for prompts that mean the same, see contract/digests.py."""
     steps: tuple[StepResult, ...] = ()
     """The steps of a chain, the last prompt at the end; nothing for a single prompt."""
+    prompt_lines: tuple[int, ...] = ()
+    """The file's line of each line of `prompt_text`; nothing for a prompt that is a whole file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ class StepResult:
     """One step on one arm: `passed` of `samples` whose output its checks could evaluate.
 
     `name` is None for the last prompt. `broke` counts the failed samples of which this step is the
-    first that failed. A step without checks that gate has no samples.
+    first that failed. A step without checks that gate has no samples. `prompt_lines` is as in
+    `ArmResult`.
     """
 
     name: str | None
@@ -19,6 +20,7 @@ class StepResult:
     passed: int
     samples: int
     broke: int
+    prompt_lines: tuple[int, ...] = ()
 
     @property
     def rate(self) -> float | None:

@@ -27,7 +27,15 @@ def step_results(target: Target, outcomes: Sequence[Outcome]) -> tuple[StepResul
         if outcome.passed is False:
             broke.update([name for name in names if verdicts[name] is False][:1])
     return tuple(
-        StepResult(name, prompt.path, prompt.text, passed[name], measured[name], broke[name])
+        StepResult(
+            name,
+            prompt.path,
+            prompt.text,
+            passed[name],
+            measured[name],
+            broke[name],
+            prompt.text_lines,
+        )
         for name, prompt in zip(names, target.prompts, strict=True)
     )
 

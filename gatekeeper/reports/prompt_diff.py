@@ -69,7 +69,8 @@ def prompt_changes(contract: ContractResult) -> tuple[SectionChange, ...]:
     if contract.base is None or contract.head is None:
         return ()
     if not contract.base.steps and not contract.head.steps:
-        return diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+        changes = diff_prompts(contract.base.prompt_text, contract.head.prompt_text)
+        return tuple(_in_file(change, contract.head.prompt_lines) for change in changes)
     return tuple(_changes_of_steps(contract.base, contract.head))
 
 
@@ -78,17 +79,27 @@ def _changes_of_steps(base: ArmResult, head: ArmResult) -> Iterator[SectionChang
     have."""
     before, now = _prompts(base), _prompts(head)
     for name in [*now, *(name for name in before if name not in now)]:
-        path, _ = now.get(name) or before[name]
+        path, _, lines = now.get(name) or before[name]
         texts = [side[name][1] if name in side else "" for side in (before, now)]
         for change in diff_prompts(*texts):
             title = change.title if name is None else f"{name} › {change.title}"
-            yield replace(change, title=title, path=path)
+            yield replace(_in_file(change, lines), title=title, path=path)
 
 
-def _prompts(arm: ArmResult) -> dict[str | None, tuple[str, str]]:
-    """Return the path and text of each prompt of an arm by its step's name; None for the last."""
-    last: dict[str | None, tuple[str, str]] = {None: (arm.prompt_path, arm.prompt_text)}
-    return {step.name: (step.prompt_path, step.prompt_text) for step in arm.steps} or last
+def _in_file(change: SectionChange, lines: Sequence[int]) -> SectionChange:
+    """Return the change with its line in the file, if the prompt is a part of one."""
+    if not lines:
+        return change
+    return replace(change, line=lines[min(change.line, len(lines)) - 1])
+
+
+def _prompts(arm: ArmResult) -> dict[str | None, tuple[str, str, Sequence[int]]]:
+    """Return the path, text and file lines of each prompt of an arm by its step's name; None for
+    the last."""
+    found: dict[str | None, tuple[str, str, Sequence[int]]] = {
+        step.name: (step.prompt_path, step.prompt_text, step.prompt_lines) for step in arm.steps
+    }
+    return found or {None: (arm.prompt_path, arm.prompt_text, arm.prompt_lines)}
 
 
 @lru_cache(maxsize=1_024)

@@ -202,12 +202,10 @@ def _line(units: Sequence[_Unit], place: int) -> int | None:
 def _units(prompt: Prompt) -> Iterator[_Unit]:
     for message in prompt.messages:
         yield _Unit(message.role, "", message.line)
-        line = message.line
-        for text in message.content.splitlines(keepends=True):
+        for number, text in enumerate(message.content.splitlines(keepends=True), start=1):
             ends = [found.end() for found in _SENTENCE_END.finditer(text)]
             for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
-                yield _Unit(None, text[start:end], line)
-            line += 1
+                yield _Unit(None, text[start:end], message.line_at(number))
 
 
 def _messages(units: Sequence[_Unit]) -> Iterator[MessageTemplate]:

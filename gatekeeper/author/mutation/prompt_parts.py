@@ -160,7 +160,7 @@ def _part(prompt: Prompt, kind: PartKind, spans: tuple[Span, ...]) -> Part:
 
 def _line_of(prompt: Prompt, message: int, offset: int) -> int:
     template = prompt.messages[message]
-    return template.line + template.content.count("\n", 0, offset)
+    return template.line_at(template.content.count("\n", 0, offset) + 1)
 
 
 def _line_starts(text: str) -> list[int]:

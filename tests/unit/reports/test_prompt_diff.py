@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from support import results as examples
 from support.results import BASE_PROMPT, HEAD_PROMPT
 
-from gatekeeper.reports.prompt_diff import diff_prompts, split_sections
+from gatekeeper.reports.prompt_diff import diff_prompts, prompt_changes, split_sections
 from gatekeeper.reports.write import write_reports
 
 lines = st.lists(
@@ -145,3 +146,14 @@ def test_the_reports_of_a_run_compare_a_prompt_once(tmp_path: Path) -> None:
     found = diff_prompts.cache_info()
     assert found.misses == len(pairs)
     assert found.hits > found.misses
+
+
+def test_a_change_in_a_part_of_a_file_has_its_line_there() -> None:
+    whole = examples.failing_contract()
+    assert whole.base is not None
+    assert whole.head is not None
+    (change, *_) = prompt_changes(whole)
+    count = whole.head.prompt_text.count("\n") + 1
+    placed = replace(whole.head, prompt_lines=tuple(range(101, 101 + count)))
+    (moved, *_) = prompt_changes(replace(whole, head=placed))
+    assert (moved.line, moved.diff) == (change.line + 100, change.diff)

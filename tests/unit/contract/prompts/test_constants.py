@@ -110,6 +110,7 @@ def test_python(name: str, style: str, text: str, lines: list[int]) -> None:
     prompt = load("a.py", PYTHON, name)
     assert (prompt.style, prompt.part) == (style, f":{name}")
     assert seen(prompt, VALUES) == (text, lines)
+    assert prompt.text_lines == tuple(lines)
 
 
 @pytest.mark.parametrize(
