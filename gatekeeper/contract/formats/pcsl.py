@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from posixpath import basename, dirname, join
 from typing import Any
 
+from gatekeeper.contract.change import prefetch
 from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import expect_list, from_format_fields, located_text
@@ -275,6 +276,7 @@ class _Triple:
             what = f"{len(paths):,} files of fixtures, more than {MOST_FIXTURE_FILES:,}"
             fix = "write them into `fixtures` of the profile"
             raise ContractError([self._profile.problem((), what, fix)])
+        prefetch(self._files.revision, paths)
         found = []
         for path in paths:
             _, text = self._files.text(self._profile, (), f"/{path}")
