@@ -11,6 +11,7 @@ from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import check, result_of
 
+from gatekeeper.author.blame.result import STEPS_CHANGED
 from gatekeeper.cli.main import main
 
 NAMES = tuple(f"Ann{number}" for number in range(12))
@@ -106,6 +107,10 @@ def test_a_worse_first_step_fails_and_is_named(
     # The output looks like a template and is only text.
     said = {request["messages"][-1]["content"] for request in server.requests}
     assert "Greet nobody {{ letter }} politely." in said
+    blame = ["blame", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
+    assert main([*blame, "--out", str(tmp_path / "blame")]) == 3
+    found = json.loads((tmp_path / "blame" / "blame.json").read_text())["contracts"][0]
+    assert (found["ended"], found["causes"]) == (STEPS_CHANGED, [])
 
 
 def test_an_unchanged_step_is_asked_once_for_both_arms(

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
 from gatekeeper.author.blame.rates import Rates, expected_rates
-from gatekeeper.author.blame.result import BlameResult, Cause
+from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause
 from gatekeeper.author.blame.result import Outcome as BlameOutcome
 from gatekeeper.author.blame.search import Found, Group, find_causes
 from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.digests import chain_meaning
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.prompts.render import template_problems
 from gatekeeper.contract.trial import Outcome, Request, Sample, Trial
@@ -82,7 +83,8 @@ async def blame(
     if evaluation.base is None:
         raise ValueError("evaluation.base: there is nothing to compare with")
     base, head = evaluation.base, evaluation.head
-    edits = find_edits(base, head)
+    same_steps = chain_meaning(replace(base, prompt=head.prompt)) == chain_meaning(head)
+    edits = find_edits(base, head) if same_steps else ()
     tests = _Tests(
         evaluation, base, head, edits, broken, client, limits, price, stop, retry, order_seed
     )
@@ -93,6 +95,8 @@ async def blame(
     ended = tests.ended
     if not searchable:
         ended = f"{len(edits):,} edits are more than can be searched" if edits else "no edit"
+    if not same_steps:
+        ended = STEPS_CHANGED
     return BlameResult(
         contract=evaluation.contract.name,
         prompt_path=head.prompt.path,

@@ -13,6 +13,9 @@ Outcome = Literal["explained", "partly", "unclear"]
 too. `unclear`: no cause was found."""
 
 
+STEPS_CHANGED = "a step before the last prompt changed, and only edits of the last one are searched"
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Edits that break the prompt by themselves. If there are several, each alone is harmless and

@@ -7,12 +7,15 @@ from typing import Any
 
 from gatekeeper import __version__, numbers
 from gatekeeper.author.blame.edits import Edit
-from gatekeeper.author.blame.result import BlameResult, Cause
+from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause
 from gatekeeper.reports.escape import plain
 
 
 def sentences(result: BlameResult) -> Iterator[str]:
     """Yield what was found, one sentence for each cause, then what is left."""
+    if result.ended == STEPS_CHANGED:
+        yield f"No edit is searched: {STEPS_CHANGED}."
+        return
     if not result.edits:
         yield "The prompt, the model and the parameters have no edit that can be tested alone."
         return
