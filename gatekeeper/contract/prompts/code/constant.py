@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from importlib.util import find_spec
 from typing import Any
 
@@ -26,6 +27,7 @@ MOST_CHARACTERS = 1_000_000
 
 _PACKAGES = ("tree_sitter", "tree_sitter_typescript")
 _CHILD = LimitedProcess("gatekeeper.contract.prompts.code.worker:answer", _PACKAGES)
+_overran: dict[str, str] = {}
 _LANGUAGES = {".py": "python", ".ts": "typescript", ".mts": "typescript", ".cts": "typescript"}
 
 
@@ -117,13 +119,17 @@ def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
     if language != "python" and not all(map(find_spec, _PACKAGES)):
         what = "TypeScript and JavaScript are read with tree-sitter, which is not installed"
         return {"fault": [what, "install gatekeeper with the extra `code`", None]}
+    digest = sha256(text.encode(errors="replace")).hexdigest()
+    if digest in _overran:
+        return {"fault": [_overran[digest], "keep the prompt in a file of its own", 1]}
     request = {"kind": kind, "language": language, "source": text, "name": name}
     try:
         answers = _CHILD.ask(request)
     except FrameError as error:
         return {"fault": [f"the file cannot be read: {error}", "simplify it", 1]}
     if not answers.responses:
-        what = f"the file cannot be read: {answers.overrun}"
+        # It would take as long again for each other constant of it.
+        _overran[digest] = what = f"the file cannot be read: {answers.overrun}"
         return {"fault": [what, "keep the prompt in a file of its own", 1]}
     found: dict[str, Any] = answers.responses[0]
     return found

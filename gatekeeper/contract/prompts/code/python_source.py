@@ -8,11 +8,13 @@ refused, and so is a name that the file assigns more than once, because the last
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gatekeeper.contract.prompts.code.langchain import langchain_imports, template_argument
+from gatekeeper.contract.prompts.code.python_changes import sets_key
 from gatekeeper.contract.prompts.code.python_lines import literal_lines
 from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
 
@@ -20,6 +22,7 @@ _DEEPEST = 50
 _MOST_NAMES = 1_000
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _MOVE = "give the text a constant of its own, and name that"
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
@@ -44,6 +47,11 @@ def has_python_name(source: str, name: str) -> bool:
 
 
 def _parse(source: str) -> ast.Module:
+    for number, line in enumerate(source.split("\n")[:2], start=1):
+        coding = _CODING.match(line)
+        if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
+            what = f"the file declares the encoding {coding[1][:50]}"
+            raise CodeFault(what, "save it as UTF-8, and leave the declaration out", number)
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -163,7 +171,7 @@ class _Reading:
         around = self.classes[-1:]
         inside = {id(node) for found in around for node in ast.walk(found)}
         for node in ast.walk(self.tree):
-            changes = (isinstance(node, ast.Global) and name in node.names) or _sets_key(node, name)
+            changes = (isinstance(node, ast.Global) and name in node.names) or sets_key(node, name)
             if around and isinstance(node, ast.Attribute) and node.attr == name:
                 owner = getattr(node.value, "id", getattr(node.value, "attr", None))
                 own = id(node) in inside and owner in ("self", "cls")
@@ -356,20 +364,6 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, ast.Assign):
         return statement.targets
     return [statement.target] if isinstance(statement, ast.AnnAssign) and statement.value else []
-
-
-def _sets_key(node: ast.AST, name: str) -> bool:
-    """Return whether the node is `globals()["NAME"] = …` or `setattr(…, "NAME", …)`."""
-    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        key = node.slice
-        return isinstance(node.value, ast.Call) and _is_text(key, name)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
-        return node.func.id in ("setattr", "delattr") and _is_text(node.args[1], name)
-    return False
-
-
-def _is_text(node: ast.expr, text: str) -> bool:
-    return isinstance(node, ast.Constant) and node.value == text
 
 
 def _path(node: ast.expr) -> Path | None:

@@ -9,7 +9,7 @@ variables. Whatever the program computes is refused, and so is a name that the f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Language, Node, Parser
@@ -108,29 +108,22 @@ class _Reading:
                 found += [part for part in _parts(inner) if part.type == "variable_declarator"]
             elif inner.type in ("class_declaration", "function_declaration"):
                 found.append(inner)
-        named = [node for node in found if _text(node.child_by_field_name("name")) == name]
-        return [node.child_by_field_name("value") or node for node in named]
+        named = [node for node in found if _names_it(node.child_by_field_name("name"), name)]
+        return [_declared_value(node) for node in named]
 
     def members(self, node: Node, key: str) -> list[Node]:
         """Return the value of each member of that key in an object or class."""
         node = self._inside(node)
         if node.type == "object":
-            return [
-                value
-                for pair in _parts(node)
-                if pair.type == "pair"
-                and _key(pair.child_by_field_name("key")) == key
-                and (value := pair.child_by_field_name("value")) is not None
-            ]
+            found = [part for part in _parts(node) if _member_key(part) == key]
+            return [part.child_by_field_name("value") or part for part in found]
         body = node.child_by_field_name("body") if node.type == "class_declaration" else None
-        return [
-            value
+        found = [
+            part
             for part in (_parts(body) if body is not None else ())
-            if part.type == "public_field_definition"
-            and any(child.type == "static" for child in part.children)
-            and _key(part.child_by_field_name("name")) == key
-            and (value := part.child_by_field_name("value")) is not None
+            if any(child.type == "static" for child in part.children) and _member_key(part) == key
         ]
+        return [part.child_by_field_name("value") or part for part in found]
 
     def _only(self, found: list[Node], name: str, line: int) -> Node:
         if not found:
@@ -148,18 +141,12 @@ class _Reading:
 
     def _refuse_changes(self, name: str, steps: list[str]) -> None:
         """Refuse what visibly gives the name, or a member of it, another value."""
-        shown = ".".join([name, *steps])
-        member = rf"(?:\b{re.escape(name)}\b|\bthis\b).*{re.escape(steps[-1])}" if steps else None
         for node in _walk(self.root):
-            if node.type not in _ASSIGNING:
-                continue
-            left = node.child_by_field_name("left")
-            written = _text(left)
-            is_pattern = left is not None and left.type.endswith("_pattern")
-            spread = is_pattern and re.search(rf"\b{re.escape(name)}\b", written)
-            if written == name or spread or (member and re.search(member, written)):
-                what = f"the program changes `{shown}` while it runs"
+            if _is_changed_by(node, name, steps):
+                what = f"the program changes `{'.'.join([name, *steps])}` while it runs"
                 raise CodeFault(what, _MOVE, _line(node))
+            if node.type.endswith("identifier") and b"\\" in (node.text or b""):
+                raise CodeFault("a name with an escape in it", "write its letters", _line(node))
 
     def _inside(self, node: Node) -> Node:
         """Return the expression without parentheses and types around it."""
@@ -281,6 +268,61 @@ class _Reading:
             except CodeFault:
                 pass  # its value comes from elsewhere, so the fixture gives it
         found.add_hole(path, _line(node))
+
+
+def _names_it(node: Node | None, name: str) -> bool:
+    """Return whether a declaration's name, or the pattern in its place, has the name."""
+    if node is None or not node.type.endswith("_pattern"):
+        return _text(node) == name
+    return any(part.type in _NAMES and _text(part) == name for part in _walk(node))
+
+
+def _declared_value(node: Node) -> Node:
+    """Return the value of a declaration; itself if it has none, or several names."""
+    name = node.child_by_field_name("name")
+    is_pattern = name is not None and name.type.endswith("_pattern")
+    return node if is_pattern else node.child_by_field_name("value") or node
+
+
+def _is_changed_by(node: Node, name: str, steps: Sequence[str]) -> bool:
+    """Return whether the node visibly gives the name, or the member of it, another value."""
+    if node.type == "variable_declarator" and node.parent is not None:
+        around = node.parent.parent  # `var` in a block declares the name of the whole module
+        is_inner = around is not None and around.type not in ("program", "export_statement")
+        is_var = node.parent.type == "variable_declaration"
+        return is_var and is_inner and _names_it(node.child_by_field_name("name"), name)
+    if node.type == "call_expression":
+        called = _text(node.child_by_field_name("function"))
+        given = _text(node.child_by_field_name("arguments"))
+        changing = ("Object.assign", "Object.defineProperty", "Object.defineProperties")
+        return called in changing and re.match(rf"\(\s*{re.escape(name)}\b", given) is not None
+    if node.type not in _ASSIGNING:
+        return False
+    left = node.child_by_field_name("left")
+    written = _text(left)
+    word = rf"\b{re.escape(name)}\b"
+    if left is not None and left.type.endswith("_pattern"):
+        return re.search(word, written) is not None
+    if written == name:
+        return True
+    member = rf"(?:{word}|\bthis\b).*(?:\[|\b{re.escape(steps[-1])}\b)" if steps else None
+    return member is not None and re.match(member, written, re.S) is not None
+
+
+def _member_key(part: Node) -> str | None:
+    """Return the key of a member of an object or class; None for what is no member.
+
+    Raises CodeFault for a key that is only known when the program runs.
+    """
+    key = part.child_by_field_name("key") or part.child_by_field_name("name")
+    if part.type == "shorthand_property_identifier":
+        key = part
+    if key is None:
+        return None
+    if key.type == "computed_property_name" or b"\\" in (key.text or b""):
+        what = f"the key `{_text(key)[:60]}` is computed while the program runs"
+        raise CodeFault(what, "write the key as it is", _line(key))
+    return _key(key)
 
 
 def _key(node: Node | None) -> str:

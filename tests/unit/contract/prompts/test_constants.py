@@ -179,6 +179,9 @@ def test_a_declared_style_fills_the_text_between_holes() -> None:
         ("P = ' '", 1),
         ("P = '{% include \"a.md\" %}'", 1),
         ("A = 'x' * 9\n\nP = A + 'y'", 1),
+        ("# a note\n# -*- coding: utf-7 -*-\nP = 'x'", 2),
+        ("P = 'x'\nglobals().update(P='y')", 2),
+        ("P = 'x'\n\uff30 = 'y'", 2),
     ],
 )
 def test_what_python_computes_is_refused(source: str, line: int) -> None:
@@ -223,6 +226,14 @@ def test_members_that_change_are_refused(source: str, line: int) -> None:
         ("const P = '\\ud800';", "P", 1),
         ("const P = 'x'\nconst = ;", "P", 2),
         ("import { P } from './b';", "P", 1),
+        ("var P = 'a';\n\\u0050 = 'b';", "P", 2),
+        ("var P = 'a';\nif (x) { var P = 'b'; }", "P", 2),
+        ("var P = 'a';\nvar { P } = x;", "P", 2),
+        ("const P = { a: 'x', get a() { return 'y'; } };", "P.a", 1),
+        ("const P = { a: 'x', ['a']: 'y' };", "P.a", 1),
+        ("const P = { a: 'x', '\\u0061': 'y' };", "P.a", 1),
+        ("const P = { a: 'x' };\nP['a'] = 'y';", "P.a", 2),
+        ("const P = { a: 'x' };\nObject.assign(P, { a: 'y' });", "P.a", 2),
     ],
 )
 def test_what_typescript_computes_is_refused(source: str, name: str, line: int) -> None:
