@@ -15,6 +15,7 @@ from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats import Format
 from gatekeeper.reports.formats.badge import render_badge
+from gatekeeper.reports.formats.code_quality import render_code_quality
 from gatekeeper.reports.formats.csv_parquet import (
     FIXTURES,
     SAMPLES,
@@ -50,6 +51,7 @@ _FORMATS: Mapping[str, _Render] = {
 # What one other system reads, for those who have it.
 _ON_DEMAND: Mapping[Format, Mapping[str, _Render]] = {
     "badge": {"badge.json": render_badge},
+    "codequality": {"gl-code-quality-report.json": render_code_quality},
     "parquet": {
         "samples.parquet": partial(render_parquet, SAMPLES),
         "fixtures.parquet": partial(render_parquet, FIXTURES),

@@ -31,7 +31,9 @@ ECHOES: dict[str, Callable[[str], str]] = {
     "hexadecimal": lambda key: key.encode().hex(),
     "backwards": lambda key: key[::-1],
 }
-FORMATS = [f"--format={name}" for name in ("badge", "parquet", "prometheus", "sarif")]
+FORMATS = [
+    f"--format={name}" for name in ("badge", "codequality", "parquet", "prometheus", "sarif")
+]
 
 
 BOTH_WAYS = pytest.mark.parametrize("made", ["native", "litellm"], indirect=True)

@@ -21,6 +21,7 @@ from gatekeeper.cli.commands import (
     diff,
     drift,
     fixtures,
+    gitlab,
     history,
     init,
     judge,
@@ -53,6 +54,7 @@ COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] 
     (fixtures.fixtures, fixtures.add),
     (init.init, init.add),
     (convert.convert, convert.add),
+    (gitlab.gitlab, gitlab.add),
     (action.action, action.add),
 )
 """Each command with the function that adds its arguments, in the order of `gatekeeper --help`."""

@@ -38,6 +38,7 @@ ASKED = {
     "badge": ["badge.json"],
     "parquet": ["fixtures.parquet", "samples.parquet"],
     "prometheus": ["metrics.prom"],
+    "codequality": ["gl-code-quality-report.json"],
     "sarif": ["gatekeeper.sarif"],
 }
 

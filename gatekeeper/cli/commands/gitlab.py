@@ -1,0 +1,29 @@
+"""`gatekeeper gitlab`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from gatekeeper.cli.arguments import add_out
+from gatekeeper.cli.output import print_error
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_out(parser)
+    parser.add_argument(
+        "--id",
+        default="gatekeeper",
+        help="distinguishes several gates on one merge request; each has its own comment",
+    )
+
+
+def gitlab(arguments: argparse.Namespace) -> int:
+    """Comment on the merge request of this GitLab job with the result of `gatekeeper check`.
+
+    The token comes from the variable GATEKEEPER_GITLAB_TOKEN and is sent only to CI_SERVER_URL.
+    """
+    from gatekeeper.gitlab.comment import post_comment
+
+    print_error(f"gatekeeper: {post_comment(arguments.out, arguments.id, os.environ)}")
+    return 0

@@ -1,0 +1,1 @@
+"""The comment of a check on a merge request of GitLab."""
