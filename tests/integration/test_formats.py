@@ -35,7 +35,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def test_every_format_is_read_by_somebody_else(repository: GitRepository, out: Path) -> None:
-    wanted = ("badge", "parquet", "prometheus", "sarif")
+    wanted = ("badge", "codequality", "parquet", "prometheus", "sarif")
     formats = [part for name in wanted for part in ("--format", name)]
     assert check(repository, out, *formats) == 1
     with (out / "samples.csv").open(newline="", encoding="utf-8") as file:

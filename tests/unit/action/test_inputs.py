@@ -149,6 +149,6 @@ def test_formats_are_those_that_there_are() -> None:
     assert settings(formats="sarif, Badge").formats == ("sarif", "badge")
     assert settings().formats == ()
     with pytest.raises(
-        UsageError, match="input formats: 'html' is not valid; use some of badge, parquet,"
+        UsageError, match="input formats: 'html' is not valid; use some of badge, codequality,"
     ):
         settings(formats="sarif html")
