@@ -80,6 +80,7 @@ class InnerCheck:
 
     name: str
     evaluate: SampleEvaluator
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,7 +259,7 @@ class _Bench:
         prepared = self.ready(specs, fixture)
         if len(prepared) < len(specs):
             return None
-        return tuple(InnerCheck(check.name, check.evaluate) for check in prepared)
+        return tuple(InnerCheck(check.name, check.evaluate, check.weight) for check in prepared)
 
     def _prepared(self, check: Check, params: Mapping[str, Any], files: Files) -> SampleEvaluator:
         """Charge the time: a pattern or schema of each fixture's own takes some, and a contract

@@ -27,6 +27,7 @@ MODULES: Mapping[str, str] = {
     "not_regex": "text.not_regex",
     "json_valid": "values.json_valid",
     "json_schema": "values.json_schema",
+    "contains_json": "values.contains_json",
     "json_required": "values.json_required",
     "json_equal": "values.json_equal",
     "number": "values.number",
@@ -60,6 +61,7 @@ MODULES: Mapping[str, str] = {
     "goal_reached": "measures.goal_reached",
     "all_of": "composed.all_of",
     "any_of": "composed.any_of",
+    "mean_of": "composed.mean_of",
     "python": "own.python",
     "judge": "judges.judge",
 }

@@ -16,7 +16,7 @@ LONGEST_CONDITION = 2_000
 LEAST_WEIGHT, MOST_WEIGHT = 0.01, 100
 """So that a check never counts so little that its failure is lost in rounding."""
 
-_OF_A_PART = ("type", "name", "not")
+_OF_A_PART = ("type", "name", "not", "weight")
 
 
 def key_problems(

@@ -20,10 +20,12 @@ from gatekeeper.checks.composed.inner_checks import (
     Found,
     known_scores,
     named_messages,
+    require_no_weights,
 )
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    require_no_weights(params["checks"])
     return ComposedCheck(params["checks"], _combine)
 
 

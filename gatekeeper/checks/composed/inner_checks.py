@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from gatekeeper.checks.check import Finding, InnerCheck, Parameters
+from gatekeeper.checks.check import Finding, InnerCheck, ParameterError, Parameters
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.output import shorten
 from gatekeeper.contract.trial import Request, Sample
@@ -50,6 +50,13 @@ class ComposedCheck:
 
     def forecast(self, sample: Sample) -> tuple[Request, ...]:
         return tuple(q for check in self.checks for q in forecast_of(check.evaluate, sample))
+
+
+def require_no_weights(checks: Sequence[InnerCheck]) -> None:
+    """Raise ParameterError if an inner check has a weight, which would have no effect."""
+    if any(check.weight != 1 for check in checks):
+        what = "a check inside another one counts by its `weight` in `mean_of` alone"
+        raise ParameterError(what, "remove `weight`, or use `mean_of`")
 
 
 def named_messages(found: Found, passed: bool | None) -> str:

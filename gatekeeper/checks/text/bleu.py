@@ -2,10 +2,11 @@
 
 The **score** is the BLEU of sacrebleu divided by 100, for one output against all its references:
 runs of up to four words that also stand in a reference, with a penalty for an output that is
-shorter. It uses exponential smoothing and, for an output of fewer than four words, only the runs
-that it can have. `tokenize` says what a word is: `13a` is right for European languages, `zh` for
-Chinese, `char` takes single characters. The mean of these scores is not the BLEU of a whole test
-set. The output may have 100,000 characters; a longer one is undetermined.
+shorter. For an output of fewer than four words, only the runs that it can have count. `smoothing`
+says what a length of runs counts of which none is common: `exp` halves it step by step, `floor`
+makes the score almost 0. `tokenize` says what a word is: `13a` is right for European languages,
+`zh` for Chinese, `char` takes single characters. The mean of these scores is not the BLEU of a
+whole test set. The output may have 100,000 characters; a longer one is undetermined.
 
 It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
 name `sacrebleu` and what it needs in the file of the input
@@ -13,6 +14,9 @@ name `sacrebleu` and what it needs in the file of the input
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from gatekeeper.checks.check import (
     Check,
@@ -27,6 +31,10 @@ from gatekeeper.checks.output import FIELD, IGNORE_CASE
 from gatekeeper.checks.text.references import REFERENCES, least_score, reference_texts, scored_by
 
 _MIN = 0.3
+_SMOOTHING: Mapping[str, Mapping[str, Any]] = {
+    "exp": {"smooth_method": "exp"},
+    "floor": {"smooth_method": "floor", "smooth_value": 1e-7},
+}
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
@@ -35,6 +43,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         tokenize=params.get("tokenize", "13a"),
         lowercase=params.get("ignore_case", False),
         effective_order=True,
+        **_SMOOTHING[params.get("smoothing", "exp")],
     )
 
     def score(text: str) -> float:
@@ -52,6 +61,11 @@ CHECK = Check(
             "enum": ["13a", "intl", "zh", "char", "none"],
             "default": "13a",
             "description": "How sacrebleu finds words: 13a, intl, zh, char or none.",
+        },
+        smoothing={
+            "enum": ["exp", "floor"],
+            "default": "exp",
+            "description": "What runs count of which none is common: exp, or floor for almost 0.",
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,

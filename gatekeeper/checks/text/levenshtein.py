@@ -1,11 +1,11 @@
 """The output, or one field of it, is at most some edits away from a text.
 
 An edit inserts, removes or replaces one character: `kitten` is 3 edits from `sitting`. White space
-around both texts is ignored. `max` limits the number of edits. `min` limits the **score**, which is
-1 for the same text, and 0 if every character differs: 1 minus the edits divided by the length of
-the longer text. Set one of them or both. [similarity](#similarity) counts a replaced character as
-two edits and divides by both lengths. Two texts whose lengths multiply to more than 2,500,000,000
-are undetermined.
+around both texts is ignored, unless `strip` is false. `max` limits the number of edits. `min`
+limits the **score**, which is 1 for the same text, and 0 if every character differs: 1 minus the
+edits divided by the length of the longer text. Set one of them or both. [similarity](#similarity)
+counts a replaced character as two edits and divides by both lengths. Two texts whose lengths
+multiply to more than 2,500,000,000 are undetermined.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
+from gatekeeper.checks.output import (
+    FIELD,
+    IGNORE_CASE,
+    STRIP,
+    as_text,
+    normaliser,
+    on_output,
+    quote,
+)
 from gatekeeper.checks.text.references import REFERENCE, below, zero_without_output
 from gatekeeper.checks.text.similarity import MAX_PRODUCT
 
@@ -71,6 +79,7 @@ CHECK = Check(
             "description": "The lowest score that passes, from 0 to 1.",
         },
         ignore_case=IGNORE_CASE,
+        strip=STRIP,
         field=FIELD,
     ),
     _prepare,

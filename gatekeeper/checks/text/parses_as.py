@@ -23,6 +23,7 @@ than 100,000 characters, or takes more than 1.2 seconds or 512 MB, is undetermin
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gatekeeper.checks.check import (
@@ -56,6 +57,28 @@ _ONLY_FOR = {
     "delimiter": "csv",
 }
 _SHOWN_PROBLEM = 300
+_MOST_BLOCKS = 10
+_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})[ \t]*([^\n]*)")
+
+
+def fenced_blocks(text: str, language: str) -> list[str]:
+    """Return what stands in the fenced code blocks of a Markdown text which name this language, or
+    none. A block without an end is left out."""
+    blocks: list[str] = []
+    inside: list[str] | None = None
+    fence, wanted = "", False
+    for line in text.replace("\r\n", "\n").split("\n"):
+        match = _FENCE.fullmatch(line)
+        if inside is None:
+            if match:
+                fence, inside = match[1], []
+                wanted = match[2].strip().lower() in ("", language)
+        elif match and not match[2].strip() and match[1].startswith(fence):
+            blocks += ["\n".join(inside).strip()] * wanted
+            inside = None
+        else:
+            inside.append(line)
+    return [block for block in blocks if block]
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
@@ -73,7 +96,13 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     }
 
     def inspect(found: Any) -> Finding:
-        text = as_text(found)
+        whole = as_text(found)
+        texts = (fenced_blocks(whole, kind) or [whole]) if params.get("fenced") else [whole]
+        findings = [read(text) for text in texts[:_MOST_BLOCKS]]
+        passed = (finding for finding in findings if finding.passed)
+        return next(passed, min(findings, key=lambda finding: finding.passed is not None))
+
+    def read(text: str) -> Finding:
         try:
             problem = read_document(kind, text, **options)["problem"]
         except UnreadableError as error:
@@ -123,6 +152,12 @@ CHECK = Check(
             "default": ",",
             "description": "The character between columns of CSV.",
         },
+        fenced={
+            "type": "boolean",
+            "default": False,
+            "description": "True or false: whether one of the fenced code blocks must be the "
+            "document, if there is any.",
+        },
         field=FIELD,
     ),
     _prepare,
@@ -137,6 +172,11 @@ CHECK = Check(
             "{type: parses_as, format: sql, statements: [select], tables: [customers, orders]}",
             "SELECT count(*) FROM orders",
             "DELETE FROM orders",
+        ),
+        Example(
+            "{type: parses_as, format: sql, fenced: true}",
+            "Try this:\n\n```sql\nSELECT 1\n```",
+            "Try this:\n\n```sql\nSELECT FROM WHERE\n```",
         ),
         Example(
             "{type: parses_as, format: xml}", "<order><id>A-17</id></order>", "<order><id>A-17</id>"

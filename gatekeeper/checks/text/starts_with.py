@@ -1,6 +1,6 @@
 """The output, or one field of it, begins with a text, or with one of several.
 
-White space around the output is ignored.
+White space around the output is ignored, unless `strip` is false.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, normaliser, on_output, quote
+from gatekeeper.checks.output import FIELD, IGNORE_CASE, STRIP, normaliser, on_output, quote
 from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_affixes
 
 
@@ -40,6 +40,7 @@ CHECK = Check(
         value=VALUE,
         values=VALUES,
         ignore_case=IGNORE_CASE,
+        strip=STRIP,
         field=FIELD,
     ),
     _prepare,

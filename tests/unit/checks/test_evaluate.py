@@ -265,6 +265,7 @@ class TestShapes:
 
     def test_only_schemas_are_files(self):
         assert {name: shape.paths for name, shape in SHAPES.items() if shape.paths} == {
+            "contains_json": ("schema",),
             "json_schema": ("schema",),
             "judge": ("prompt",),
             "tool_call": ("schema",),

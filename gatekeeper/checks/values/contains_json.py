@@ -1,0 +1,114 @@
+"""The output contains a JSON object, alone or in other text, that is valid under a schema.
+
+Objects are looked for from the left, each at the next `{`; lists outside of an object do not count.
+With a `schema`, one of the objects must be valid under it: everything that
+[json_schema](#json_schema) says of schemas applies. An output with more than 100,000 characters, or
+1,000 opening braces, is undetermined.
+
+To require that the whole output is JSON, use [json_valid](#json_valid).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.output import FIELD, as_text, on_output, quote, shorten
+from gatekeeper.checks.schema import compile_schema, load_schema
+
+_LONGEST = 100_000
+_MOST_BRACES = 1_000
+_SHOWN = 200
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
+    schema = params.get("schema")
+    path = files.written_in
+    if isinstance(schema, str):
+        schema, path = load_schema(schema, files), schema
+    validator = (
+        compile_schema(schema, path, files, formats=params.get("formats", False))
+        if schema is not None
+        else None
+    )
+
+    def inspect(found: Any) -> Finding:
+        text = as_text(found)
+        if len(text) > _LONGEST or text.count("{") > _MOST_BRACES:
+            return undetermined("the output is too long to look for JSON in it")
+        fault = "does not contain a JSON object"
+        for value in _objects(text):
+            try:
+                error = next(validator.iter_errors(value), None) if validator else None
+            except TimeoutError as timeout:
+                return undetermined(str(timeout))
+            except (RecursionError, OverflowError):
+                fault = "contains a JSON object that cannot be validated"
+                continue
+            if error is None:
+                return PASSED
+            message = shorten(error.message, _SHOWN)
+            fault = f"the JSON object does not fit the schema: {error.json_path}: {message}"
+        return failed(f"{fault}; got {quote(text)}")
+
+    return on_output(params, inspect)
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """Yield the JSON objects of a text that do not stand in another one."""
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
+
+
+CHECK = Check(
+    parameters(
+        schema={
+            "type": ["string", "object"],
+            "description": "A JSON Schema, or the path of one (.json or .yaml).",
+        },
+        formats={
+            "type": "boolean",
+            "default": False,
+            "description": "True or false: whether `format` is verified too.",
+        },
+        field=FIELD,
+    ),
+    _prepare,
+    paths=("schema",),
+    group="values",
+    examples=(
+        Example(
+            "{type: contains_json, schema: {required: [intent]}}",
+            'Here it is: {"intent": "refund"}',
+            'Here it is: {"topic": "refund"}',
+        ),
+        Example("{type: contains_json}", 'It is {"a": 1}.', "It is {a}."),
+    ),
+)
