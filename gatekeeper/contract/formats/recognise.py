@@ -49,10 +49,11 @@ def known_formats() -> tuple[Format, ...]:
         openai_evals,
         openai_registry,
         pcsl,
+        promptfoo,
         prompty,
     )
 
-    return (github_prompt, prompty, pcsl, harness, openai_evals, openai_registry)
+    return (promptfoo, github_prompt, prompty, pcsl, harness, openai_evals, openai_registry)
 
 
 @dataclass(frozen=True, slots=True)

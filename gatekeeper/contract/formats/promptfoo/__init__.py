@@ -1,0 +1,7 @@
+"""Reads promptfoo's configuration files (`promptfooconfig.yaml`) as native contracts."""
+
+from __future__ import annotations
+
+from gatekeeper.contract.formats.promptfoo.suite import read, recognises
+
+__all__ = ["read", "recognises"]

@@ -1,0 +1,182 @@
+"""One assertion of promptfoo on its way to a check: its keys, and its value with variables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gatekeeper.contract.formats.promptfoo.csv_tests import split_values
+from gatekeeper.contract.formats.promptfoo.nodes import Node
+from gatekeeper.contract.formats.promptfoo.sources import (
+    FILE,
+    CannotRunError,
+    Sources,
+    cannot_run,
+    file_value,
+    is_program,
+)
+from gatekeeper.contract.formats.promptfoo.variables import (
+    has_template,
+    is_simple,
+    names_in,
+    refuse_environment,
+    script_text,
+    substitute,
+)
+from gatekeeper.contract.syntax.yaml_positions import parse_yaml
+
+_TEMPLATE_MARKS = ("{{", "{%")
+
+
+class NeedsVariablesError(Exception):
+    """The assertion can only be translated for each test, because its value needs the variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """What grades the outputs of a test: models, as they are called here, and where they stand."""
+
+    judge: str | None = None
+    embedding: str = "openai/text-embedding-3-large"
+    own_prompt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an assertion is translated for. `variables` are those of one fixture; None if it is for
+    all fixtures, in which `texts` are the variables that are text in each. `tools` are those of the
+    provider, `field` the part of a JSON output that the test's `transform` takes."""
+
+    sources: Sources
+    grading: Grading = Grading()
+    variables: Mapping[str, Any] | None = None
+    texts: frozenset[str] = frozenset()
+    tools: Any = None
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """An assertion. `kind` is its type without `not-`."""
+
+    node: Node
+    kind: str
+    inverse: bool
+    scope: Scope
+    grading: Grading = field(default_factory=Grading)
+
+    def cannot(self, why: str) -> CannotRunError:
+        """Return the error that names this assertion as not run."""
+        return cannot_run(self.node, str(self.node.get("type")), why)
+
+    def raw(self) -> Any:
+        """Return the value as written, or what its `file://` holds."""
+        value = self.node.get("value")
+        if isinstance(value, str) and value.startswith(FILE) and not has_template(value):
+            return file_value(self.scope.sources, self.node, value)
+        if isinstance(value, str) and value.startswith("package:"):
+            raise self.cannot("its value comes from a program, and gatekeeper does not run it")
+        return value
+
+    def literal(self, value: Any) -> str:
+        """Return a text without templates: the variables are filled in."""
+        text = script_text(value)
+        if not has_template(text):
+            return text
+        refuse_environment(self.node, text)
+        if self.scope.variables is None:
+            raise NeedsVariablesError
+        return substitute(self.node, text, self.scope.variables)
+
+    def text(self, value: Any = None) -> str:
+        """Return a text as a parameter of a check: with variables as `{{ name }}` if each is a text
+        in every fixture, filled in otherwise. Raises ContractError if it is empty."""
+        value = self.raw() if value is None else value
+        if value is None or isinstance(value, dict | list):
+            raise self.node.problem("`value` is not text", "write the text to compare with")
+        text = script_text(value)
+        if has_template(text):
+            refuse_environment(self.node, text)
+            if is_simple(text) and names_in(text) <= self.scope.texts and "." not in text:
+                return text
+        found = self.literal(text)
+        if not found:
+            raise self.node.problem("`value` is empty", "write the text to compare with")
+        return str(as_parameter(found))
+
+    def texts(self) -> list[str]:
+        """Return the texts of a list, or of a text with commas. Raises ContractError."""
+        value = self.raw()
+        if isinstance(value, list) and value:
+            return [self.text(item if item is not None else "") for item in value]
+        if not isinstance(value, str):
+            fix = "write a list of texts, or a text with commas"
+            raise self.node.problem("`value` is no list of texts", fix)
+        parts = split_values(self.literal(value))
+        if not parts:
+            fix = "write a list of texts; a text with a comma in double quotes"
+            raise self.node.problem("`value` cannot be split at commas", fix)
+        return [as_parameter(part) for part in parts]
+
+    def data(self) -> Any:
+        """Return a mapping as a parameter of a check; text is read as YAML. None if there is no
+        value. Raises ContractError."""
+        value = self.raw()
+        if isinstance(value, str):
+            line = self.node.position.line or 1
+            value = parse_yaml(self.literal(value), self.node.document.path, line).data
+        return as_parameter(value)
+
+    def threshold(self, default: float | None = None) -> float:
+        """Return the threshold. Raises ContractError if it is not a number, or missing without a
+        default."""
+        value = self.node.get("threshold")
+        if isinstance(value, str) and has_template(value):
+            text = self.literal(value)
+            try:
+                value = float(text)
+            except ValueError:
+                value = text
+        value = default if value is None else value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            what = "`threshold` is missing" if value is None else "`threshold` is not a number"
+            raise self.node.child("threshold").problem(what, "write a number")
+        return value
+
+    def share(self, default: float) -> float:
+        """Return a threshold from 0 to 1. Raises CannotRunError if it is outside."""
+        value = self.threshold(default)
+        if not 0 <= value <= 1:
+            never = "no" if value > 1 else "every"
+            raise self.cannot(f"{never} output can fail or pass a threshold of {value:g}")
+        return value
+
+    def with_field(self, check: dict[str, Any]) -> dict[str, Any]:
+        """Return the check for the part of the output that a `transform` takes."""
+        return {**check, "field": self.scope.field} if self.scope.field else check
+
+    def whole(self, check: dict[str, Any]) -> dict[str, Any]:
+        """Return a check that only reads the whole output. Raises CannotRunError if a `transform`
+        takes a part of it."""
+        if self.scope.field:
+            raise self.cannot("its check reads the whole output, and `transform` takes a part")
+        return check
+
+
+def as_parameter(value: Any) -> Any:
+    """Return a value so that the check does not take its texts for templates."""
+    if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
+        return "{{ " + json.dumps(value, ensure_ascii=False) + " }}"
+    if isinstance(value, Mapping):
+        return {name: as_parameter(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [as_parameter(item) for item in value]
+    return value
+
+
+def names_program(node: Node) -> bool:
+    """Return whether the assertion's value is a file with a program."""
+    value = node.get("value")
+    return isinstance(value, str) and value.startswith(FILE) and is_program(value)

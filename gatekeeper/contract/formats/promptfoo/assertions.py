@@ -1,0 +1,192 @@
+"""Translates promptfoo's assertions, and sets of them, to checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.promptfoo import data_checks, judge_checks, text_checks
+from gatekeeper.contract.formats.promptfoo.assertion import (
+    Assertion,
+    Grading,
+    NeedsVariablesError,
+    Scope,
+    names_program,
+)
+from gatekeeper.contract.formats.promptfoo.assertion_types import (
+    ALL_TYPES,
+    IGNORES_NOT,
+    NOT_RUN,
+    RED_TEAM,
+    RED_TEAM_REASON,
+)
+from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
+from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, cannot_run
+from gatekeeper.contract.formats.promptfoo.transforms import read_transform
+from gatekeeper.contract.formats.promptfoo.variables import has_template
+from gatekeeper.contract.syntax.schema_errors import nearest
+
+_TRANSLATORS: Mapping[str, Callable[[Assertion], dict[str, Any]]] = {
+    **text_checks.TRANSLATORS,
+    **data_checks.TRANSLATORS,
+    **judge_checks.TRANSLATORS,
+}
+_LONGEST_NAME = 180
+_MOST_IN_A_SET = 20
+_LEAST_WEIGHT, _MOST_WEIGHT = 0.01, 100
+
+TRANSLATED = frozenset({*_TRANSLATORS, "assert-set"})
+"""The types that this module translates. A test compares them with the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """Translates the assertions of one contract. What cannot be run goes to `notes`."""
+
+    notes: Notes
+    grading_of: Callable[[Node, Grading], Grading]
+    """Returns the grading with what the assertion's own `provider` says."""
+
+    def checks(self, assertions: Iterable[Node], scope: Scope) -> list[At]:
+        """Return the checks of a test's assertions, without those that cannot be run.
+
+        Raises ContractError, and NeedsVariablesError if one can only be translated for each test.
+        """
+        made: list[At] = []
+        for node in assertions:
+            try:
+                made.append(node.at(self._one(node, scope)))
+            except CannotRunError as error:
+                self.notes.add(error.note)
+        return made
+
+    def scored(self, node: Node, assertions: Sequence[Node], threshold: float, scope: Scope) -> At:
+        """Return one check whose weighted mean has to reach the threshold of a test or a set.
+
+        Raises CannotRunError if a part of it cannot be run: the mean would be another one.
+        """
+        parts = [self._part(part, scope) for part in assertions]
+        counted = [part for part in parts if part.value.get("severity") != "warn"]
+        if not counted or threshold <= 0:
+            raise cannot_run(node, "threshold", "every output reaches its threshold")
+        if threshold > 1:
+            raise cannot_run(node, "threshold", f"no output reaches a threshold of {threshold:g}")
+        if len(counted) > _MOST_IN_A_SET:
+            why = f"a threshold over more than {_MOST_IN_A_SET} assertions is not computed"
+            raise cannot_run(node, "threshold", why)
+        checks = distinct_names([part.value for part in counted])
+        return node.at({"type": "mean_of", "min": threshold, "checks": checks})
+
+    def _part(self, node: Node, scope: Scope) -> At:
+        try:
+            return node.at(self._one(node, scope))
+        except CannotRunError as error:
+            self.notes.add(error.note)
+            why = "one of its assertions cannot be run, and its score would be another one"
+            raise cannot_run(node, str(node.get("type")), why) from None
+
+    def _one(self, node: Node, scope: Scope) -> dict[str, Any]:
+        kind = node.get("type")
+        if not isinstance(kind, str):
+            fix = "write it like `{type: contains, value: …}`"
+            raise node.problem("an assertion without a type", fix)
+        if kind == "assert-set":
+            return self._set(node, scope)
+        inverse, base = kind.startswith("not-"), kind.removeprefix("not-")
+        self._require_runnable(node, kind, base, inverse)
+        own = self._scope_of(node, scope)
+        grading = self.grading_of(node, scope.grading)
+        check = _TRANSLATORS[base](Assertion(node, base, inverse, own, grading))
+        if inverse:
+            check = {**check, "not": True}
+        if node.get("contextTransform") is not None and base != "context-faithfulness":
+            raise cannot_run(node, kind, "`contextTransform` is JavaScript, which is not run")
+        return {**check, **_common(node)}
+
+    def _require_runnable(self, node: Node, kind: str, base: str, inverse: bool) -> None:
+        if base.startswith(RED_TEAM):
+            raise cannot_run(node, kind, RED_TEAM_REASON)
+        if base in NOT_RUN:
+            raise cannot_run(node, kind, NOT_RUN[base])
+        if base not in ALL_TYPES:
+            what = f"promptfoo has no assertion type `{base[:100]}`"
+            raise node.child("type").problem(what, nearest(base, ALL_TYPES))
+        if inverse and base in IGNORES_NOT:
+            why = f"promptfoo evaluates `{kind}` like `{base}`; write the one that is meant"
+            raise cannot_run(node, kind, why)
+        if base != "python" and names_program(node):
+            why = "its value comes from a program, which gatekeeper does not run"
+            raise cannot_run(node, kind, why)
+
+    def _scope_of(self, node: Node, scope: Scope) -> Scope:
+        written = node.get("transform")
+        if written is None:
+            return scope
+        known = read_transform(written) if isinstance(written, str) else None
+        if known is None or known.repairs or (known.field and scope.field):
+            why = f"its `transform` is not run: {str(written)[:100]}"
+            raise cannot_run(node, str(node.get("type")), why)
+        return replace(scope, field=known.field) if known.field else scope
+
+    def _set(self, node: Node, scope: Scope) -> dict[str, Any]:
+        parts = list(node.child("assert").list())
+        if not parts:
+            raise node.problem("the set has no assertions", "write a list as `assert`")
+        threshold = node.get("threshold")
+        if isinstance(threshold, int | float) and not isinstance(threshold, bool):
+            check = self.scored(node, parts, float(threshold), scope).value
+        else:
+            checks = [part.value for part in self.checks(parts, scope)]
+            checks = [_without_weight(check) for check in checks if "severity" not in check]
+            if not checks:
+                raise cannot_run(node, "assert-set", "none of its assertions can be run")
+            if len(checks) > _MOST_IN_A_SET:
+                what = f"a set of more than {_MOST_IN_A_SET} assertions"
+                raise node.problem(what, "split it")
+            check = {"type": "all_of", "checks": distinct_names(checks)}
+        return {**check, **_common(node)}
+
+
+def _common(node: Node) -> dict[str, Any]:
+    """Return the keys that every check has: the metric is the name, and a weight of 0 reports."""
+    common: dict[str, Any] = {}
+    metric = node.get("metric")
+    if isinstance(metric, str) and metric.strip() and not has_template(metric):
+        common["name"] = " ".join(metric.split())[:_LONGEST_NAME]
+    weight = node.get("weight")
+    if weight is None:
+        return common
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise node.child("weight").problem("the weight is not a number", "write 2")
+    if weight == 0:
+        return common | {"severity": "warn"}
+    if not _LEAST_WEIGHT <= weight <= _MOST_WEIGHT:
+        what = f"the weight {weight:g} is not from {_LEAST_WEIGHT} to {_MOST_WEIGHT}"
+        raise node.child("weight").problem(what, "write a number such as 2")
+    return common | ({"weight": weight} if weight != 1 else {})
+
+
+def _without_weight(check: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in check.items() if name != "weight"}
+
+
+def distinct_names(
+    checks: Sequence[dict[str, Any]], taken: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """Give a number to a name that several checks have: assertions can share a metric."""
+    names = set(taken)
+    made = []
+    for check in checks:
+        name = stem = check.get("name")
+        number = 1
+        while name is not None and name in names:
+            number += 1
+            name = f"{stem} ({number})"
+        names |= {name} if name is not None else set()
+        made.append(check if name == stem else {**check, "name": name})
+    return made
+
+
+__all__ = ["NeedsVariablesError", "Translation", "distinct_names"]

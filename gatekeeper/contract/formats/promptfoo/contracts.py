@@ -1,0 +1,351 @@
+"""Writes the native contract of one prompt and one provider of a promptfoo file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.promptfoo.assertion import Grading, NeedsVariablesError, Scope
+from gatekeeper.contract.formats.promptfoo.assertions import Translation, distinct_names
+from gatekeeper.contract.formats.promptfoo.cases import Case, category_of
+from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
+from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, numbered
+from gatekeeper.contract.formats.promptfoo.providers import (
+    ProviderEntry,
+    grading_of,
+    prompt_parameters,
+    tools_of,
+)
+from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Sources, cannot_run
+from gatekeeper.contract.formats.promptfoo.transforms import Transform, read_transform
+from gatekeeper.contract.formats.promptfoo.variables import combinations
+from gatekeeper.contract.size_limits import MOST_FIXTURES
+
+_MOST_SAMPLES = 1_000
+_LONGEST_ID = 150
+_EXPECTED = "expected"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixture:
+    """The variables of one input, of the case that they come from."""
+
+    case: Case
+    variables: Mapping[str, Any]
+    label: str | None
+
+
+@dataclass
+class ContractWriter:
+    """Writes one contract. What is not run goes to `notes`."""
+
+    sources: Sources
+    root: Node
+    notes: Notes
+    prompt: PromptEntry
+    provider: ProviderEntry
+    _transforms: dict[int, Transform] = field(default_factory=dict)
+
+    def data(self, name: str, cases: Sequence[Case]) -> dict[str, Any] | None:
+        """Return the data of the contract; None if none of its tests can be run."""
+        for note in self.provider.notes:
+            self.notes.add(note)
+        params, notes = prompt_parameters(self.sources, self.provider, self.prompt)
+        for note in notes:
+            self.notes.add(note)
+        fixtures = self._fixtures(cases)
+        shared = self._shared_transform(fixtures)
+        checks, pass_score, rows = self._checked(fixtures)
+        if not rows:
+            return None
+        data: dict[str, Any] = {"contract": 1, "name": name}
+        description = self.root.get("description")
+        if isinstance(description, str) and description.strip():
+            data["description"] = self.root.child("description").at(description)
+        data |= {
+            "prompt": self.prompt.node.at(self.prompt.reference),
+            "template": "nunjucks",
+            "model": self.provider.node.at(self.provider.model),
+        }
+        if params:
+            data["params"] = params
+        data["fixtures"] = rows
+        if checks:
+            data["checks"] = checks
+        data |= self._settings(rows, checks, fixtures, pass_score, shared)
+        return data
+
+    def _settings(
+        self,
+        rows: list[At],
+        checks: list[At],
+        fixtures: Sequence[_Fixture],
+        pass_score: float | None,
+        shared: Transform,
+    ) -> dict[str, Any]:
+        settings: dict[str, Any] = {}
+        if pass_score is not None:
+            settings["pass_score"] = pass_score
+        if shared.repairs:
+            steps = list(shared.repairs)
+            settings["repair"] = {"steps": steps, "max_steps": len(steps)}
+        judge = self.provider.grades()
+        if judge is not None and _asks_without_model([*checks, *rows]):
+            settings["judge"] = {"model": judge}
+        samples = self._samples(fixtures)
+        if samples > 1:
+            settings["sampling"] = {"samples": samples}
+        return settings
+
+    def _samples(self, fixtures: Sequence[_Fixture]) -> int:
+        options = self.root.child("evaluateOptions").get("repeat")
+        options = options or self.root.child("commandLineOptions").get("repeat") or 1
+        wanted = {_repeat(f.case.option("repeat"), options) for f in fixtures}
+        if len(wanted) > 1:
+            why = f"tests are repeated together here: each {max(wanted)} times"
+            self.notes.add(self.root.child("tests").not_run("repeat", why))
+        return min(max(wanted, default=1), _MOST_SAMPLES)
+
+    def _fixtures(self, cases: Sequence[Case]) -> list[_Fixture]:
+        made: list[_Fixture] = []
+        for case in cases:
+            allowed = case.field("prompts")
+            if allowed is not None and not self.prompt.is_named(allowed.value):
+                continue
+            providers = case.field("providers")
+            if providers is not None and not self.provider.is_named(providers.value):
+                continue
+            try:
+                made += self._of_case(case)
+            except CannotRunError as error:
+                self.notes.add(error.note)
+            if len(made) > MOST_FIXTURES:
+                what = f"the tests multiply to more than {MOST_FIXTURES:,}"
+                raise case.node.problem(what, "shorten the lists in `vars`")
+        return made
+
+    def _of_case(self, case: Case) -> list[_Fixture]:
+        self._require_plain(case)
+        expansion = case.option("disableVarExpansion")
+        multiply = expansion is None or expansion.value is not True
+        variables = case.variables(self.sources)
+        found = combinations(self.sources, case.node, variables, multiply=multiply)
+        description = case.node.get("description")
+        label = " ".join(description.split()) if isinstance(description, str) else ""
+        label = label[:_LONGEST_ID] if label.isprintable() else ""
+        return [_Fixture(case, values, label or None) for values in found]
+
+    def _require_plain(self, case: Case) -> None:
+        """Raise CannotRunError if the test needs what gatekeeper does not do."""
+        for name, why in (
+            ("providerOutput", "the test brings its own output, and no model is called"),
+            ("provider", "the test has a provider of its own; add it to `providers`"),
+            ("assertScoringFunction", "a scoring function is a program, and is not run"),
+        ):
+            node = case.field(name)
+            if node is not None:
+                raise cannot_run(node, name, why)
+        for name, why in (
+            ("prefix", "a text before the prompt is not added; write it into the prompt"),
+            ("suffix", "a text after the prompt is not added; write it into the prompt"),
+            ("transformVars", "`transformVars` is JavaScript, which is not run"),
+        ):
+            node = case.option(name)
+            if node is not None and node.value:
+                raise cannot_run(node, f"options.{name}", why)
+
+    def _transform_of(self, case: Case) -> Transform:
+        """Return what is done to an output before the test's assertions.
+
+        Raises CannotRunError if gatekeeper does not do it.
+        """
+        if id(case) not in self._transforms:
+            nodes = [
+                self.provider.transform,
+                case.option("transform") or case.option("postprocess"),
+            ]
+            known = [self._read(node) for node in nodes if node is not None]
+            fields = [one.field for one in known if one.field]
+            if len(fields) > 1:
+                why = "only one transform takes a part of JSON"
+                raise cannot_run(nodes[1] or case.node, "transform", why)
+            steps = dict.fromkeys(step for one in known for step in one.repairs)
+            self._transforms[id(case)] = Transform(fields[0] if fields else None, tuple(steps))
+        return self._transforms[id(case)]
+
+    def _read(self, node: Node) -> Transform:
+        found = read_transform(node.value) if isinstance(node.value, str) else None
+        if found is None:
+            why = f"the transform is not run: {str(node.value)[:100]}"
+            raise cannot_run(node, "transform", why)
+        return found
+
+    def _shared_transform(self, fixtures: list[_Fixture]) -> Transform:
+        """Return the transform of all tests, and leave out those whose own is not run. A contract
+        has one list of repairs, so a test with other steps is left out, too."""
+        first: Transform | None = None
+        for fixture in list(fixtures):
+            try:
+                found = self._transform_of(fixture.case)
+                first = found if first is None else first
+                if found.repairs != first.repairs:
+                    node = fixture.case.option("transform") or fixture.case.node
+                    why = (
+                        "it differs from that of the other tests; put them into a file of their own"
+                    )
+                    raise cannot_run(node, "transform", why)
+            except CannotRunError as error:
+                self.notes.add(error.note)
+                fixtures.remove(fixture)
+        return first or Transform()
+
+    def _checked(self, fixtures: Sequence[_Fixture]) -> tuple[list[At], float | None, list[At]]:
+        """Return the checks of all fixtures, their pass score, and the fixtures with theirs."""
+        thresholds = {fixture.case.threshold() for fixture in fixtures}
+        common = _Common()
+        pass_score: float | None = None
+        if len(thresholds) == 1:
+            (pass_score,) = thresholds
+            if pass_score is None or 0 < pass_score <= 1:
+                common = self._common(fixtures)
+        per_test = len(thresholds) > 1 or (pass_score is not None and not 0 < pass_score <= 1)
+        names = {check.value["name"] for check in common.checks if "name" in check.value}
+        rows: list[At] = []
+        taken: set[str] = set()
+        for fixture in fixtures:
+            try:
+                own = self._own_checks(fixture, common.left, scored=per_test)
+            except CannotRunError as error:
+                self.notes.add(error.note)
+                continue
+            gating = [c for c in (*common.checks, *own) if c.value.get("severity") != "warn"]
+            if not gating:
+                why = "nothing of this test can be evaluated, so its prompt is not sent"
+                self.notes.add(fixture.case.node.not_run("test", why))
+                continue
+            rows.append(self._row(fixture, own, names, taken))
+        return common.checks, None if per_test else pass_score, rows
+
+    def _common(self, fixtures: Sequence[_Fixture]) -> _Common:
+        """Return the checks of `defaultTest` that apply to all fixtures alike."""
+        cases = {id(f.case): f.case for f in fixtures}.values()
+        lists = [[node.key for node in case.default_asserts()] for case in cases]
+        if not lists or any(keys != lists[0] for keys in lists):
+            return _Common()
+        texts = _text_variables(fixtures)
+        checks: list[At] = []
+        left: list[Node] = []
+        case = fixtures[0].case
+        fields = {self._transform_of(f.case).field for f in fixtures}
+        gradings = {_grading_key(f.case) for f in fixtures}
+        if len(fields) > 1 or len(gradings) > 1:
+            return _Common()
+        for node in case.default_asserts():
+            scope = self._scope(case, None, texts)
+            try:
+                checks += self._translation().checks([node], scope)
+            except NeedsVariablesError:
+                left.append(node)
+        named = distinct_names([check.value for check in checks])
+        done = [replace(check, value=value) for check, value in zip(checks, named, strict=True)]
+        return _Common(done, left)
+
+    def _own_checks(self, fixture: _Fixture, left: list[Node] | None, *, scored: bool) -> list[At]:
+        case = fixture.case
+        default = case.default_asserts() if left is None else left
+        asserts = [*default, *case.asserts()]
+        scope = self._scope(case, fixture.variables, _text_variables([fixture]))
+        threshold = case.threshold()
+        if not scored or threshold is None:
+            return self._translation().checks(asserts, scope)
+        if not asserts:
+            return []
+        node = case.field("threshold") or case.node
+        return [self._translation().scored(node, asserts, threshold, scope)]
+
+    def _scope(
+        self, case: Case, variables: Mapping[str, Any] | None, texts: frozenset[str]
+    ) -> Scope:
+        grading = Grading(own_prompt=case.option("rubricPrompt") is not None)
+        provider = case.option("provider")
+        if provider is not None:
+            grading = grading_of(provider, grading)
+        return Scope(
+            sources=self.sources,
+            grading=grading,
+            variables=variables,
+            texts=texts,
+            tools=tools_of(self.provider, self.prompt),
+            field=self._transform_of(case).field,
+        )
+
+    def _translation(self) -> Translation:
+        return Translation(
+            self.notes, lambda node, known: grading_of(node.child("provider"), known)
+        )
+
+    def _row(self, fixture: _Fixture, own: list[At], names: set[str], taken: set[str]) -> At:
+        row: dict[str, Any] = {}
+        if fixture.label:
+            row["id"] = numbered(fixture.label, taken)
+        row["vars"] = dict(fixture.variables)
+        if _EXPECTED in fixture.variables:
+            # A check reads this name from the fixture itself.
+            row[_EXPECTED] = fixture.variables[_EXPECTED]
+            if not self.prompt.names(_EXPECTED):
+                del row["vars"][_EXPECTED]
+        metadata = fixture.case.metadata()
+        category = category_of(metadata)
+        if category:
+            row["category"] = category
+        if metadata:
+            row["metadata"] = metadata
+        if own:
+            values = distinct_names([check.value for check in own], names)
+            row["checks"] = [replace(c, value=v) for c, v in zip(own, values, strict=True)]
+        return fixture.case.node.at(row)
+
+
+@dataclass
+class _Common:
+    """The checks that apply to all fixtures, and the assertions of `defaultTest` that have to be
+    translated for each; None if that is all of them."""
+
+    checks: list[At] = field(default_factory=list)
+    left: list[Node] | None = None
+
+
+def _text_variables(fixtures: Sequence[_Fixture]) -> frozenset[str]:
+    """Return the variables that are text in every fixture."""
+    found: set[str] | None = None
+    for fixture in fixtures:
+        own = {name for name, value in fixture.variables.items() if isinstance(value, str)}
+        found = own if found is None else found & own
+    return frozenset(found or ())
+
+
+def _grading_key(case: Case) -> str:
+    nodes = (case.option("provider"), case.option("rubricPrompt"))
+    return json.dumps([node.value if node else None for node in nodes], default=str)
+
+
+def _repeat(node: Node | None, default: Any) -> int:
+    value = default if node is None else node.value
+    sound = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return value if sound else 1
+
+
+def _asks_without_model(value: Any) -> bool:
+    """Return whether a judge is asked that names no model."""
+    if isinstance(value, At):
+        return _asks_without_model(value.value)
+    if isinstance(value, list):
+        return any(map(_asks_without_model, value))
+    if not isinstance(value, dict):
+        return False
+    if "judge" in value:
+        return "model" not in value
+    return _asks_without_model(value.get("checks", []))

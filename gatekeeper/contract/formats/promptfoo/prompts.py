@@ -1,0 +1,198 @@
+"""Reads `prompts` of a promptfoo file: each becomes the reference of a native prompt."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatekeeper.contract.formats.promptfoo.nodes import Node
+from gatekeeper.contract.formats.promptfoo.sources import (
+    FILE,
+    Sources,
+    cannot_run,
+    is_program,
+    is_remote,
+)
+from gatekeeper.contract.formats.promptfoo.variables import refuse_environment
+from gatekeeper.contract.prompts.load import has_roles
+from gatekeeper.contract.syntax.yaml_positions import field_name
+
+_SUFFIXES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".csv", ".py", ".js", ".ts")
+_READ = (".txt", ".json", ".yaml", ".yml", ".md", ".j2")
+_CONVERSATION = re.compile(r"\b_conversation\b")
+_PARTS = re.compile(r"(?m)^\s*---\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEntry:
+    """A prompt. `reference` is what a native contract names, `label` and `id` are what tests and
+    providers name, `short` becomes a part of the contract's name."""
+
+    node: Node
+    reference: str
+    label: str
+    id: str | None
+    short: str
+    config: Node | None = None
+    text: str = ""
+
+    def names(self, variable: str) -> bool:
+        """Return whether the variable's name occurs in the prompt."""
+        return re.search(rf"\b{re.escape(variable)}\b", self.text) is not None
+
+    def is_named(self, names: Any) -> bool:
+        """Return whether a list of labels and ids allows this prompt; no list allows every one."""
+        if not isinstance(names, list):
+            return True
+        return any(_matches(str(name), known) for name in names for known in (self.label, self.id))
+
+
+def _matches(name: str, known: str | None) -> bool:
+    if known is None:
+        return False
+    wanted = name[:-1] if name.endswith("*") else None
+    return (
+        known == name
+        or known.startswith(f"{name}:")
+        or (wanted is not None and known.startswith(wanted))
+    )
+
+
+def read_prompts(sources: Sources, root: Node) -> list[PromptEntry]:
+    """Return the prompts of the file. Raises ContractError for one that cannot be read, and
+    CannotRunError for a program."""
+    node = root.child("prompts")
+    if node.value is None:
+        what = "there are no `prompts`; promptfoo then sends the variable `prompt` of each test"
+        raise root.problem(what, "write `prompts: ['{{prompt}}']`")
+    found: list[PromptEntry] = []
+    if isinstance(node.value, str):
+        found += _entries(sources, node, node, node.value, {})
+    elif isinstance(node.value, dict):
+        for name, label in node.items():
+            found += _entries(sources, label, None, name, {"label": label.value})
+    for item in node.list():
+        if isinstance(item.value, str):
+            found += _entries(sources, item, item, item.value, {})
+        elif isinstance(item.value, dict):
+            raw = item.child("raw") if isinstance(item.get("raw"), str) else item.child("id")
+            if not isinstance(raw.value, str):
+                raise item.problem("a prompt has no `raw`", "write its text or its file as `raw`")
+            found += _entries(sources, item, raw, raw.value, item.value)
+        else:
+            raise item.problem("a prompt is not text", "write a text, or `file://…`")
+    if not found:
+        raise node.problem("there are no prompts", "write at least one")
+    return _with_distinct_names(found)
+
+
+def _entries(
+    sources: Sources, node: Node, text_node: Node | None, raw: str, given: Any
+) -> Iterator[PromptEntry]:
+    label, own_id = given.get("label"), given.get("id")
+    config = node.child("config") if isinstance(given.get("config"), dict) else None
+    if is_program(raw) and "\n" not in raw.strip():
+        shown = raw.removeprefix(FILE)[:200]
+        why = f"the prompt comes from the program `{shown}`, which gatekeeper does not run"
+        raise cannot_run(node, "prompts", why)
+    if is_remote(raw):
+        fix = "copy its text into the repository; nothing is fetched"
+        raise node.problem(f"the prompt `{raw[:200]}` is not in the repository", fix)
+    if not _is_file(raw):
+        if text_node is None:
+            what = "a prompt's text is the name of a key"
+            raise node.problem(what, "write `prompts` as a list")
+        _require_plain(node, raw)
+        name = posixpath.basename(sources.root.path)
+        key = field_name(text_node.key)
+        index = next((part for part in text_node.key if isinstance(part, int)), 0)
+        own = str(label or own_id or raw)
+        short = str(label or own_id or f"prompt-{index + 1}")
+        yield PromptEntry(node, f"{name}#{key}", own, own_id, short, config, raw)
+        return
+    for path in sources.find(node, raw):
+        plain = path.removeprefix("/")
+        text = _readable_text(sources, node, path)
+        own = str(label or plain)
+        short = str(label or own_id or posixpath.splitext(posixpath.basename(plain))[0])
+        yield PromptEntry(node, path, own, own_id, short, config, text)
+
+
+def _is_file(raw: str) -> bool:
+    """Return whether promptfoo takes the text for the path of a file."""
+    if raw.startswith(FILE):
+        return True
+    if re.search(r"\s|\{\{", raw.strip()):
+        return False
+    return raw.lower().endswith(_SUFFIXES)
+
+
+def _require_plain(node: Node, text: str) -> None:
+    refuse_environment(node, text)
+    if _CONVERSATION.search(text):
+        why = "the prompt uses `_conversation`, the answers of other tests"
+        raise cannot_run(node, "prompts", why)
+
+
+def _readable_text(sources: Sources, node: Node, path: str) -> str:
+    """Return the text of a prompt's file. Raises ContractError if it is read in another way here
+    than by promptfoo."""
+    name = posixpath.basename(path)
+    suffix = posixpath.splitext(name.lower())[1]
+    if is_program(path):
+        why = f"the prompt comes from the program `{name}`, which gatekeeper does not run"
+        raise cannot_run(node, "prompts", why)
+    if suffix not in _READ:
+        what = f"prompts are not read from `{name}`"
+        raise node.problem(what, f"use one of {' '.join(_READ)}, one prompt in each file")
+    _, text = sources.text(node, path)
+    _require_plain(node, text)
+    if suffix == ".txt" and _PARTS.search(text):
+        what = f"`{name}` holds several prompts, divided by `---`"
+        raise node.problem(what, "write each into a file of its own")
+    if suffix in (".txt", ".j2", ".md") and _is_chat(text):
+        what = f"`{name}` holds a chat as JSON"
+        raise node.problem(what, "give the file the suffix .json")
+    if suffix == ".md" and (has_roles(text, path) or text.startswith("---")):
+        what = f"`{name}` has front matter or role lines, which promptfoo sends as text"
+        raise node.problem(what, "remove them, or write a native contract for the prompt")
+    return text
+
+
+def _is_chat(text: str) -> bool:
+    try:
+        return text.lstrip().startswith("[") and isinstance(json.loads(text), list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _with_distinct_names(entries: list[PromptEntry]) -> list[PromptEntry]:
+    """Return the entries with names that can stand in a contract's name, each once."""
+    made: list[PromptEntry] = []
+    taken: set[str] = set()
+    for entry in entries:
+        short = numbered(slug(entry.short, 40) or "prompt", taken)
+        made.append(replace(entry, short=short))
+    return made
+
+
+def slug(text: str, longest: int) -> str:
+    """Return the text as a part of a name: letters, digits, dots and hyphens."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-._")[:longest].strip("-._")
+
+
+def numbered(name: str, taken: set[str]) -> str:
+    """Return the name, with a number if it is taken, and take it."""
+    made, number = name, 1
+    while made in taken:
+        number += 1
+        made = f"{name}-{number}"
+    taken.add(made)
+    return made
+
+
+__all__ = ["PromptEntry", "numbered", "read_prompts", "slug"]

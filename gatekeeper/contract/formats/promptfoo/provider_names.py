@@ -1,0 +1,137 @@
+"""What promptfoo's providers are called here, and the parameters that they send."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_PREFIXES = {
+    "openai:chat:": "openai/",
+    "openai:responses:": "openai/",
+    "openai:completion:": "text-completion-openai/",
+    "openai:": "openai/",
+    "anthropic:messages:": "anthropic/",
+    "anthropic:": "anthropic/",
+    "azure:chat:": "azure/",
+    "azure:": "azure/",
+    "azureopenai:chat:": "azure/",
+    "ollama:chat:": "ollama_chat/",
+    "ollama:completion:": "ollama/",
+    "ollama:": "ollama/",
+    "bedrock:converse:": "bedrock/",
+    "bedrock:": "bedrock/",
+    "ai21:": "ai21_chat/",
+    "aimlapi:chat:": "aiml/",
+    "cerebras:": "cerebras/",
+    "cohere:": "cohere_chat/",
+    "deepseek:": "deepseek/",
+    "fireworks:": "fireworks_ai/",
+    "github:": "github/",
+    "google:": "gemini/",
+    "groq:": "groq/",
+    "hyperbolic:": "hyperbolic/",
+    "lambdalabs:chat:": "lambda_ai/",
+    "litellm:chat:": "litellm_proxy/",
+    "litellm:": "litellm_proxy/",
+    "llamafile:chat:": "llamafile/",
+    "mistral:": "mistral/",
+    "openrouter:": "openrouter/",
+    "perplexity:": "perplexity/",
+    "togetherai:chat:": "together_ai/",
+    "togetherai:": "together_ai/",
+    "vertex:": "vertex_ai/",
+    "xai:": "xai/",
+}
+_OTHER_KINDS = re.compile(
+    r"(?:embedding|embeddings|image|moderation|realtime|assistant|audio|speech|transcription|video"
+    r"|agents|codex\S*|completion|live|agent|knowledge-base\S*|kb):",
+    re.I,
+)
+_DEFAULTS = {
+    "openai": {"temperature": 0, "max_tokens": 1024},
+    "azure": {"temperature": 0, "max_tokens": 1024},
+    "anthropic": {"temperature": 0, "max_tokens": 1024},
+}
+_THINKS_FIRST = re.compile(r"(?:.*/)?(?:o\d|gpt-5|codex)")
+_TAKES_TEMPERATURE = re.compile(r"claude-(?:\d|(?:opus|sonnet|haiku)-4(?:-[0-6](?!\d)|-2\d{7}|$))")
+
+DEFAULT_JUDGES = {
+    "openai": "openai/gpt-5.5-2026-04-23",
+    "anthropic": "anthropic/claude-sonnet-4-6",
+}
+"""The models that promptfoo 0.121 grades with if no other is named, by provider."""
+
+PARAMETERS = {
+    **{
+        name: name
+        for name in (
+            "frequency_penalty",
+            "logit_bias",
+            "max_completion_tokens",
+            "max_tokens",
+            "min_p",
+            "parallel_tool_calls",
+            "presence_penalty",
+            "reasoning_effort",
+            "repetition_penalty",
+            "response_format",
+            "seed",
+            "service_tier",
+            "stop",
+            "temperature",
+            "thinking",
+            "tool_choice",
+            "tools",
+            "top_k",
+            "top_p",
+            "verbosity",
+        )
+    },
+    "maxOutputTokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "maxTokens": "max_tokens",
+    "num_predict": "max_tokens",
+    "stopSequences": "stop",
+    "stop_sequences": "stop",
+    "topK": "top_k",
+    "topP": "top_p",
+}
+"""The keys of a provider's `config` that become parameters of the model."""
+
+WITHOUT_EFFECT = frozenset({"cost", "inputCost", "outputCost", "showThinking", "maxRetries"})
+"""The keys of a `config` that change no request."""
+
+
+def model_of(provider: str) -> str | None:
+    """Return the model that a provider's id names; None if it is not called here."""
+    for prefix in sorted(_PREFIXES, key=len, reverse=True):
+        if provider.startswith(prefix):
+            name = provider.removeprefix(prefix)
+            return f"{_PREFIXES[prefix]}{name}" if name and not _is_other(prefix, name) else None
+    return None
+
+
+def _is_other(prefix: str, name: str) -> bool:
+    """Return whether what follows the prefix is another kind of service, such as an image."""
+    return _OTHER_KINDS.match(name) is not None and prefix.count(":") == 1
+
+
+def embedding_model_of(provider: str) -> str | None:
+    """Return the embedding model that a provider's id names; None if it is not called here."""
+    vendor, _, name = provider.partition(":")
+    for mark in ("embeddings:", "embedding:"):
+        if name.startswith(mark) and f"{vendor}:" in _PREFIXES:
+            return _PREFIXES[f"{vendor}:"] + name.removeprefix(mark)
+    return None
+
+
+def default_parameters(model: str) -> dict[str, Any]:
+    """Return what promptfoo sends to a model of OpenAI, Azure or Anthropic if the file does not
+    say."""
+    vendor, _, name = model.partition("/")
+    if _THINKS_FIRST.match(name):
+        return {}
+    defaults = dict(_DEFAULTS.get(vendor, {}))
+    if vendor == "anthropic" and not _TAKES_TEMPERATURE.match(name):
+        defaults.pop("temperature")
+    return defaults

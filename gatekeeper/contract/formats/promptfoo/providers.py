@@ -1,0 +1,252 @@
+"""Reads `providers` of a promptfoo file: models with their parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatekeeper.contract.definition import NotRun
+from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.promptfoo.assertion import Grading
+from gatekeeper.contract.formats.promptfoo.nodes import Node
+from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, numbered, slug
+from gatekeeper.contract.formats.promptfoo.provider_names import (
+    DEFAULT_JUDGES,
+    PARAMETERS,
+    WITHOUT_EFFECT,
+    default_parameters,
+    embedding_model_of,
+    model_of,
+)
+from gatekeeper.contract.formats.promptfoo.sources import (
+    FILE,
+    CannotRunError,
+    Sources,
+    cannot_run,
+    is_program,
+)
+from gatekeeper.contract.formats.promptfoo.variables import has_template
+from gatekeeper.errors import ContractError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:@/-]{0,199}")
+_PROGRAMS = (
+    *("exec:", "python:", "golang:", "ruby:", "package:", "http:", "https:", "webhook:", "ws:"),
+    *("wss:", "websocket", "browser", "file:", "manual-input", "sequence"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEntry:
+    """A provider: the model it is called here, its parameters with their places, and the names by
+    which tests refer to it."""
+
+    node: Node
+    id: str
+    label: str | None
+    model: str
+    params: dict[str, At]
+    short: str
+    prompts: Any = None
+    transform: Node | None = None
+    notes: tuple[NotRun, ...] = ()
+
+    def is_named(self, names: Any) -> bool:
+        """Return whether a list of ids and labels allows this provider; no list allows all."""
+        if not isinstance(names, list):
+            return True
+        return any(self._matches(str(name)) for name in names)
+
+    def _matches(self, name: str) -> bool:
+        known = [self.id, *([self.label] if self.label else [])]
+        start = name[:-1] if name.endswith("*") else f"{name}:"
+        return name in known or any(one.startswith(start) for one in known)
+
+    def grades(self) -> str | None:
+        """Return the model that promptfoo grades with if no other is named."""
+        return DEFAULT_JUDGES.get(self.model.partition("/")[0])
+
+
+def read_providers(sources: Sources, root: Node) -> tuple[list[ProviderEntry], list[NotRun]]:
+    """Return the providers that can be called, and why the others cannot.
+
+    Raises ContractError if none can.
+    """
+    node = root.child("providers" if "providers" in root.value else "targets")
+    found: list[ProviderEntry] = []
+    notes: list[NotRun] = []
+    for item in _items(sources, node):
+        try:
+            found.append(_entry(sources, item))
+        except CannotRunError as error:
+            notes.append(error.note)
+    if not found:
+        why = f": {notes[0].why}" if notes else ""
+        at = notes[0].position if notes else node.position
+        problem = node.problem(f"no provider can be called{why}", "name a model").problems[0]
+        raise ContractError([replace(problem, path=at.path, line=at.line, column=at.column)])
+    taken: set[str] = set()
+    return [replace(entry, short=numbered(entry.short, taken)) for entry in found], notes
+
+
+def _items(sources: Sources, node: Node) -> Iterator[Node]:
+    if isinstance(node.value, str | dict):
+        yield node
+    for item in node.list():
+        named = isinstance(item.value, str) and item.value.startswith(FILE)
+        if named and item.value.lower().endswith((".yaml", ".yml", ".json")):
+            document = sources.document(item, item.value)
+            whole = Node(document, (), document.data)
+            yield from whole.list() if isinstance(whole.value, list) else (whole,)
+        else:
+            yield item
+
+
+def _entry(sources: Sources, item: Node) -> ProviderEntry:
+    node = item
+    if isinstance(item.value, dict) and "id" not in item.value and len(item.value) == 1:
+        (identity,) = item.value
+        node = item.child(identity)
+        identity = node.get("id") or identity
+    else:
+        identity = item.value if isinstance(item.value, str) else item.get("id")
+    if not isinstance(identity, str):
+        fix = "write an id such as openai:gpt-4o-mini"
+        raise item.problem("a provider has no id", fix)
+    model = _model(item, identity)
+    config = node.child("config")
+    params, notes = _parameters(sources, config, model)
+    label = node.get("label")
+    short = slug(str(label or model.rpartition("/")[2]), 40) or "model"
+    if identity.startswith("openai:responses:"):
+        why = "the model is called through Chat Completions, not through the Responses API"
+        notes.append(item.not_run("openai:responses", why))
+    if config.get("omitDefaults") is not True:
+        params = {name: item.at(v) for name, v in _defaults(model, params).items()} | params
+    return ProviderEntry(
+        node=item,
+        id=identity,
+        label=label if isinstance(label, str) else None,
+        model=model,
+        params=params,
+        short=short,
+        prompts=node.get("prompts"),
+        transform=_transform(node),
+        notes=tuple(notes),
+    )
+
+
+def _defaults(model: str, params: dict[str, At]) -> dict[str, Any]:
+    defaults = default_parameters(model)
+    if model.startswith("anthropic/") and ("top_p" in params or "thinking" in params):
+        defaults.pop("temperature", None)
+    return defaults
+
+
+def _transform(node: Node) -> Node | None:
+    for holder in (node, node.child("config")):
+        for name in ("transform", "transformResponse", "responseParser"):
+            if isinstance(holder.value, dict) and holder.get(name) is not None:
+                return holder.child(name)
+    return None
+
+
+def _model(node: Node, identity: str) -> str:
+    if has_template(identity):
+        what = f"the provider `{identity[:100]}` is a template"
+        raise node.problem(what, "write its id; variables of the environment are not read")
+    if is_program(identity) or identity.lower().startswith(_PROGRAMS):
+        why = f"the provider `{identity[:100]}` is a program or an address; only models are called"
+        raise cannot_run(node, "provider", why)
+    if identity == "echo":
+        raise cannot_run(node, "provider", "the provider `echo` calls no model")
+    model = model_of(identity)
+    if model is None or not _NAME.fullmatch(model):
+        why = f"the provider `{identity[:100]}` is not called by gatekeeper"
+        raise cannot_run(node, "provider", why)
+    return model
+
+
+def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, At], list[NotRun]]:
+    params: dict[str, At] = {}
+    notes: list[NotRun] = []
+    for name, value in config.items():
+        if name in ("generationConfig", "options") and isinstance(value.value, dict):
+            inner, more = _parameters(sources, value, model)
+            params |= inner
+            notes += more
+        elif name == "reasoning" and isinstance(value.value, dict) and value.get("effort"):
+            params["reasoning_effort"] = value.at(value.get("effort"))
+        elif name in PARAMETERS and value.value is not None:
+            params[PARAMETERS[name]] = value.at(_loaded(sources, value))
+        elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
+            why = f"`{name}` is not sent; addresses and keys come from the environment"
+            notes.append(value.not_run(f"config.{name}"[:100], why))
+    return params, notes
+
+
+def _loaded(sources: Sources, value: Node) -> Any:
+    """Return a value with what its `file://` parts hold. Raises ContractError."""
+    found = value.value
+    if isinstance(found, str) and found.startswith(FILE):
+        if is_program(found):
+            why = f"`{found[:100]}` is a program, which gatekeeper does not run"
+            raise cannot_run(value, "config", why)
+        return sources.document(value, found).data
+    if isinstance(found, str) and has_template(found):
+        what = "a template in a parameter of the model"
+        raise value.problem(what, "write its value; variables of the environment are not read")
+    if isinstance(found, list):
+        parts = [_loaded(sources, part) for part in value.list()]
+        names = [p.value for p in value.list()]
+        flat: list[Any] = []
+        for name, part in zip(names, parts, strict=True):
+            loaded = isinstance(name, str) and name.startswith(FILE) and isinstance(part, list)
+            flat += part if loaded else [part]
+        return flat
+    if isinstance(found, dict):
+        return {name: _loaded(sources, part) for name, part in value.items()}
+    return found
+
+
+def tools_of(entry: ProviderEntry, prompt: PromptEntry) -> Any:
+    """Return the tools that the prompt's own `config`, or else the provider's, offers."""
+    own = prompt.config.get("tools") if prompt.config else None
+    known = entry.params.get("tools")
+    return own if own is not None else known.value if known else None
+
+
+def prompt_parameters(
+    sources: Sources, entry: ProviderEntry, prompt: PromptEntry
+) -> tuple[dict[str, At], list[NotRun]]:
+    """Return the parameters of the provider, with those that the prompt sets itself."""
+    if prompt.config is None:
+        return entry.params, []
+    own, notes = _parameters(sources, prompt.config, entry.model)
+    return {**entry.params, **own}, notes
+
+
+def grading_of(node: Node, grading: Grading) -> Grading:
+    """Return the grading with what a `provider` for grading says: an id, or a mapping with `id`, or
+    with `text` and `embedding`. Raises CannotRunError if it cannot be called."""
+    value = node.value
+    if value is None:
+        return grading
+    if isinstance(value, dict) and not value.get("id"):
+        for name in ("text", "embedding"):
+            grading = _graded_by(node.child(name), grading, name)
+        return grading
+    return _graded_by(node, grading, "text")
+
+
+def _graded_by(node: Node, grading: Grading, kind: str) -> Grading:
+    identity = node.value if isinstance(node.value, str) else node.get("id")
+    if node.value is None or not isinstance(identity, str):
+        return grading
+    embedding = embedding_model_of(identity)
+    if embedding is not None:
+        return replace(grading, embedding=embedding)
+    if kind == "embedding":
+        raise cannot_run(node, "provider", f"`{identity[:100]}` is no embedding model here")
+    return replace(grading, judge=_model(node, identity))

@@ -1,0 +1,134 @@
+"""Translates a promptfoo file: one native contract for each prompt and provider."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gatekeeper.contract.formats.foreign_suite import (
+    ForeignContract,
+    ForeignSuite,
+    SuiteFiles,
+    build_document,
+    contract_path,
+)
+from gatekeeper.contract.formats.promptfoo.cases import Case, read_cases
+from gatekeeper.contract.formats.promptfoo.contracts import ContractWriter
+from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
+from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, read_prompts, slug
+from gatekeeper.contract.formats.promptfoo.providers import ProviderEntry, read_providers
+from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Sources
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.errors import ContractError
+
+_MOST_CONTRACTS = 500
+_LONGEST_NAME = 100
+_NOT_RUN = {
+    "assertScoringFunction": "a scoring function is a program, and gatekeeper does not run it",
+    "derivedMetrics": "metrics that are computed from others are not computed",
+    "env": "the environment is not set from a file",
+    "extensions": "extensions are programs, and gatekeeper does not run them",
+    "nunjucksFilters": "filters of a file's own are programs, and gatekeeper does not run them",
+    "redteam": "no attacks are generated; write them as tests",
+    "strategies": "no attacks are generated; write them as tests",
+    "plugins": "no attacks are generated; write them as tests",
+}
+
+
+def recognises(_path: str, data: object) -> bool:
+    """Return whether the data is a configuration of promptfoo."""
+    if not isinstance(data, dict) or not ("providers" in data or "targets" in data):
+        return False
+    parts = ("prompts", "tests", "scenarios", "defaultTest")
+    return any(part in data for part in parts) and "messages" not in data
+
+
+def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+    """Translate the file. Raises ContractError."""
+    root = root_of(document)
+    sources = Sources(files, document)
+    notes = Notes()
+    _name_unsupported(root, notes)
+    try:
+        prompts = read_prompts(sources, root)
+    except CannotRunError as error:
+        raise _as_problem(root, error) from None
+    providers, left_out = read_providers(sources, root)
+    for note in left_out:
+        notes.add(note)
+    cases = read_cases(sources, root, notes)
+    pairs = [
+        (prompt, provider)
+        for prompt in prompts
+        for provider in providers
+        if prompt.is_named(provider.prompts)
+    ]
+    if len(pairs) > _MOST_CONTRACTS:
+        what = (
+            f"{len(prompts)} prompts and {len(providers)} providers make {len(pairs):,} contracts"
+        )
+        raise root.problem(what, f"keep at most {_MOST_CONTRACTS}")
+    return _translated(sources, root, notes, pairs, cases)
+
+
+def _translated(
+    sources: Sources,
+    root: Node,
+    notes: Notes,
+    pairs: Sequence[tuple[PromptEntry, ProviderEntry]],
+    cases: Sequence[Case],
+) -> ForeignSuite:
+    single, common = len(pairs) == 1, notes
+    prompts = {prompt.short for prompt, _ in pairs}
+    providers = {provider.short for _, provider in pairs}
+    stem = _stem(root.document.path)
+    made: list[ForeignContract] = []
+    for prompt, provider in pairs:
+        parts = [stem]
+        parts += [prompt.short] if len(prompts) > 1 else []
+        parts += [provider.short] if len(providers) > 1 else []
+        name = "-".join(parts)[:_LONGEST_NAME].rstrip("-._")
+        own = Notes(dict(common.found), common.left_out)
+        data = ContractWriter(sources, root, own, prompt, provider).data(name, cases)
+        notes = own
+        if data is None:
+            continue
+        short = "-".join(parts[1:]) or name
+        path = contract_path(root.document.path, short, single=single)
+        made.append(ForeignContract(build_document(path, data, root.position), own.all()))
+    if not made:
+        raise _nothing(root, notes)
+    return ForeignSuite(tuple(made))
+
+
+def _nothing(root: Node, notes: Notes) -> ContractError:
+    found = notes.all()
+    named = "; ".join(f"line {n.position.line}: `{n.kind}`: {n.why}" for n in found[:5])
+    what = "no test of this file can be run" + (f" ({named})" if named else "")
+    return root.child("tests").problem(what, "add a test with an assertion that can be run")
+
+
+def _stem(path: str) -> str:
+    """Return a name for the suite: its folders, and the file's own name if it is not the usual."""
+    folder, name = posixpath.split(path)
+    stem = posixpath.splitext(name)[0]
+    parts = [part for part in folder.split("/") if part]
+    if not stem.startswith("promptfooconfig"):
+        parts.append(stem)
+    elif stem != "promptfooconfig":
+        parts.append(stem.removeprefix("promptfooconfig").strip("-._"))
+    return slug("-".join(parts), 60) or "promptfoo"
+
+
+def _name_unsupported(root: Node, notes: Notes) -> None:
+    for name, why in _NOT_RUN.items():
+        if root.get(name):
+            notes.add(root.child(name).not_run(name, why))
+
+
+def _as_problem(root: Node, error: CannotRunError) -> ContractError:
+    at = error.note.position
+    problem = root.problem(error.note.why, "keep the prompt in a text file").problems[0]
+    placed = replace(problem, path=at.path, line=at.line, column=at.column, field="prompts")
+    return ContractError([placed])

@@ -1,0 +1,221 @@
+"""Reads the variables of promptfoo's tests: files, lists that multiply, and names in values."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gatekeeper.contract.formats.promptfoo.nodes import Node
+from gatekeeper.contract.formats.promptfoo.sources import (
+    FILE,
+    Sources,
+    cannot_run,
+    is_program,
+    is_remote,
+)
+from gatekeeper.contract.size_limits import MOST_FIXTURES
+
+_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d{1,6}\])*"
+_PLACE = re.compile(r"\{\{-?\s*(" + _NAME + r")\s*-?\}\}")
+_MARKS = re.compile(r"\{\{|\{%|\{#")
+_ENVIRONMENT = re.compile(r"\{[{%][^}]*\benv\b\s*[.\[]")
+# promptfoo sends a value with such an open tag as it is.
+_OPEN_TAG = re.compile(r"\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$", re.M)
+_ROUNDS = 5
+_LONGEST = 1_000_000
+_BINARY = re.compile(
+    r"\.(?:pdf|png|jpe?g|gif|webp|bmp|tiff?|ico|avif|hei[cf]|svg|mp[34]|wav|ogg|flac|m4a|webm|mov"
+    r"|avi|xlsx?|docx?)$",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No value of this name."""
+
+
+MISSING = Missing()
+
+
+def refuse_environment(node: Node, text: str) -> None:
+    """Raise ContractError if a template reads the environment: a key could reach a prompt."""
+    if _ENVIRONMENT.search(text):
+        what = "`{{ env.… }}` reads an environment variable"
+        raise node.problem(what, "write the value, or use a variable of the tests; nothing is read")
+
+
+def has_template(text: str) -> bool:
+    """Return whether promptfoo would render the text."""
+    return _MARKS.search(text) is not None
+
+
+def is_simple(text: str) -> bool:
+    """Return whether the text is a template of names alone, such as `Dear {{ user.name }}`."""
+    return not _MARKS.search(_PLACE.sub("", text))
+
+
+def names_in(text: str) -> set[str]:
+    """Return the variables that a simple template names."""
+    return {re.split(r"[.\[]", match[1])[0] for match in _PLACE.finditer(text)}
+
+
+def find_value(variables: Mapping[str, Any], name: str) -> Any:
+    """Return the value at a name such as `user.tags[0]`; MISSING if there is none."""
+    value: Any = variables
+    for step in re.findall(r"\w+", name):
+        if isinstance(value, Mapping):
+            value = value.get(step, MISSING)
+        elif isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return MISSING
+    return value
+
+
+def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
+    """Fill in a simple template. Raises ContractError for a name that has no value, and
+    CannotRunError for other templates."""
+    refuse_environment(node, text)
+    if not is_simple(text):
+        why = "its value is a template that computes; write the value, or names in `{{ }}` alone"
+        raise cannot_run(node, str(node.get("type") or "template"), why)
+
+    def value_of(match: re.Match[str]) -> str:
+        value = find_value(variables, match[1])
+        if value is MISSING:
+            what = f"`{{{{ {match[1]} }}}}` names no variable of this test"
+            raise node.problem(what, "add it to `vars`, or correct the name")
+        return script_text(value)
+
+    filled = _filled(text, value_of)
+    if filled is None:
+        what = f"with its variables it has more than {_LONGEST:,} characters"
+        raise node.problem(what, "write a shorter value")
+    return filled
+
+
+def script_text(value: Any) -> str:
+    """Write a value as JavaScript does in a text."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(map(script_text, value))
+    if isinstance(value, Mapping):
+        return "[object Object]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def script_number(value: Any) -> Any:
+    """Return a number as JavaScript has it: 4.0 is 4. Other values stay."""
+    whole = isinstance(value, float) and math.isfinite(value) and value.is_integer()
+    return int(value) if whole and abs(value) < 1e15 else value
+
+
+def combinations(
+    sources: Sources, case: Node, written: Mapping[str, Node], *, multiply: bool
+) -> list[dict[str, Any]]:
+    """Return the variables of every fixture that a test case stands for.
+
+    Raises ContractError, and CannotRunError if a value comes from a program.
+    """
+    choices = {name: _choices(sources, node, multiply) for name, node in written.items()}
+    count = math.prod(map(len, choices.values()))
+    if count > MOST_FIXTURES:
+        what = f"the lists in `vars` multiply to {count:,} tests, more than {MOST_FIXTURES:,}"
+        raise case.problem(what, "shorten the lists")
+    made = []
+    for values in itertools.product(*choices.values()):
+        chosen = dict(zip(choices, values, strict=True))
+        made.append(_resolved(case, written, chosen))
+    return made
+
+
+def _choices(sources: Sources, node: Node, multiply: bool) -> Sequence[Any]:
+    value = node.value
+    if isinstance(value, str) and value.startswith(FILE):
+        plain = value.removeprefix(FILE)
+        _refuse_programs(node, plain)
+        return [_load(sources, node, path) for path in sources.find(node, plain)]
+    if multiply and isinstance(value, list) and value and isinstance(value[0], str):
+        return [
+            _load(sources, node, item) if isinstance(item, str) and item.startswith(FILE) else item
+            for item in value
+        ]
+    return [value]
+
+
+def _load(sources: Sources, node: Node, reference: str) -> Any:
+    _refuse_programs(node, reference.removeprefix(FILE))
+    if reference.lower().endswith((".yaml", ".yml")):
+        data = sources.document(node, reference).data
+        return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return sources.text(node, reference)[1].strip()
+
+
+def _refuse_programs(node: Node, reference: str) -> None:
+    if is_program(reference) or is_remote(reference):
+        why = f"the variable comes from `{reference[:200]}`, which gatekeeper does not run"
+        raise cannot_run(node, "vars", why)
+    if _BINARY.search(reference):
+        raise cannot_run(node, "vars", f"`{reference[:200]}` is not text")
+
+
+def _resolved(case: Node, written: Mapping[str, Node], chosen: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the names of other variables, as often as promptfoo does."""
+    for name, value in chosen.items():
+        if isinstance(value, str):
+            refuse_environment(written[name], value)
+            chosen[name] = value.removesuffix("\n")
+        elif value is None:
+            chosen[name] = ""
+        else:
+            chosen[name] = script_number(value)
+    for _ in range(_ROUNDS):
+        changed = False
+        for name, value in chosen.items():
+            if not isinstance(value, str) or "{{" not in value:
+                continue
+            filled = _filled(value, lambda match: _known(match, chosen))
+            if filled is None:
+                what = f"the variable `{name}` grows beyond {_LONGEST:,} characters"
+                raise case.problem(what, "do not name variables in each other's values")
+            changed |= filled != value
+            chosen[name] = filled
+        if not changed:
+            break
+    for name, value in chosen.items():
+        if isinstance(value, str) and not is_simple(value) and not _OPEN_TAG.search(value):
+            why = f"the variable `{name}` holds a template that computes; write its value"
+            raise cannot_run(written[name], "vars", why)
+    return chosen
+
+
+def _filled(text: str, value_of: Callable[[re.Match[str]], str]) -> str | None:
+    """Fill in the names of a template; None if the text would become too long."""
+    parts: list[str] = []
+    length = end = 0
+    for match in _PLACE.finditer(text):
+        for part in (text[end : match.start()], value_of(match)):
+            parts.append(part)
+            length += len(part)
+        end = match.end()
+        if length > _LONGEST:
+            return None
+    return "".join([*parts, text[end:]])
+
+
+def _known(match: re.Match[str], variables: Mapping[str, Any]) -> str:
+    value = variables.get(match[1], MISSING)
+    return match[0] if value is MISSING else script_text(value)
