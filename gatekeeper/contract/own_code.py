@@ -7,7 +7,7 @@ file is compared and named, never executed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gatekeeper.contract.affected import AffectedContract
@@ -55,6 +55,25 @@ def trust_code(contract: Contract, trusted: Revision, policy: Policy) -> Contrac
     )
     checks = tuple(map(trust, contract.checks))
     return replace(contract, checks=checks, fixtures=tuple(fixtures))
+
+
+def missing_code_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
+    """Return a notice for each check whose code does not run: the outputs that it would evaluate
+    are paid for, and cannot be measured."""
+    found: dict[str, None] = {}
+    for contract in contracts:
+        for spec in contract.every_check():
+            if spec.code is None:
+                continue
+            missing = [p for p in code_paths(spec.params, spec.shape) if p not in spec.code]
+            if missing:
+                notice = (
+                    f"The check `{spec.name}` of {contract.name} cannot run: {', '.join(missing)} "
+                    "is not on the branch to merge into, or not in its policy's `checks.python`. "
+                    "The models' answers are paid for all the same: merge the code first."
+                )
+                found[notice] = None
+    return tuple(found)
 
 
 def _has_code(spec: CheckSpec) -> bool:

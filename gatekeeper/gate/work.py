@@ -29,7 +29,7 @@ from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
-from gatekeeper.contract.own_code import with_trusted_code
+from gatekeeper.contract.own_code import missing_code_notices, with_trusted_code
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
@@ -245,6 +245,7 @@ def plan_contracts(
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
     notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
     notices = (*notices, *(said for job in jobs for said in family_notices(job)))
+    notices = (*notices, *missing_code_notices(e.contract for j in jobs for e in j.evaluations))
     affected = replace(affected, notices=notices)
     gone = tuple(contract for contract in wanted if contract.head is None)
     models = tuple(pair for job in jobs for pair in _models(job))

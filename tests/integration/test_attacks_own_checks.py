@@ -204,6 +204,15 @@ def test_a_commit_that_somebody_names_runs_the_code_of_the_default_branch():
         assert work.jobs[0].contract.checks[0].code == {TONE: code}
 
 
+def test_code_that_will_not_run_is_named_before_any_call():
+    files = {**contract_files(CALLS, WORDS), **HAS_TONE}
+    named = MemoryRevision({path: text.encode() for path, text in files.items()})
+    without = MemoryRevision({p: t for p, t in named.files.items() if p != TONE})
+    for trusted, count in ((named, 0), (without, 1)):
+        notices = plan_run(named, Policy(), trusted=(trusted,)).affected.notices
+        assert sum(TONE in notice for notice in notices) == count
+
+
 def test_a_wider_pattern_of_code_weakens_the_policy(check_of):
     change = Proposal("wider", "", {POLICY: EVERY_FILE})
     checked = check_of(base_of(change), change.writes)
