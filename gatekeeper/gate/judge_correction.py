@@ -35,6 +35,16 @@ def sole_judge(outcomes: Sequence[Outcome], calibrations: Calibrations) -> Check
     return calibrations.get(next(iter(names))) if len(names) == 1 else None
 
 
+def rests_on_judges(objective: Objective, outcomes: Sequence[Outcome]) -> bool:
+    """Return whether verdicts or scores of judges are a part of what the objective counts."""
+    results = (result for outcome in outcomes for result in outcome.check_results if result.votes)
+    if objective.measure.unit == "score":
+        return any(result.score is not None for result in results)
+    if objective.check is not None:
+        return any(result.check == objective.check for result in results)
+    return objective.counts_passes and any(result.severity == "error" for result in results)
+
+
 def correct_difference(drops: Sequence[float], calibration: CheckCalibration) -> Difference | None:
     """Return head's pass rate minus base's as people would find it. `drops` are base's minus
     head's as judged, of each unit. None below two units, or if the judge tells too little."""

@@ -23,7 +23,7 @@ from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
 from gatekeeper.gate.consistency import Pairs, agreeing_pairs, count_pairs
-from gatekeeper.gate.judge_correction import judge_behind
+from gatekeeper.gate.judge_correction import judge_behind, rests_on_judges
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
 from gatekeeper.stats.e_process import bounded_mean_interval
@@ -74,7 +74,8 @@ def slo_results(
             judge_behind(objective, mine, calibrations),
         )
         found = replace(_result(objective, data), default=objective.default, clustered=clustered)
-        results.append(found)
+        as_judged = found.judged is None and rests_on_judges(objective, mine)
+        results.append(replace(found, as_judged=as_judged))
     return tuple(results)
 
 

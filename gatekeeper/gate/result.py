@@ -213,6 +213,8 @@ class SloResult:
     clustered: bool = False
     judged: float | None = None
     """The rate as the judge found it, if the others are corrected for its errors."""
+    as_judged: bool = False
+    """Whether it rests on what judges say, and is not corrected for their errors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,8 +100,11 @@ def objective_value(slo: SloResult, value: float | None) -> str:
 
 
 def observed_value(slo: SloResult) -> str:
-    """Write the observed amount of an objective, with the judge's own if it is corrected."""
+    """Write the observed amount of an objective, with the judge's own if it is corrected, and
+    whether it rests on judges and is not."""
     text = objective_value(slo, slo.observed)
+    if slo.as_judged and slo.observed is not None:
+        return f"{text} (as judged, not corrected)"
     return text if slo.judged is None else f"{text} (as judged {objective_value(slo, slo.judged)})"
 
 

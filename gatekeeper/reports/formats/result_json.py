@@ -228,6 +228,7 @@ def _slo(slo: SloResult) -> dict[str, Any]:
         "default": slo.default,
         "clustered": slo.clustered,
         "judged": slo.judged,
+        "as_judged": slo.as_judged,
     }
 
 

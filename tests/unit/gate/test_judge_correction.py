@@ -10,10 +10,16 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.trial import CheckResult
-from gatekeeper.gate.judge_correction import correct_difference, sole_judge
+from gatekeeper.contract.trial import CheckResult, Vote
+from gatekeeper.gate.judge_correction import (
+    correct_difference,
+    judge_behind,
+    rests_on_judges,
+    sole_judge,
+)
 from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.objectives import objective_status, slo_results
+from gatekeeper.reports.columns import observed_value
 from gatekeeper.stats.label_shift import corrected_rate
 
 
@@ -54,6 +60,33 @@ def test_a_rate_that_rests_on_a_judge_is_corrected(objectives):
     assert found.observed == pytest.approx(expected.value) == pytest.approx(0.6)
     assert found.interval == expected.interval
     assert found.met is None
+
+
+def graded_by_judges(outcomes):
+    """The same outcomes, with the vote and score of a judge in each result of a check."""
+    vote = (Vote("openai/gpt-4o", True),)
+    return [
+        replace(o, check_results=tuple(replace(c, votes=vote, score=0.5) for c in o.check_results))
+        for o in outcomes
+    ]
+
+
+@pytest.mark.parametrize("objectives", [{"checks": {"says ok": 0.5}}, {"success_rate": 0.5}])
+def test_what_is_not_corrected_is_said_to_rest_on_judges(objectives):
+    plain = head(31, 19)
+    found = result(objectives, graded_by_judges(plain), {})
+    assert found.as_judged
+    assert "not corrected" in observed_value(found)
+    assert not result(objectives, graded_by_judges(plain), KNOWN).as_judged
+    assert not result(objectives, plain, {}).as_judged
+
+
+def test_scores_of_judges_are_never_corrected():
+    (score,) = read_objectives({"judge_score": 0.5})
+    plain = head(2, 1)
+    assert judge_behind(score, graded_by_judges(plain), KNOWN) is None
+    assert rests_on_judges(score, graded_by_judges(plain))
+    assert not rests_on_judges(score, plain)
 
 
 def test_the_correction_decides_the_objective():
