@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Literal
 
 from gatekeeper import numbers
-from gatekeeper.history.record import Record
+from gatekeeper.history.record import Count, Record
 from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
 from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
 from gatekeeper.stats.estimate import Estimate
@@ -29,6 +29,7 @@ NIGHTS_NEEDED = LEARNED_NIGHTS + 1
 WATCHED_E_VALUE = 20.0
 """Evidence that, if nothing changes, is ever reached with a probability of at most 5 %."""
 _FIRST_NIGHTS_LEVEL = 0.01
+_NOT_MEASURED = Count(0, 0)
 _FIRST_NIGHTS_WATCHED = 4 * NIGHTS_NEEDED
 """The number of nights after which the usual range depends on more than the first ones."""
 
@@ -127,10 +128,11 @@ def _of_contract(nights: Sequence[Record]) -> ContractDrift:
 
 
 def _night(record: Record, fixtures: Sequence[str]) -> Night:
-    counts = [record.fixtures.get(fixture, (0, 0)) for fixture in fixtures]
+    counts = [record.fixtures.get(fixture, _NOT_MEASURED) for fixture in fixtures]
+    # Lists, because generators take twice as long for a year of nights.
     return Night(
-        passed=tuple(events - failed for events, failed in counts),
-        samples=tuple(events for events, _ in counts),
+        passed=tuple([events - failed for events, failed in counts]),
+        samples=tuple([events for events, _ in counts]),
         model=" ".join(record.fingerprints) or None,
     )
 

@@ -70,20 +70,20 @@ def ewma_chart(
 
     limit = control_limit(WEIGHT, nights_per_false_alarm)
     points: list[ControlPoint | None] = []
-    learned: list[float] = []
+    learned = _Learned()
     average = 0.0
     for score in scores:
         if score is None:
             points.append(None)
             continue
         point = None
-        if len(learned) >= LEARNED_NIGHTS:
-            below = stdtr(len(learned) - 1, _t(score, learned, resolution))
+        if learned.nights >= LEARNED_NIGHTS:
+            below = stdtr(learned.nights - 1, learned.t(score, resolution))
             normal = min(_FARTHEST, max(-_FARTHEST, float(ndtri(below))))
             average += WEIGHT * (normal - average)
             point = ControlPoint(average, limit)
         if point is None or not point.signal:
-            learned.append(score)
+            learned.add(score)
         points.append(point)
     return tuple(points)
 
@@ -124,10 +124,26 @@ def average_run_length(weight: float, width: float, shift: float = 0.0) -> float
     return float(1 + chance[-1] @ lengths)
 
 
-def _t(score: float, learned: Sequence[float], resolution: float) -> float:
-    """Return Student's t of one night against those before it."""
-    n = len(learned)
-    mean = math.fsum(learned) / n
-    variance = math.fsum((value - mean) ** 2 for value in learned) / (n - 1)
-    scatter = max(math.sqrt(variance), resolution)
-    return (score - mean) / (scatter * math.sqrt(1 + 1 / n))
+@dataclass(slots=True)
+class _Learned:
+    """The mean of the nights so far, and the sum of their squared distances from it.
+
+    Updated night by night, in time that does not grow with the number of nights: Welford, B. P.
+    (1962), Note on a method for calculating corrected sums of squares and products, Technometrics
+    4:419-420.
+    """
+
+    nights: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, score: float) -> None:
+        self.nights += 1
+        distance = score - self.mean
+        self.mean += distance / self.nights
+        self.squares += distance * (score - self.mean)
+
+    def t(self, score: float, resolution: float) -> float:
+        """Return Student's t of one night against those before it."""
+        scatter = max(math.sqrt(self.squares / (self.nights - 1)), resolution)
+        return (score - self.mean) / (scatter * math.sqrt(1 + 1 / self.nights))

@@ -114,7 +114,7 @@ def find_drift(nights: Sequence[Night], alpha: float = ALPHA) -> Drift:
     one_sample = float(np.median(spread / samples.sum(axis=1)))
     chart = ewma_chart(latest.tolist(), one_sample)
     money = _money(scores)
-    owned = np.logaddexp.reduce(money, axis=0)
+    owned = _log_of_sum(money)
 
     nightly = list(zip((np.cumsum(measured) - 1).tolist(), measured.tolist(), strict=True))
     return Drift(
@@ -207,6 +207,15 @@ def _ranks(scores: Floats) -> Ints:
     own = np.diagonal(scores)
     ranks: Ints = np.triu(scores <= own + _TIED).sum(axis=0)
     return ranks
+
+
+def _log_of_sum(money: Floats) -> Floats:
+    """Return the logarithm of what all players own together, by night."""
+    import numpy as np
+
+    richest = money.max(axis=0)
+    total: Floats = richest + np.log(np.exp(money - richest).sum(axis=0))
+    return total
 
 
 def _change(
