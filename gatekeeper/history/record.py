@@ -23,7 +23,7 @@ from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, Objective
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.gate.past_run import PastRun
-from gatekeeper.gate.result import ArmResult, ContractResult, Waiver
+from gatekeeper.gate.result import ArmResult, ContractResult, Verdict, Waiver
 from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -59,7 +59,8 @@ class Record:
     `fingerprints` identify the models that answered, sorted; empty if the provider sends none.
     Latencies are in milliseconds, by quantile (`p50`, `p95`); costs are in US dollars. `score` is
     the mean score of the samples to which checks gave one. `error_checks` are the names of the
-    checks that gated, a long one as `#` and a digest; records of older versions do not have it.
+    checks that gated, a long one as `#` and a digest. Records of older versions have neither
+    `error_checks` nor `verdict`, the contract's verdict in that run.
 
     Raises ValueError if the numbers contradict each other.
     """
@@ -91,6 +92,7 @@ class Record:
     score: Score | None = None
     waiver: Waiver | None = None
     error_checks: tuple[str, ...] | None = None
+    verdict: Verdict | None = None
 
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
@@ -233,6 +235,7 @@ def _record(
         score=_mean([o.score for o in outcomes if o.score is not None]),
         waiver=contract.waiver,
         error_checks=contract.error_checks,
+        verdict=contract.verdict,
     )
 
 

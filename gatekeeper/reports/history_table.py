@@ -41,6 +41,7 @@ _COLUMNS: Mapping[str, Kind] = {
     "contract_digest": "text",
     "fingerprints": "texts",
     "waived_by": "text",
+    "verdict": "text",
 }
 
 
@@ -114,4 +115,5 @@ def _row(record: Record) -> Row:
         "contract_digest": record.contract_digest,
         "fingerprints": list(record.fingerprints),
         "waived_by": record.waiver.author if record.waiver else None,
+        "verdict": record.verdict,
     }

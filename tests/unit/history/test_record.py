@@ -153,6 +153,7 @@ def test_a_record_is_counted_from_the_samples() -> None:
         completion_tokens=4,
         cost_usd=1.0,
         waiver=WAIVER,
+        verdict="pass",
     )
     assert record.success_rate == pytest.approx(2 / 3)
 
