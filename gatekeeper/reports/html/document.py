@@ -70,7 +70,7 @@ def render_html(
         body = render_body(result, evaluated, detailed, notices)
         if byte_length(body) <= limit * _BODY_SHARE:
             break
-    script = f"{_asset('jsdiff/diff.min.js')}\n{_asset('report.js')}"
+    script = "\n".join(asset(name) for name in ("jsdiff/diff.min.js", "table.js", "report.js"))
     frame = render_samples(evaluated, Packed("-", _WIDEST, 2 * _WIDEST))
     packed = pack(evaluated, limit - byte_length(page(heading, body + frame, script)), clean)
     return page(heading, body + render_samples(evaluated, packed), script)
@@ -86,9 +86,13 @@ def _quiet(result: GateResult) -> str:
     )
 
 
-def page(heading: str, body: str, script: str = "") -> str:
-    """Render a whole page that may load and run only its own content. `heading` is plain text."""
-    style = _asset("style.css")
+def page(heading: str, body: str, script: str = "", style: str = "") -> str:
+    """Render a whole page that may load and run only its own content.
+
+    `heading` is plain text. `style` follows the style that all pages share; the report's own if it
+    is not given.
+    """
+    style = f"{asset('base.css')}\n{style or asset('report.css')}"
     policy = [
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
@@ -111,5 +115,6 @@ def _digest(text: str) -> str:
 
 
 @lru_cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a style or script of the pages."""
     return files("gatekeeper.reports.html").joinpath("assets", name).read_text(encoding="utf-8")

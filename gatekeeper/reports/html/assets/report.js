@@ -41,44 +41,14 @@
 
   // The table of contracts
 
-  function compare(a, b) {
-    if (a === "" || b === "") return (a === "") - (b === ""); // not known: last in both directions
-    const [x, y] = [Number(a), Number(b)];
-    return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b) : x - y;
-  }
-
-  function sortBy(heading, table) {
-    const column = [...heading.parentNode.children].indexOf(heading);
-    const down = heading.getAttribute("aria-sort") === "ascending";
-    const rows = [...table.tBodies[0].rows];
-    const key = (row) => row.cells[column].dataset.key;
-    rows.sort((a, b) => {
-      const unknown = key(a) === "" || key(b) === "";
-      return compare(key(a), key(b)) * (down && !unknown ? -1 : 1);
-    });
-    table.tBodies[0].append(...rows);
-    all("th[aria-sort]", table).forEach((other) => other.removeAttribute("aria-sort"));
-    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-  }
-
-  function makeSortable(table) {
-    for (const heading of all("th[data-sort]", table)) {
-      const button = element("button", { type: "button", on: { click: () => sortBy(heading, table) } }, heading.textContent);
-      heading.replaceChildren(button);
-    }
-  }
-
   function filterContracts() {
     const wanted = byId("contract-search").value.trim().toLowerCase();
     const verdict = byId("contract-verdict").value;
-    const rows = [...byId("contract-table").tBodies[0].rows];
-    let shown = 0;
-    for (const row of rows) {
-      const name = row.cells[0].dataset.key.toLowerCase();
-      row.hidden = !(name.includes(wanted) && (!verdict || row.dataset.verdict === verdict));
-      shown += !row.hidden;
-    }
-    byId("contract-count").textContent = shown === rows.length ? many(shown, "contract") : `${shown} of ${many(rows.length, "contract")}`;
+    const table = byId("contract-table");
+    const shown = Tables.filter(table, (row) =>
+      row.cells[0].dataset.key.toLowerCase().includes(wanted) && (!verdict || row.dataset.verdict === verdict));
+    const total = table.tBodies[0].rows.length;
+    byId("contract-count").textContent = shown === total ? many(shown, "contract") : `${shown} of ${many(total, "contract")}`;
   }
 
   // Words that differ
@@ -361,7 +331,7 @@
   function start() {
     const table = byId("contract-table");
     if (table) {
-      makeSortable(table);
+      Tables.makeSortable(table);
       filterContracts();
       byId("contract-search").addEventListener("input", filterContracts);
       byId("contract-verdict").addEventListener("change", filterContracts);
