@@ -262,10 +262,10 @@ def _objectives(
 
 
 def _spending(record: Record) -> dict[str, Event]:
-    return {name: Event(record.time, *count) for name, count in _spent(record).items()}
+    return {name: Event(record.time, *count) for name, count in objective_counts(record).items()}
 
 
-def _spent(record: Record) -> dict[str, Count]:
+def objective_counts(record: Record) -> dict[str, Count]:
     """Return the events of each objective, also of those that the contract did not have yet, as far
     as the record counts them."""
     answered = record.calls - record.failed_calls

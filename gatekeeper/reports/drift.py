@@ -62,8 +62,8 @@ def print_drifts(
             f"{contract.nights:,}",
             _day(contract.first),
             numbers.percent(contract.rate),
-            _range(contract),
-            _evidence(contract.e_value),
+            range_text(contract),
+            evidence_text(contract.e_value),
             Text(status_text(contract), _STYLES[contract.status]),
         )
     if found:
@@ -190,7 +190,7 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
     }
 
 
-def _range(contract: ContractDrift) -> str:
+def range_text(contract: ContractDrift) -> str:
     """Return the lowest and the highest pass rate. A drop while the range is learned shows only
     here."""
     # A rate of 1 may be a hair less: it is a sum of fixtures' means.
@@ -200,7 +200,7 @@ def _range(contract: ContractDrift) -> str:
     )
 
 
-def _evidence(e_value: float) -> str:
+def evidence_text(e_value: float) -> str:
     """Return the strength of the evidence, out of the 100 at which a change is reported."""
     return f"{e_value:.2g}" if e_value < 1e6 else "> 1000000"
 

@@ -63,7 +63,7 @@ def print_budgets(
         table.add_column(heading)
     for contract in found:
         for budget in contract.budgets:
-            cells = [contract.name, label_of(budget.objective), *_cells(budget, contract)]
+            cells = [contract.name, label_of(budget.objective), *budget_cells(budget, contract)]
             table.add_row(
                 *(Text(visible(cell)) for cell in cells), style=_STYLE.get(budget.state, "")
             )
@@ -79,7 +79,8 @@ def print_budgets(
             console.print(Text(text, "bold red"))
 
 
-def _cells(budget: ErrorBudget, contract: ContractBudgets) -> list[str]:
+def budget_cells(budget: ErrorBudget, contract: ContractBudgets) -> list[str]:
+    """Return window, events, budget, spent, left, three burn rates, its end, the freeze."""
     known = budget.events > 0
     until = numbers.moment(budget.frozen_until) if budget.frozen_until else numbers.NONE
     if budget.frozen_until and not contract.frozen:
