@@ -29,6 +29,7 @@ from gatekeeper.cli.commands import (
     plan,
     run,
     sample,
+    site,
     sweep,
     validate,
 )
@@ -45,6 +46,7 @@ COMMANDS: tuple[tuple[Command, Callable[[argparse.ArgumentParser], None]], ...] 
     (budget.budget, budget.add),
     (history.history, history.add),
     (drift.drift, drift.add),
+    (site.site, site.add),
     (judge.judge, judge.add),
     (diff.diff, diff.add),
     (sweep.sweep, sweep.add),

@@ -34,7 +34,7 @@ _SHELL = Template("""\
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <title>$title</title>
-<style>$style</style>
+$style
 </head>
 <body>
 $body
@@ -86,13 +86,9 @@ def _quiet(result: GateResult) -> str:
     )
 
 
-def page(heading: str, body: str, script: str = "", style: str = "") -> str:
-    """Render a whole page that may load and run only its own content.
-
-    `heading` is plain text. `style` follows the style that all pages share; the report's own if it
-    is not given.
-    """
-    style = f"{asset('base.css')}\n{style or asset('report.css')}"
+def page(heading: str, body: str, script: str = "") -> str:
+    """Render a whole page that may load and run only its own content. `heading` is plain text."""
+    style = f"{asset('base.css')}\n{asset('report.css')}"
     policy = [
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
@@ -103,9 +99,28 @@ def page(heading: str, body: str, script: str = "", style: str = "") -> str:
     return _SHELL.substitute(
         policy="; ".join(policy),
         title=escape(heading),
-        style=style,
+        style=f"<style>{style}</style>",
         body=body,
         script=f"<script>{script}</script>\n" if script else "",
+    )
+
+
+def linked_page(heading: str, body: str, script: str, style: str) -> str:
+    """Render a page of a site, whose pages share one script and one style: relative addresses.
+
+    It may load and run nothing but files of the site. `heading` is plain text.
+    """
+    # A folder that is opened without a server has no origin that `self` could mean.
+    policy = (
+        "default-src 'none'; style-src 'self' file:; script-src 'self' file:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    return _SHELL.substitute(
+        policy=policy,
+        title=escape(heading),
+        style=f'<link rel="stylesheet" href="{escape(style)}">',
+        body=body,
+        script=f'<script src="{escape(script)}"></script>\n',
     )
 
 

@@ -1,0 +1,382 @@
+"""The page of one contract: its trend, objectives, checks, fixtures, drift, judges and runs."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from gatekeeper import numbers
+from gatekeeper.contract.objectives import Objective, label_of
+from gatekeeper.gate.error_budgets import by_pressure
+from gatekeeper.history.flickering import MOST_RUNS
+from gatekeeper.history.monthly_costs import price_of
+from gatekeeper.history.record import Count, Record, objective_counts
+from gatekeeper.reports.columns import share_left
+from gatekeeper.reports.drift import evidence_text, range_text, status_text
+from gatekeeper.reports.error_budgets import budget_cells
+from gatekeeper.reports.escape import plain, visible
+from gatekeeper.reports.site import plots, trends
+from gatekeeper.reports.site.contract_history import ContractHistory
+from gatekeeper.reports.site.frame import (
+    STATUS,
+    Part,
+    Site,
+    TableCell,
+    page_path,
+    render_page,
+    shown_name,
+    texts,
+)
+from gatekeeper.reports.site.health_page import fixture_names
+from gatekeeper.reports.site.kept_runs import KeptRun
+
+_SHOWN_RUNS = 14
+_MOST_FIXTURES = 10
+_MOST_CHECKS = 40
+_MOST_BUDGET_PLOTS = 2
+_RUN_HEAD = [
+    ("Run", False),
+    ("Verdict", False),
+    ("Pass rate", True),
+    ("Interval", True),
+    ("Samples", True),
+    ("Repaired", True),
+    ("Latency p95", True),
+    ("Cost", True),
+    ("Commit", False),
+    ("Report", False),
+]
+_COMPRESSION = 6
+
+
+def render_contract(site: Site, history: ContractHistory) -> str:
+    """Render the page."""
+    records = history.records
+    kept = {(run.started, run.sha): run.page for run in site.kept if history.name in run.contracts}
+    times = [record.time for record in records]
+    xs = plots.places(times)
+    rows = [_run_cells(record) for record in records]
+    shown = list(reversed(range(len(records))))[:_SHOWN_RUNS]
+    runs = [
+        {
+            "verdict": records[at].verdict,
+            "cells": rows[at],
+            "report": _report(records[at], kept),
+        }
+        for at in shown
+    ]
+    return render_page(
+        site,
+        "contract",
+        shown_name(history.name),
+        page_path(history.name),
+        severity=history.severity,
+        name=shown_name(history.name),
+        lead=_lead(history),
+        path=visible(history.contract.path) if history.contract else "",
+        findings=[
+            {"severity": finding.severity, "text": plain(finding.text)}
+            for finding in history.findings
+        ],
+        plots=list(_plots(history, times, xs)),
+        plots_note=_plots_note(history),
+        parts=[part for part in _parts(site, history) if part.rows],
+        runs=runs,
+        run_head=_RUN_HEAD,
+        older=max(0, len(records) - _SHOWN_RUNS),
+        packed=_packed(records, xs, rows),
+    )
+
+
+def _lead(history: ContractHistory) -> str:
+    last = history.latest
+    if last is None:
+        return "No run is in the history yet."
+    removed = " The contract was removed." if history.removed else ""
+    interval = numbers.percent_interval(last.interval)
+    between = f" ({interval})" if interval else ""
+    return (
+        f"{STATUS[history.severity].capitalize()}. {numbers.percent(last.success_rate)}{between} "
+        f"of {numbers.count(last.samples, 'sample')} passed on {numbers.moment(last.time)}, with "
+        f"{shown_name(last.model)}.{removed}"
+    )
+
+
+def _run_cells(record: Record) -> list[str]:
+    """Return time, pass rate, interval, samples, repaired, latency, cost and commit of a run."""
+    return [
+        numbers.moment(record.time).removesuffix(" UTC"),
+        numbers.percent(record.success_rate),
+        numbers.percent_interval(record.interval),
+        f"{record.samples:,}",
+        numbers.NONE if record.repaired is None else f"{record.repaired:,}",
+        numbers.milliseconds(record.latency_ms.get("p95")),
+        numbers.dollars(price_of(record)),
+        shown_name(record.sha[:10]),
+    ]
+
+
+def _report(record: Record, kept: Mapping[tuple[datetime, str], str]) -> str:
+    path = kept.get((record.time.astimezone(UTC), record.sha))
+    return f"../{path}" if path else ""
+
+
+def _packed(records: Sequence[Record], xs: Sequence[int], rows: Sequence[Sequence[str]]) -> str:
+    """Return all runs, the latest first, for the script: place on the axis, verdict, cells."""
+    packed = [
+        [xs[at], records[at].verdict or "", *rows[at]] for at in reversed(range(len(records)))
+    ]
+    document = {"shown": packed[:_SHOWN_RUNS], "older": packed[_SHOWN_RUNS:]}
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    data = gzip.compress(text.encode("utf-8", "replace"), _COMPRESSION, mtime=0)
+    return base64.b64encode(data).decode("ascii")
+
+
+def _objectives(history: ContractHistory) -> Mapping[str, Objective]:
+    return {o.name: o for o in history.contract.slo} if history.contract else {}
+
+
+def _plots(
+    history: ContractHistory, times: Sequence[datetime], xs: Sequence[int]
+) -> Iterator[Markup]:
+    records = history.records
+    if not records:
+        return
+    rates = [record.success_rate for record in records]
+    intervals = [record.interval for record in records]
+    objective = _objectives(history).get("success_rate")
+    lows = [interval.low for interval in intervals if interval]
+    axis = plots.share_axis([*rates, *lows, objective.target if objective else None])
+    since = trends.first_run_of_drift(records, history.drift)
+    yield plots.plot(
+        "Pass rate",
+        f"{numbers.count(len(records), 'run')} with 95 % intervals.",
+        axis,
+        times,
+        xs,
+        rates,
+        intervals=intervals,
+        target=objective.target if objective else None,
+        marks=[xs[at] for at in trends.changes(records)],
+        change=None if since is None else xs[since],
+        kind="main over-runs",
+        height=2 * plots.HEIGHT,
+    )
+    yield from _budget_plots(history, times, xs)
+    costs = [price_of(record) for record in records]
+    if any(costs):
+        axis = plots.amount_axis(costs, numbers.dollars)
+        yield plots.plot("Cost of a run", "", axis, times, xs, costs, kind="over-runs")
+    latencies = [record.latency_ms.get("p95") for record in records]
+    if any(latencies):
+        axis = plots.amount_axis(latencies, numbers.milliseconds)
+        yield plots.plot("Latency p95", "", axis, times, xs, latencies, kind="over-runs")
+    repairs = [_repair_rate(record) for record in records]
+    if any(repairs):
+        axis = plots.amount_axis(repairs, numbers.percent)
+        says = "The share of answers that were repaired before the checks."
+        yield plots.plot("Repair rate", says, axis, times, xs, repairs, kind="over-runs")
+
+
+def _budget_plots(
+    history: ContractHistory, times: Sequence[datetime], xs: Sequence[int]
+) -> Iterator[Markup]:
+    """Draw the most pressing error budgets."""
+    budgets = by_pressure(history.budgets.budgets) if history.budgets else []
+    objectives = _objectives(history)
+    counted = [objective_counts(record) for record in history.records] if budgets else []
+    for budget in budgets[:_MOST_BUDGET_PLOTS]:
+        objective = objectives.get(budget.objective)
+        left = trends.budget_left(history.records, counted, objective) if objective else []
+        known = [share for share in left if share is not None]
+        if not known:
+            continue
+        low = -1.0 if min(known) < 0 else 0.0
+        yield plots.plot(
+            f"Error budget left: {shown_name(label_of(budget.objective))}",
+            f"{share_left(budget)} now, of {budget.window}.",
+            plots.Axis(low, 1.0, numbers.percent),
+            times,
+            xs,
+            left,
+            target=0.0 if low < 0 else None,
+            kind="over-runs",
+        )
+
+
+def _plots_note(history: ContractHistory) -> str:
+    notes = []
+    if "success_rate" in _objectives(history):
+        notes.append("Dashed: the objective.")
+    changed = len(trends.changes(history.records))
+    if changed:
+        times = numbers.count(changed, "time")
+        notes.append(f"Dotted: prompt, contract or model changed ({times}).")
+    if history.drift and history.drift.change:
+        notes.append("The upright line is where the model began to drift.")
+    return " ".join(notes)
+
+
+def _repair_rate(record: Record) -> float | None:
+    answered = record.calls - record.failed_calls
+    if record.repaired is None or not 0 < record.repaired <= answered:
+        return None if record.repaired is None or not answered else 0.0
+    return record.repaired / answered
+
+
+def _parts(site: Site, history: ContractHistory) -> Iterator[Part]:
+    yield _objective_part(history)
+    yield _checks_part(history)
+    yield _flickering_part(history)
+    yield _drift_part(history)
+    yield from _judge_part(site.kept, history)
+
+
+def _objective_part(history: ContractHistory) -> Part:
+    budgets = {b.objective: b for b in history.budgets.budgets} if history.budgets else {}
+    rows = []
+    for name, objective in _objectives(history).items():
+        budget = budgets.get(name)
+        sign = "at least" if objective.measure.better == "higher" else "at most"
+        target = f"{sign} {numbers.amount(objective.target, objective.measure.unit)}"
+        if budget is None or history.budgets is None:
+            cells = [numbers.NONE] * 7
+        else:
+            window, _, allowed, spent, _, *burn, window_burn, ends, frozen = budget_cells(
+                budget, history.budgets
+            )
+            failed = f"{spent} of {budget.events:,}" if budget.events else "no run"
+            cells = [window, failed, allowed, share_left(budget), burn[-1], ends, frozen]
+            del window_burn
+        rows.append(texts(shown_name(label_of(name)), target, *cells))
+    head = [
+        ("Objective", False),
+        ("Target", False),
+        ("Window", True),
+        ("Failed", True),
+        ("Allowed", True),
+        ("Budget left", True),
+        ("Burn rate, 7d", True),
+        ("Ends", False),
+        ("Frozen until", False),
+    ]
+    return Part("objectives", "Objectives and error budgets", head, rows)
+
+
+def _checks_part(history: ContractHistory) -> Part:
+    recent = history.records[-MOST_RUNS:]
+    last = recent[-1] if recent else None
+    rows = []
+    for title, field in (("check", "checks"), ("category", "categories")):
+        totals: dict[str, list[int]] = {}
+        for record in recent:
+            counts: Mapping[str, Count] = getattr(record, field)
+            for name, (events, failed) in counts.items():
+                tally = totals.setdefault(name, [0, 0])
+                tally[0] += events
+                tally[1] += failed
+        worst = sorted(totals, key=lambda name: (-totals[name][1] / (totals[name][0] or 1), name))
+        for name in worst:
+            now: Count | None = getattr(last, field).get(name)
+            events, failed = totals[name]
+            rows.append(
+                texts(
+                    shown_name(name),
+                    title,
+                    f"{now.failed:,} of {now.events:,}" if now else numbers.NONE,
+                    f"{failed:,} of {events:,}",
+                    numbers.percent(1 - failed / events) if events else numbers.NONE,
+                )
+            )
+    left = len(rows) - _MOST_CHECKS
+    more = f"{numbers.count(left, 'more row')} with fewer failures." if left > 0 else ""
+    head = [
+        ("Check or category", False),
+        ("Kind", False),
+        ("Failed in the last run", True),
+        (f"Failed in the last {MOST_RUNS} runs", True),
+        ("Pass rate", True),
+    ]
+    return Part("checks", "Checks and categories", head, rows[:_MOST_CHECKS], more)
+
+
+def _flickering_part(history: ContractHistory) -> Part:
+    names = fixture_names(history)
+    rows = [
+        texts(
+            shown_name(names.get(fixture.key, fixture.key)),
+            plots.state_strip(fixture.states),
+            f"{fixture.changes:,}",
+            f"{fixture.failed:,} of {fixture.samples:,}",
+        )
+        for fixture in history.flickering[:_MOST_FIXTURES]
+    ]
+    left = len(history.flickering) - len(rows)
+    more = f"{numbers.count(left, 'more fixture')} with fewer changes." if left else ""
+    head = [
+        ("Fixture", False),
+        (f"Last {MOST_RUNS} runs", False),
+        ("Changes", True),
+        ("Samples failed", True),
+    ]
+    return Part("flickering", "Flickering fixtures", head, rows, more)
+
+
+def _drift_part(history: ContractHistory) -> Part:
+    drift, last = history.drift, history.latest
+    if drift is None or last is None:
+        return Part("drift", "Drift", [], [])
+    new = ", ".join(f"{time:%Y-%m-%d}" for time in drift.new_models[-3:]) or numbers.NONE
+    prints = ", ".join(shown_name(each) for each in last.fingerprints[:3]) or numbers.NONE
+    row = texts(
+        plain(status_text(drift)),
+        f"{drift.first:%Y-%m-%d}",
+        f"{drift.nights:,}",
+        range_text(drift),
+        evidence_text(drift.e_value),
+        new,
+        prints,
+    )
+    head = [
+        ("Status", False),
+        ("Compared since", False),
+        ("Runs", True),
+        ("Lowest, highest", True),
+        ("Evidence (100 proves a change)", True),
+        ("New fingerprints", False),
+        ("Fingerprint now", False),
+    ]
+    return Part("drift", "Drift of the model", head, [row])
+
+
+def _judge_part(kept: Sequence[KeptRun], history: ContractHistory) -> Iterator[Part]:
+    """Show how far judges agreed in the latest kept run that asked some."""
+    run = next((run for run in kept if history.name in run.judges), None)
+    if run is None:
+        return
+    rows = [_judge_row(agreement) for agreement in run.judges[history.name]]
+    head = [
+        ("Check", False),
+        ("Judges", False),
+        ("Outputs", True),
+        ("Agreed", True),
+        ("Kappa", True),
+    ]
+    yield Part("judges", "Judges", head, rows, f"Of the run of {numbers.moment(run.started)}.")
+
+
+def _judge_row(agreement: Mapping[str, Any]) -> list[TableCell]:
+    agreed, kappa = agreement.get("agreed"), (agreement.get("kappa") or {}).get("value")
+    return texts(
+        shown_name(str(agreement.get("check", ""))),
+        shown_name(", ".join(map(str, agreement.get("judges", [])))),
+        f"{int(agreement.get('outputs', 0)):,}",
+        numbers.percent(agreed if isinstance(agreed, int | float) else None),
+        numbers.score(kappa if isinstance(kappa, int | float) else None),
+    )

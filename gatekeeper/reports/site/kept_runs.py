@@ -1,0 +1,109 @@
+"""Finds the reports of earlier runs in folders, such as downloaded artifacts.
+
+A run is kept if `result.json` and `report.html` are in one folder. Nothing is executed and no link
+is followed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.errors import UsageError
+from gatekeeper.reports.formats.result_json import SCHEMA_VERSION
+from gatekeeper.reports.html.document import LIMIT
+
+_LARGEST_RESULT = 64 * 2**20
+_OWN_POLICY = b"default-src 'none'; style-src 'sha256-"
+"""What every page of gatekeeper has in its first bytes. Other HTML is not published."""
+_VERDICTS = ("pass", "fail", "inconclusive", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run whose report is kept. `page` is its path in the site, `report` the file.
+
+    `judges` are the documents of `judge_agreement` in result.json, by contract.
+    """
+
+    started: datetime
+    sha: str
+    verdict: str
+    contracts: tuple[str, ...]
+    page: str
+    report: Path
+    judges: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+
+def find_kept_runs(
+    folders: Sequence[Path], clean: Callable[[Any], Any] = lambda value: value
+) -> tuple[tuple[KeptRun, ...], tuple[str, ...]]:
+    """Return the kept runs, the latest first, and notices of what could not be used.
+
+    `clean` takes secrets out of what is read. Raises UsageError for a folder that does not exist.
+    """
+    found: dict[str, KeptRun] = {}
+    notices: list[str] = []
+    others = 0
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"--reports {folder}: there is no such folder")
+        for path in _results(folder):
+            try:
+                run = _kept_run(path, clean)
+            except (OSError, ValueError) as error:
+                notices.append(f"{path}: {error}; this run is left out")
+                continue
+            if run is None:
+                others += 1
+            else:
+                found.setdefault(run.page, run)
+    if others:
+        notices.append(f"{others} results of pull requests are left out; the site shows runs")
+    return tuple(sorted(found.values(), key=lambda r: r.started, reverse=True)), tuple(notices)
+
+
+def _results(folder: Path) -> Iterator[Path]:
+    for root, names, files in os.walk(folder):
+        names.sort()
+        if "result.json" in files:
+            yield Path(root, "result.json")
+
+
+def _kept_run(path: Path, clean: Callable[[Any], Any]) -> KeptRun | None:
+    """Read one result; None if it is not that of a run. Raises OSError and ValueError."""
+    document = clean(json.loads(_read(path, _LARGEST_RESULT)))
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA_VERSION:
+        raise ValueError("not a result of this version of gatekeeper")
+    if document.get("kind") != "run":
+        return None
+    report = path.with_name("report.html")
+    if _OWN_POLICY not in _read(report, 2 * LIMIT)[:1024]:
+        raise ValueError("report.html is not a page of gatekeeper")
+    try:
+        started = datetime.fromisoformat(document["started"]).astimezone(UTC)
+        sha, verdict = str(document["head"]["sha"]), document["verdict"]
+        contracts = tuple(str(contract["name"]) for contract in document["contracts"])
+        judges: dict[str, list[Mapping[str, Any]]] = {}
+        for agreement in document.get("judge_agreement", []):
+            judges.setdefault(str(agreement["contract"]), []).append(agreement)
+    except (KeyError, TypeError, OverflowError) as error:
+        raise ValueError("not a result of this version of gatekeeper") from error
+    if verdict not in _VERDICTS:
+        raise ValueError("its verdict is unknown")
+    short = "".join(letter for letter in sha.lower() if letter in "0123456789abcdef")[:12]
+    page = f"runs/{started:%Y-%m-%dT%H%M%SZ}-{short or 'unknown'}.html"
+    return KeptRun(started, sha, verdict, contracts, page, report, judges)
+
+
+def _read(path: Path, most: int) -> bytes:
+    if path.is_symlink():
+        raise ValueError(f"{path.name} is a link")
+    if path.stat().st_size > most:
+        raise ValueError(f"{path.name} is larger than {most:,} bytes")
+    return path.read_bytes()
