@@ -55,6 +55,7 @@ bench: setup $(VENV)/.ray-ready
 	$(BIN)/python benchmarks/image.py
 	$(BIN)/python benchmarks/affected.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/site.py
 	$(BIN)/python -m benchmarks.local_model
 	$(BIN)/python benchmarks/ray_nodes.py
 
@@ -99,6 +100,7 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.blame --runs 100
 	$(BIN)/python -m benchmarks.judge_correction --runs 5
 	$(BIN)/python benchmarks/report.py --fixtures 30 --samples 1 --repeat 1 --smoke
+	$(BIN)/python benchmarks/site.py --contracts 3 --nights 20 --fixtures 3 --repeat 1 --smoke
 	$(BIN)/python benchmarks/ray_nodes.py --calls 6 --repeat 1 --ratio 0
 
 # What is written from the code: the published schemas, and the parts of docs/checks.md.

@@ -23,14 +23,17 @@ from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.work import plan_check
+from gatekeeper.history.lines import to_lines
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.reports.site.frame import page_path
 from gatekeeper.sampling.retries import RetryPolicy
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.browser import chromium  # noqa: E402
+from support.site_history import name_of, nightly_history, write_repository  # noqa: E402
 from support.ticket_run import gate_result, past  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
@@ -107,6 +110,7 @@ def main() -> None:
     take("comment-inconclusive", simulated(Simulated(0.97, 0.93)), height=390, folds_open=0)
     take("comment-error", simulated(Simulated(0.97, None)), height=400, folds_open=0)
     take_report()
+    take_site()
 
 
 def comment_of(branch: str) -> str:
@@ -130,6 +134,24 @@ def take_report() -> None:
             tab.set_viewport_size({"width": 1180, "height": 640})
             tab.locator("#samples").evaluate("part => part.scrollIntoView()")
             tab.screenshot(path=IMAGES / "report-samples.png")
+
+
+def take_site() -> None:
+    """The first page of the site of a made-up year, and the page of a contract that drifted."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_repository(folder, contracts=12, fixtures=20)
+        (folder / "runs.jsonl").write_bytes(to_lines(nightly_history(12, 365, 20)))
+        command = [sys.executable, "-m", "gatekeeper", "site", "--history", "runs.jsonl"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+        with (
+            chromium() as browser,
+            browser.new_page(viewport={"width": 1180, "height": 860}) as tab,
+        ):
+            tab.goto((folder / "site" / "index.html").as_uri())
+            tab.screenshot(path=IMAGES / "site.png")
+            tab.goto((folder / "site" / page_path(name_of(0))).as_uri())
+            tab.screenshot(path=IMAGES / "site-contract.png")
 
 
 def take(name: str, comment: str, *, height: int, folds_open: int) -> None:
