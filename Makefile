@@ -54,6 +54,7 @@ bench: setup $(VENV)/.ray-ready
 	$(BIN)/python -m benchmarks.ahead
 	$(BIN)/python benchmarks/image.py
 	$(BIN)/python benchmarks/affected.py
+	$(BIN)/python benchmarks/validate.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/site.py
 	$(BIN)/python -m benchmarks.local_model
@@ -89,6 +90,7 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.ahead --runs 1 --calls 100
 	$(BIN)/python -m benchmarks.local_model --fixtures 1
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
+	$(BIN)/python benchmarks/validate.py --files 20 --contracts 2 --repeat 1 --limit 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
 	$(BIN)/python -m benchmarks.objectives --runs 5
 	$(BIN)/python -m benchmarks.single_fixtures --runs 20

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import gc
-from collections.abc import Iterator
 from pathlib import Path
 
 from gatekeeper.cli.output import print_error, print_json, readers_may_leave
@@ -24,8 +21,7 @@ def validate(arguments: argparse.Namespace) -> int:
     from gatekeeper.library.validate import validate as find_mistakes
     from gatekeeper.reports.terminal.console import print_validation
 
-    with _without_garbage_collection():
-        found = find_mistakes(repo=arguments.repo, paths=arguments.paths)
+    found = find_mistakes(repo=arguments.repo, paths=arguments.paths)
     if arguments.json:
         with readers_may_leave():
             print_json(found.document())
@@ -36,13 +32,3 @@ def validate(arguments: argparse.Namespace) -> int:
         with readers_may_leave():
             print_validation(found)
     return 0 if found.valid else ContractError.exit_code
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Save a sixth of the time: everything that is read is kept until the end anyway."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
