@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
+from posixpath import basename, splitext
 
 from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES, without_template_suffix
 
-_PROMPT_FOLDER = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
-_PROMPT_NAME = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
+_NAMED_PROMPT = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
 _TEXT = (".md", ".markdown", ".txt", ".prompt", ".mustache", ".tmpl", *TEMPLATE_SUFFIXES)
 _NO_TEXT = tuple(
     f".{suffix}"
@@ -93,35 +92,32 @@ def is_test(path: str) -> bool:
 
 def is_prompt_text(path: str) -> bool:
     """Return whether the path is that of a prompt as text: in a folder of prompts, or so named."""
-    place = PurePosixPath(path)
-    stem = PurePosixPath(without_template_suffix(place.name))
-    if not place.name.lower().endswith(_TEXT) or not is_plain_text(path):
+    lower = path.lower()
+    # A glance first, because most files of a repository are neither.
+    if "prompt" not in lower or not lower.endswith(_TEXT) or not is_plain_text(path):
         return False
-    folders = place.parts[:-1]
-    if _DOCUMENTATION.intersection(part.lower() for part in folders):
+    *folders, name = lower.split("/")
+    if _DOCUMENTATION.intersection(folders):
         return False
-    return (
-        in_prompt_folder(path)
-        or _PROMPT_NAME.search(stem.stem) is not None
-        or (stem.suffix == ".prompt")
-    )
+    stem, suffix = splitext(without_template_suffix(name))
+    named = _NAMED_PROMPT.search(stem) is not None or ".prompt" in (suffix, splitext(stem)[1])
+    return named or in_prompt_folder(path)
 
 
 def is_plain_text(path: str) -> bool:
     """Return whether the whole file may be one prompt, wherever it is: text of any name, but
     neither code, data nor a page about the project."""
-    name = PurePosixPath(without_template_suffix(path)).name
+    name = basename(without_template_suffix(path))
     if name.endswith((".prompty", ".prompt.yml", ".prompt.yaml")):
         return True
-    stem = PurePosixPath(name).stem
-    return not _ABOUT_THE_PROJECT.fullmatch(stem) and not name.endswith(_NO_TEXT)
+    return not name.endswith(_NO_TEXT) and not _ABOUT_THE_PROJECT.fullmatch(splitext(name)[0])
 
 
 def in_prompt_folder(path: str) -> bool:
     """Return whether a folder above the file is one of prompts by its name."""
-    return any(_PROMPT_FOLDER.search(part) for part in path.split("/")[:-1])
+    return any(_NAMED_PROMPT.search(part) for part in path.split("/")[:-1])
 
 
 def is_prompt_named(path: str) -> bool:
     """Return whether the file's name says that it holds prompts: `prompts.yaml`."""
-    return _PROMPT_NAME.search(PurePosixPath(path).stem) is not None
+    return _NAMED_PROMPT.search(splitext(basename(path))[0]) is not None
