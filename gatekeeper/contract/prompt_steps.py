@@ -36,6 +36,11 @@ _KEYWORDS = (
 )
 _RESERVED = frozenset(_KEYWORDS.split())
 """Names that mean something else in a template."""
+_INSERTS = {
+    "jinja": "write `{{{{ {} }}}}` alone: the output is inserted after the template is rendered",
+    "mustache": "write `{{{{{{{}}}}}}}` with three braces: with two, Mustache escapes the text",
+    "nunjucks": "write the prompts as Jinja or as format strings: Nunjucks escapes what it inserts",
+}
 _MOST_TEXT = 100_000
 """Characters of a template that is searched for names."""
 
@@ -194,10 +199,7 @@ def _use_problems(document: Document, target: Target) -> Iterator[Problem]:
                 yield Problem(path, what, fix, line)
             elif not inserted:
                 what = f"`{name}` is the output of a step and is used in an expression or a block"
-                fix = (
-                    f"write `{{{{ {name} }}}}` alone: the output is inserted after the template is "
-                    "rendered"
-                )
+                fix = _INSERTS.get(prompt.style, _INSERTS["jinja"]).format(name)
                 yield Problem(path, what, fix, line)
             used.add(name)
     for number, name in enumerate(names):

@@ -173,3 +173,29 @@ def test_a_step_has_no_parameters_of_its_own() -> None:
     text = "---\nmodel: openai/m\nparams: {temperature: 0}\n---\n{{ extract }}"
     assert problem({"rank.md": text})[0] == "rank.md"
     assert load({"rank.md": text, "order.yaml": f"{CONTRACT}params: {{temperature: 0}}\n"})
+
+
+@pytest.mark.parametrize(
+    ("style", "template", "sound"),
+    [
+        ("fstring", "Rank {extract}", True),
+        ("mustache", "Rank {{{extract}}}", True),
+        ("mustache", "Rank {{extract}}", False),
+        ("nunjucks", "Rank {{ extract }}", False),
+    ],
+)
+def test_other_styles_insert_an_output_if_they_do_not_escape_it(
+    style: str, template: str, sound: bool
+) -> None:
+    suffix = {"fstring": "", "mustache": ".mustache", "nunjucks": ".njk"}[style]
+    name = f"rank.txt{suffix}"
+    one = CONTRACT.replace("rank.md", name)
+    if style == "fstring":
+        one = one.replace("prompt: answer.md", "template: fstring\nprompt: answer.md")
+    changes = {"order.yaml": one, name: template}
+    if style == "fstring":
+        changes |= {"extract.md": "Extract {name}", "answer.md": "{rank}: {extract}"}
+    if sound:
+        assert load(changes)
+    else:
+        assert problem(changes)[:2] == (name, 1)
