@@ -39,7 +39,7 @@ _RESERVED = frozenset(_KEYWORDS.split())
 _INSERTS = {
     "jinja": "write `{{{{ {} }}}}` alone: the output is inserted after the template is rendered",
     "mustache": "write `{{{{{{{}}}}}}}` with three braces: with two, Mustache escapes the text",
-    "nunjucks": "write the prompts as Jinja or as format strings: Nunjucks escapes what it inserts",
+    "nunjucks": "write the prompts as Jinja or format strings: Nunjucks converts what it inserts",
 }
 _MOST_TEXT = 100_000
 """Characters of a template that is searched for names."""
